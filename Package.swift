@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The targets and their arrows are the house plan: see CONTRIBUTING.md. An arrow that is not here does not exist.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "brume",
+    products: [
+        .executable(name: "brume", targets: ["brume"]),
+        .library(name: "BrumeKit", targets: ["BrumeKit"]),
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+    ],
+    targets: [
+        // C enters here and nowhere else.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
+        .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
+        .target(name: "CBrume"),
+
+        library("BrumeModel", []),
+        library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
+        library("BrumeStore", ["BrumeModel", "BrumeWire"]),
+        library("BrumeSystem", ["CBrume", "COpenSSL"]),
+        library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
+        library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeSystem"]),
+        library("CloudKit", ["BrumeKit"]),
+        library("BrumeLoad", ["BrumeKit"]),
+        .executableTarget(
+            name: "brume", dependencies: ["BrumeServer", "BrumeLoad", "BrumeKit", "BrumeSystem"], swiftSettings: settings),
+
+        // Ours, for tests: virtual clock, simulated disk, naive reference model.
+        library("BrumeTestKit", ["BrumeModel", "BrumeStore"]),
+
+        tests("BrumeModelTests", ["BrumeModel"]),
+        tests("BrumeWireTests", ["BrumeWire", "BrumeModel"]),
+        tests("BrumeStoreTests", ["BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
+        tests("BrumeSystemTests", ["BrumeSystem"]),
+        tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
+        tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeWire", "BrumeModel"]),
+        tests("BrumeCommandTests", ["BrumeKit", "BrumeSystem"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
