@@ -40,7 +40,8 @@ let package = Package(
         library("CloudKit", ["BrumeKit"]),
         library("BrumeLoad", ["BrumeKit"]),
         .executableTarget(
-            name: "brume", dependencies: ["BrumeServer", "BrumeLoad", "BrumeKit", "BrumeSystem"], swiftSettings: settings),
+            name: "brume", dependencies: ["BrumeServer", "BrumeLoad", "BrumeKit", "BrumeSystem"],
+            swiftSettings: settings),
 
         // Ours, for tests: virtual clock, simulated disk, naive reference model.
         library("BrumeTestKit", ["BrumeModel", "BrumeStore"]),

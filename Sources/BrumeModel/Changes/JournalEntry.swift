@@ -1,0 +1,35 @@
+/// One commit of one database: what the journal keeps and what recovery applies again.
+package struct JournalEntry: Equatable, Sendable {
+    package var database: DatabaseID
+    package var sequence: UInt64
+    package var committedMilliseconds: Int64
+    /// In the order of the feed; record changes count their index from 0.
+    package var changes: [Change]
+    /// The 16 bytes that name the operation, or empty.
+    package var operationID: [UInt8]
+    /// The answer that a retry of the operation gets again.
+    package var operationAnswer: [UInt8]
+
+    package init(
+        database: DatabaseID, sequence: UInt64, committedMilliseconds: Int64, changes: [Change],
+        operationID: [UInt8] = [], operationAnswer: [UInt8] = []
+    ) {
+        self.database = database
+        self.sequence = sequence
+        self.committedMilliseconds = committedMilliseconds
+        self.changes = changes
+        self.operationID = operationID
+        self.operationAnswer = operationAnswer
+    }
+}
+
+/// One step of a commit. A zone is named by its incarnation; 0 is the default zone.
+package enum Change: Equatable, Sendable {
+    /// The encoded `brume.v1.Record`.
+    case recordPut(zone: UInt64, record: [UInt8])
+    case recordDeletion(zone: UInt64, name: String, type: String)
+    case zoneCreation(zone: UInt64, name: String)
+    case zoneDeletion(zone: UInt64, name: String, reason: ZoneDeletionReason)
+    case subscriptionPut(Subscription)
+    case subscriptionDeletion(id: String)
+}

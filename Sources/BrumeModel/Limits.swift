@@ -1,0 +1,51 @@
+/// The limits that client and server share, each with its reason. The server names those in force in its welcome.
+package enum Limits {
+    /// Items (saves and deletions together) in one request: CloudKit's own limit (cloudkit.md 2.12).
+    package static let itemsPerRequest = 400
+
+    /// Bytes of one request's message: CloudKit's own limit of 2 MB.
+    package static let requestBytes = 2_000_000
+
+    /// Bytes of one record, encoded: CloudKit's own limit of 1 MB.
+    package static let recordBytes = 1_000_000
+
+    /// Bytes of one frame's payload. A page of changes holds up to `pageBytes` and then completes its commit, which may be
+    /// another request's bytes: 4 MiB holds both with room for system fields.
+    package static let frameBytes = 4 * 1024 * 1024
+
+    /// A page of changes or of fetched records stops growing at this size.
+    package static let pageBytes = 1024 * 1024
+
+    /// Changes in a page when the client names no limit.
+    package static let changesPerPage = 400
+
+    /// Characters of a record name, zone name, record type or field key.
+    package static let nameCharacters = 255
+
+    /// References with `deleteSelf` that may point to one record (cloudkit.md 2.6).
+    package static let cascadeReferencesPerTarget = 750
+
+    /// Record changes in one commit, cascades included: a position's index has 20 bits, and a commit has to fit into memory.
+    package static let changesPerCommit = 65_536
+
+    /// Custom zones of one database: each costs memory and a place in the database's feed.
+    package static let zonesPerDatabase = 10_000
+
+    /// Subscriptions of one user in one database.
+    package static let subscriptionsPerDatabase = 1_000
+
+    /// Operations whose answers a database remembers, so that a retry has one effect.
+    package static let rememberedOperations = 256
+
+    /// Bytes of the answers that a database remembers; the oldest go first.
+    package static let rememberedOperationBytes = 1024 * 1024
+
+    /// Fields of one record. A record of 1 MB could otherwise hold 250,000 of them, and each costs a look-up.
+    package static let fieldsPerRecord = 4_096
+
+    /// Field keys that a notification may ask for (cloudkit.md 2.8).
+    package static let notificationDesiredKeys = 3
+
+    /// Bytes of a subscription, encoded: its texts are shown to a person.
+    package static let subscriptionBytes = 16 * 1024
+}

@@ -1,0 +1,83 @@
+/// The rules for names (cloudkit.md 1.3, 1.4): ASCII, 1 to 255 characters, no leading underscore but for the system's own.
+package enum Names {
+    /// The zone that every database has. It has no history and no atomic commits.
+    package static let defaultZone = "_defaultZone"
+
+    /// Stands for the caller as a zone's owner and in user record ids.
+    package static let currentUser = "__defaultOwner__"
+
+    /// The record type of user records, which only the server makes.
+    package static let userRecordType = "Users"
+
+    /// What is wrong with a record name, or nil.
+    package static func problemWithRecordName(_ name: String) -> String? {
+        problem(name, kind: "record name", mayLeadWithUnderscore: false)
+    }
+
+    /// What is wrong with the name of a custom zone, or nil. The default zone's name is not one.
+    package static func problemWithZoneName(_ name: String) -> String? {
+        problem(name, kind: "zone name", mayLeadWithUnderscore: false)
+    }
+
+    /// What is wrong with a record type, or nil.
+    package static func problemWithRecordType(_ name: String) -> String? {
+        identifierProblem(name, kind: "record type")
+    }
+
+    /// What is wrong with a field's key, or nil.
+    package static func problemWithFieldKey(_ name: String) -> String? {
+        identifierProblem(name, kind: "field key")
+    }
+
+    /// What is wrong with a subscription's id, or nil.
+    package static func problemWithSubscriptionID(_ id: String) -> String? {
+        if id.isEmpty { return "a subscription id is empty; give it 1 to 255 bytes" }
+        if id.utf8.count > Limits.nameCharacters {
+            return "a subscription id has \(id.utf8.count) bytes; the limit is \(Limits.nameCharacters)"
+        }
+        return nil
+    }
+
+    private static func problem(_ name: String, kind: String, mayLeadWithUnderscore: Bool) -> String? {
+        var name = name
+        return name.withUTF8 { bytes -> String? in
+            guard let first = bytes.first else {
+                return "a \(kind) is empty; give it 1 to \(Limits.nameCharacters) characters"
+            }
+            if bytes.count > Limits.nameCharacters {
+                return "a \(kind) has \(bytes.count) characters; the limit is \(Limits.nameCharacters)"
+            }
+            if first == UInt8(ascii: "_"), !mayLeadWithUnderscore {
+                return
+                    "a \(kind) starts with an underscore, which is kept for the system; choose another first character"
+            }
+            for byte in bytes where byte < 0x20 || byte > 0x7E {
+                return "a \(kind) holds a character outside of printable ASCII; use letters, digits and punctuation"
+            }
+            return nil
+        }
+    }
+
+    private static func identifierProblem(_ name: String, kind: String) -> String? {
+        var name = name
+        return name.withUTF8 { bytes -> String? in
+            guard let first = bytes.first else {
+                return "a \(kind) is empty; give it 1 to \(Limits.nameCharacters) characters"
+            }
+            if bytes.count > Limits.nameCharacters {
+                return "a \(kind) has \(bytes.count) characters; the limit is \(Limits.nameCharacters)"
+            }
+            guard isLetter(first) else {
+                return "a \(kind) starts with something else than an ASCII letter; let it start with one"
+            }
+            for byte in bytes where !isLetter(byte) && !(0x30...0x39).contains(byte) && byte != UInt8(ascii: "_") {
+                return "a \(kind) holds something else than ASCII letters, digits and underscores"
+            }
+            return nil
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}

@@ -1,0 +1,190 @@
+/// Raw values of `CKModifyRecordsOperation.RecordSavePolicy` (cloudkit.md 2.1).
+package enum SavePolicy: UInt8, Sendable {
+    case ifServerRecordUnchanged = 0
+    case changedKeys = 1
+    case allKeys = 2
+}
+
+/// What a save does to the record's parent.
+package enum ParentChange: Equatable, Sendable {
+    case unchanged
+    case removed
+    case set(String)
+}
+
+/// A request to save and delete records, as a value.
+///
+/// `Fields` is how a save carries its fields: decoded for the client (``DecodedFields``), encoded and checked for the
+/// server (``CheckedFields``).
+package struct ModifyRecordsRequest<Fields: Equatable & Sendable>: Equatable, Sendable {
+    package var database: DatabaseScope
+    package var savePolicy: SavePolicy
+    package var isAtomic: Bool
+    /// 16 bytes that name the operation, or empty.
+    package var operationID: [UInt8]
+    package var zones: [ZoneModification<Fields>]
+
+    package init(
+        database: DatabaseScope, savePolicy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
+        operationID: [UInt8] = [], zones: [ZoneModification<Fields>]
+    ) {
+        self.database = database
+        self.savePolicy = savePolicy
+        self.isAtomic = isAtomic
+        self.operationID = operationID
+        self.zones = zones
+    }
+}
+
+/// The saves and deletions in one zone: the unit of atomicity.
+package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendable {
+    package var zone: ZoneID
+    package var saves: [RecordSave<Fields>]
+    package var deletions: [String]
+
+    package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
+        self.zone = zone
+        self.saves = saves
+        self.deletions = deletions
+    }
+}
+
+/// One record to save.
+package struct RecordSave<Fields: Equatable & Sendable>: Equatable, Sendable {
+    package var name: String
+    package var type: String
+    /// The tag of the version that the client knows; empty: new to the client.
+    package var changeTag: String
+    package var parent: ParentChange
+    package var fields: Fields
+
+    package init(name: String, type: String, changeTag: String = "", parent: ParentChange = .unchanged, fields: Fields)
+    {
+        self.name = name
+        self.type = type
+        self.changeTag = changeTag
+        self.parent = parent
+        self.fields = fields
+    }
+}
+
+/// The client's form: nil removes the key.
+package typealias DecodedFields = [String: FieldValue?]
+
+/// The server's form: fields whose names, values and limits have been checked, in canonical encoding.
+package struct CheckedFields: Equatable, Sendable {
+    package var puts: [EncodedField]
+    package var removals: [String]
+    /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the item fails with it.
+    package var problem: ServiceError?
+
+    package init(puts: [EncodedField] = [], removals: [String] = [], problem: ServiceError? = nil) {
+        self.puts = puts
+        self.removals = removals
+        self.problem = problem
+    }
+}
+
+/// A record in an answer. The server's form of `Content` is the encoded record, the client's is ``Record``.
+package enum RecordOutcome<Content: Equatable & Sendable>: Equatable, Sendable {
+    case record(Content)
+    case failure(ServiceError)
+    /// The answer was full: ask for this one again. Only in answers to a fetch.
+    case deferred
+}
+
+/// The result of one save.
+package struct SaveResult<Content: Equatable & Sendable>: Equatable, Sendable {
+    package var outcome: RecordOutcome<Content>
+    /// The record's fields are left out, because they are those that the client has.
+    package var fieldsOmitted: Bool
+
+    package init(outcome: RecordOutcome<Content>, fieldsOmitted: Bool = false) {
+        self.outcome = outcome
+        self.fieldsOmitted = fieldsOmitted
+    }
+}
+
+/// Results of one zone's items, in the order of the request. A deletion's nil is its success.
+package struct ZoneModificationResult<Content: Equatable & Sendable>: Equatable, Sendable {
+    package var saves: [SaveResult<Content>]
+    package var deletions: [ServiceError?]
+
+    package init(saves: [SaveResult<Content>] = [], deletions: [ServiceError?] = []) {
+        self.saves = saves
+        self.deletions = deletions
+    }
+}
+
+/// Which fields a fetch wants; nil in its place means all, an empty list system fields only.
+package typealias DesiredKeys = [String]
+
+/// A request for records by id.
+package struct FetchRecordsRequest: Equatable, Sendable {
+    package struct ZoneFetch: Equatable, Sendable {
+        package var zone: ZoneID
+        package var names: [String]
+
+        package init(zone: ZoneID, names: [String]) {
+            self.zone = zone
+            self.names = names
+        }
+    }
+
+    package var database: DatabaseScope
+    package var zones: [ZoneFetch]
+    package var desiredKeys: DesiredKeys?
+
+    package init(database: DatabaseScope, zones: [ZoneFetch], desiredKeys: DesiredKeys? = nil) {
+        self.database = database
+        self.zones = zones
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// A request for one page of a zone's changes.
+package struct ZoneChangesRequest: Equatable, Sendable {
+    package var database: DatabaseScope
+    package var zone: ZoneID
+    /// The token's bytes; empty: from the start.
+    package var token: [UInt8]
+    /// 0: the server's own page size.
+    package var resultsLimit: Int
+    package var desiredKeys: DesiredKeys?
+
+    package init(
+        database: DatabaseScope, zone: ZoneID, token: [UInt8] = [], resultsLimit: Int = 0,
+        desiredKeys: DesiredKeys? = nil
+    ) {
+        self.database = database
+        self.zone = zone
+        self.token = token
+        self.resultsLimit = resultsLimit
+        self.desiredKeys = desiredKeys
+    }
+}
+
+package struct DeletedRecord: Equatable, Sendable {
+    package var name: String
+    package var type: String
+
+    package init(name: String, type: String) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// One page of a zone's changes; `Token` is sealed bytes on the wire and a ``ChangeToken`` in the engine.
+package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable & Sendable>: Equatable, Sendable {
+    package var records: [Content]
+    package var deletions: [DeletedRecord]
+    package var token: Token
+    package var moreComing: Bool
+
+    package init(records: [Content], deletions: [DeletedRecord], token: Token, moreComing: Bool) {
+        self.records = records
+        self.deletions = deletions
+        self.token = token
+        self.moreComing = moreComing
+    }
+}

@@ -1,0 +1,27 @@
+/// A request to save and delete subscriptions.
+package struct ModifySubscriptionsRequest: Equatable, Sendable {
+    package var database: DatabaseScope
+    package var saves: [Subscription]
+    package var deletions: [String]
+    package var operationID: [UInt8]
+
+    package init(
+        database: DatabaseScope, saves: [Subscription] = [], deletions: [String] = [], operationID: [UInt8] = []
+    ) {
+        self.database = database
+        self.saves = saves
+        self.deletions = deletions
+        self.operationID = operationID
+    }
+}
+
+/// Results in the order of the request. A deletion's nil is its success.
+package struct ModifySubscriptionsResult: Equatable, Sendable {
+    package var saves: [Result<Subscription, ServiceError>]
+    package var deletions: [ServiceError?]
+
+    package init(saves: [Result<Subscription, ServiceError>] = [], deletions: [ServiceError?] = []) {
+        self.saves = saves
+        self.deletions = deletions
+    }
+}

@@ -1,0 +1,76 @@
+/// A zone in an answer.
+package struct Zone: Equatable, Sendable {
+    package var id: ZoneID
+    package var capabilities: ZoneCapabilities
+
+    package init(id: ZoneID, capabilities: ZoneCapabilities) {
+        self.id = id
+        self.capabilities = capabilities
+    }
+}
+
+/// A request to save and delete zones.
+package struct ModifyZonesRequest: Equatable, Sendable {
+    package var database: DatabaseScope
+    package var saves: [ZoneID]
+    package var deletions: [ZoneID]
+    package var operationID: [UInt8]
+
+    package init(database: DatabaseScope, saves: [ZoneID] = [], deletions: [ZoneID] = [], operationID: [UInt8] = []) {
+        self.database = database
+        self.saves = saves
+        self.deletions = deletions
+        self.operationID = operationID
+    }
+}
+
+/// Results in the order of the request. A deletion's nil is its success.
+package struct ModifyZonesResult: Equatable, Sendable {
+    package var saves: [Result<Zone, ServiceError>]
+    package var deletions: [ServiceError?]
+
+    package init(saves: [Result<Zone, ServiceError>] = [], deletions: [ServiceError?] = []) {
+        self.saves = saves
+        self.deletions = deletions
+    }
+}
+
+/// A request for one page of a database's changes.
+package struct DatabaseChangesRequest: Equatable, Sendable {
+    package var database: DatabaseScope
+    /// The token's bytes; empty: from the start.
+    package var token: [UInt8]
+    /// 0: the server's own page size.
+    package var resultsLimit: Int
+
+    package init(database: DatabaseScope, token: [UInt8] = [], resultsLimit: Int = 0) {
+        self.database = database
+        self.token = token
+        self.resultsLimit = resultsLimit
+    }
+}
+
+/// One page of a database's changes; `Token` is sealed bytes on the wire and a ``ChangeToken`` in the engine.
+package struct DatabaseChangesPage<Token: Equatable & Sendable>: Equatable, Sendable {
+    package struct Deletion: Equatable, Sendable {
+        package var zone: ZoneID
+        package var reason: ZoneDeletionReason
+
+        package init(zone: ZoneID, reason: ZoneDeletionReason) {
+            self.zone = zone
+            self.reason = reason
+        }
+    }
+
+    package var changed: [ZoneID]
+    package var deletions: [Deletion]
+    package var token: Token
+    package var moreComing: Bool
+
+    package init(changed: [ZoneID], deletions: [Deletion], token: Token, moreComing: Bool) {
+        self.changed = changed
+        self.deletions = deletions
+        self.token = token
+        self.moreComing = moreComing
+    }
+}

@@ -1,0 +1,55 @@
+/// CloudKit's error codes: raw values of `CKError.Code` (cloudkit.md 1.12). An open set, since a peer may be newer.
+package struct ErrorCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    package static let internalError = ErrorCode(rawValue: 1)
+    package static let partialFailure = ErrorCode(rawValue: 2)
+    package static let networkUnavailable = ErrorCode(rawValue: 3)
+    package static let networkFailure = ErrorCode(rawValue: 4)
+    package static let badContainer = ErrorCode(rawValue: 5)
+    package static let serviceUnavailable = ErrorCode(rawValue: 6)
+    package static let requestRateLimited = ErrorCode(rawValue: 7)
+    package static let notAuthenticated = ErrorCode(rawValue: 9)
+    package static let permissionFailure = ErrorCode(rawValue: 10)
+    package static let unknownItem = ErrorCode(rawValue: 11)
+    package static let invalidArguments = ErrorCode(rawValue: 12)
+    package static let serverRecordChanged = ErrorCode(rawValue: 14)
+    package static let serverRejectedRequest = ErrorCode(rawValue: 15)
+    package static let incompatibleVersion = ErrorCode(rawValue: 18)
+    package static let operationCancelled = ErrorCode(rawValue: 20)
+    package static let changeTokenExpired = ErrorCode(rawValue: 21)
+    package static let batchRequestFailed = ErrorCode(rawValue: 22)
+    package static let zoneBusy = ErrorCode(rawValue: 23)
+    package static let badDatabase = ErrorCode(rawValue: 24)
+    package static let quotaExceeded = ErrorCode(rawValue: 25)
+    package static let zoneNotFound = ErrorCode(rawValue: 26)
+    package static let limitExceeded = ErrorCode(rawValue: 27)
+    package static let userDeletedZone = ErrorCode(rawValue: 28)
+    package static let referenceViolation = ErrorCode(rawValue: 31)
+    package static let serverResponseLost = ErrorCode(rawValue: 34)
+}
+
+/// A failure that a client is told: CloudKit's code and a sentence that says what was wrong and what to do next.
+///
+/// Both a request's failure (thrown) and an item's (a value in its result). Holds nothing of another account.
+package struct ServiceError: Error, Equatable, Sendable {
+    package var code: ErrorCode
+    package var message: String
+    /// When to try again; 0: no advice.
+    package var retryAfterMilliseconds: UInt32
+    /// For `serverRecordChanged`: the record as the server has it, an encoded `brume.v1.Record`.
+    package var serverRecord: [UInt8]?
+
+    package init(
+        _ code: ErrorCode, _ message: String, retryAfterMilliseconds: UInt32 = 0, serverRecord: [UInt8]? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.retryAfterMilliseconds = retryAfterMilliseconds
+        self.serverRecord = serverRecord
+    }
+}

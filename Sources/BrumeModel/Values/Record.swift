@@ -1,0 +1,53 @@
+/// What the server keeps of a record beside its fields.
+package struct SystemFields: Equatable, Sendable {
+    package var name: String
+    package var type: String
+    /// Opaque to clients; see ``ChangeTag``.
+    package var changeTag: String
+    /// User record name of who made the record.
+    package var creator: String
+    /// The server's clock, since 1970.
+    package var createdMilliseconds: Int64
+    /// User record name of who changed it last.
+    package var modifier: String
+    /// The server's clock, since 1970.
+    package var modifiedMilliseconds: Int64
+    /// The name of the parent record in the same zone, or nil.
+    package var parent: String?
+
+    package init(
+        name: String, type: String, changeTag: String = "", creator: String = "", createdMilliseconds: Int64 = 0,
+        modifier: String = "", modifiedMilliseconds: Int64 = 0, parent: String? = nil
+    ) {
+        self.name = name
+        self.type = type
+        self.changeTag = changeTag
+        self.creator = creator
+        self.createdMilliseconds = createdMilliseconds
+        self.modifier = modifier
+        self.modifiedMilliseconds = modifiedMilliseconds
+        self.parent = parent
+    }
+}
+
+/// A record with decoded values, as a client sees it.
+package struct Record: Equatable, Sendable {
+    package var system: SystemFields
+    package var fields: [String: FieldValue]
+
+    package init(system: SystemFields, fields: [String: FieldValue] = [:]) {
+        self.system = system
+        self.fields = fields
+    }
+}
+
+/// A field as the server keeps it: its key, and the canonical encoding of its `brume.v1.Field` message.
+package struct EncodedField: Equatable, Sendable {
+    package var key: String
+    package var bytes: [UInt8]
+
+    package init(key: String, bytes: [UInt8]) {
+        self.key = key
+        self.bytes = bytes
+    }
+}
