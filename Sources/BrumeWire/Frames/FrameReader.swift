@@ -1,0 +1,90 @@
+/// Cuts a byte stream into frames.
+///
+/// Whole frames are handed on straight from the bytes received; only the part of a frame that has not arrived completely is
+/// copied and kept, so memory is bounded by one frame. A header over the limit is refused before any of its payload is kept.
+package struct FrameReader: ~Copyable {
+    /// Bytes that a frame's payload may have. Small until the peer has said who it is.
+    package var payloadBytesLimit: Int
+
+    /// What has arrived of the frame that is not whole yet.
+    private var partial: [UInt8] = []
+
+    package init(payloadBytesLimit: Int) {
+        self.payloadBytesLimit = payloadBytesLimit
+    }
+
+    /// Whether a frame has begun and not ended.
+    package var isInsideFrame: Bool { !partial.isEmpty }
+
+    /// Takes bytes as they arrive and calls `frame` for each whole frame. The payload is valid during the call.
+    ///
+    /// `frame` returns false to stop: the bytes behind that frame are kept and given again by the next call.
+    package mutating func read(
+        _ bytes: UnsafeRawBufferPointer, _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
+    ) throws(FrameError) {
+        if partial.isEmpty {
+            let consumed = try consume(bytes, frame)
+            partial.append(contentsOf: bytes[consumed...])
+            return
+        }
+        var rest = bytes
+        while !partial.isEmpty {
+            // Completes the kept frame first, so that a long run of small reads is copied once.
+            let missing = try missingByteCount()
+            let taken = min(missing, rest.count)
+            partial.append(contentsOf: rest[rest.startIndex..<rest.startIndex + taken])
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+            if taken < missing { return }
+            if try missingByteCount() > 0 { continue }
+            let whole = partial
+            partial.removeAll(keepingCapacity: whole.count <= Self.keptCapacity)
+            var isStopped = false
+            let consumed = whole.withUnsafeBytes { buffer in
+                Result { () throws(FrameError) in
+                    try consume(buffer) { header, payload in
+                        let goesOn = frame(header, payload)
+                        isStopped = !goesOn
+                        return goesOn
+                    }
+                }
+            }
+            partial.append(contentsOf: whole[try consumed.get()...])
+            if isStopped {
+                partial.append(contentsOf: rest)
+                return
+            }
+        }
+        let consumed = try consume(rest, frame)
+        partial.append(contentsOf: rest[consumed...])
+    }
+
+    /// A buffer up to this size is kept between frames.
+    private static let keptCapacity = 64 * 1024
+
+    /// How many bytes the kept frame still needs; those of its header first.
+    private func missingByteCount() throws(FrameError) -> Int {
+        if partial.count < FrameHeader.byteCount { return FrameHeader.byteCount - partial.count }
+        let limit = payloadBytesLimit
+        let header = partial.withUnsafeBytes { buffer in
+            Result { () throws(FrameError) in try FrameHeader(decoding: buffer, payloadBytesLimit: limit) }
+        }
+        return max(0, FrameHeader.byteCount + (try header.get()).payloadByteCount - partial.count)
+    }
+
+    /// Hands on the whole frames at the front of `bytes` and returns how many bytes they took.
+    private func consume(
+        _ bytes: UnsafeRawBufferPointer, _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
+    ) throws(FrameError) -> Int {
+        var offset = 0
+        while bytes.count - offset >= FrameHeader.byteCount {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            let header = try FrameHeader(decoding: rest, payloadBytesLimit: payloadBytesLimit)
+            let end = FrameHeader.byteCount + header.payloadByteCount
+            if rest.count < end { break }
+            offset += end
+            let payload = UnsafeRawBufferPointer(rebasing: rest[FrameHeader.byteCount..<end])
+            if !frame(header, payload) { break }
+        }
+        return offset
+    }
+}

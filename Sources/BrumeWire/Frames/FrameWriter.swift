@@ -1,0 +1,34 @@
+/// Appends whole frames to a byte array.
+package enum FrameWriter {
+    /// Appends one frame.
+    package static func append(
+        _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8], to output: inout [UInt8]
+    ) {
+        let header = FrameHeader(type: type, stream: stream, isLast: isLast, payloadByteCount: payload.count)
+        withUnsafeTemporaryAllocation(byteCount: FrameHeader.byteCount, alignment: 1) { buffer in
+            header.encode(to: buffer)
+            output.append(contentsOf: buffer)
+        }
+        output.append(contentsOf: payload)
+    }
+
+    /// One frame as an array of its own.
+    package static func frame(
+        _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8] = []
+    ) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(FrameHeader.byteCount + payload.count)
+        append(type, stream: stream, isLast: isLast, payload: payload, to: &output)
+        return output
+    }
+
+    /// The payload of a credit frame.
+    package static func creditPayload(_ count: UInt32) -> [UInt8] {
+        withUnsafeBytes(of: count.bigEndian) { Array($0) }
+    }
+
+    /// The count in a credit frame's payload, or nil when it isn't four bytes.
+    package static func credit(in payload: UnsafeRawBufferPointer) -> UInt32? {
+        payload.count == 4 ? UInt32(bigEndian: payload.loadUnaligned(as: UInt32.self)) : nil
+    }
+}
