@@ -1,0 +1,51 @@
+# Brume's commands. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Warnings are errors, in the one debug build that checks, tests and daily work share.
+DEBUG_FLAGS := -Xswiftc -warnings-as-errors
+SWIFT_FILES := Sources Tests Package.swift
+
+.PHONY: help packages build release demo certs test check lint format generate clean
+
+help: ## This list
+	@echo "Brume: a cloud you run yourself."
+	@echo
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)$$/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+		|| grep -E '^[a-z]+:.*## ' Makefile
+
+packages: ## Install the Debian packages that are missing (root or sudo)
+	@Scripts/install-packages.sh
+
+demo: packages release certs ## A server and a tour of it, in one command
+	@"$$(swift build -c release --show-bin-path)/brume" demo
+
+certs: release ## Make a certificate authority and a server certificate in certs/, once
+	@if [ ! -e certs/ca.pem ]; then "$$(swift build -c release --show-bin-path)/brume" certs certs; fi
+
+build: packages ## Debug build of everything, tests included, warnings as errors
+	@swift build --build-tests $(DEBUG_FLAGS)
+
+release: packages ## Optimised build of the brume executable
+	@swift build -c release --product brume
+
+test: build ## All tests
+	@swift test --skip-build --disable-xctest $(DEBUG_FLAGS)
+
+check: lint build ## What must hold before a commit, apart from the tests
+	@Scripts/generate-proto.sh --check
+	@Scripts/check-house.sh
+
+lint:
+	@swift format lint --strict --parallel --recursive $(SWIFT_FILES)
+
+format: ## Format the Swift code in place
+	@swift format --in-place --parallel --recursive $(SWIFT_FILES)
+
+generate: packages ## Generate Sources/CBrumeProto from proto/
+	@Scripts/generate-proto.sh
+
+clean: ## Remove what was built; certs/ stays
+	@rm -rf .build

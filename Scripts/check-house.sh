@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Fails when the sources break the house plan (CONTRIBUTING.md): arrows between targets, doors to C, access levels.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+failures=0
+broken() { # broken SENTENCE LINES: says what is wrong and where
+    echo "check-house: $1" >&2
+    sed 's/^/    /' <<<"$2" >&2
+    failures=$((failures + 1))
+}
+search() { # search PATTERN FOLDER…: matching lines of Swift files, none is fine
+    local pattern=$1
+    shift
+    grep -rnE --include='*.swift' "$pattern" "$@" || true
+}
+forbid() { # forbid SENTENCE PATTERN FOLDER…
+    local sentence=$1 lines
+    shift
+    lines=$(search "$@")
+    if [ -n "$lines" ]; then broken "$sentence" "$lines"; fi
+}
+
+# An import, with whatever attributes and access level stand before it.
+import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|package|internal|fileprivate|private)[[:space:]]+)?import[[:space:]]+((struct|class|enum|protocol|func|var|let|typealias)[[:space:]]+)?($1)([[:space:].]|\$)"; }
+
+# What each target may import of our own modules: the arrows of Package.swift.
+declare -A arrows=(
+    [BrumeModel]=""
+    [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
+    [BrumeStore]="BrumeModel BrumeWire"
+    [BrumeSystem]="CBrume COpenSSL"
+    [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
+    [BrumeKit]="BrumeModel BrumeWire BrumeSystem"
+    [CloudKit]="BrumeKit"
+    [BrumeLoad]="BrumeKit"
+    [brume]="BrumeServer BrumeLoad BrumeKit BrumeSystem"
+    [BrumeTestKit]="BrumeModel BrumeStore"
+)
+modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL"
+
+for folder in Sources/*/; do
+    target=$(basename "$folder")
+    case $target in
+    C[A-Z]*) [ "$target" = CloudKit ] || continue ;; # the C targets import nothing of ours
+    esac
+    if [ -z "${arrows[$target]+known}" ]; then
+        broken "target $target has no row in Scripts/check-house.sh; add one, with the arrows that the plan allows" "$folder"
+        continue
+    fi
+    for module in $modules; do
+        case " ${arrows[$target]} $target " in *" $module "*) continue ;; esac
+        forbid "$target must not import $module: arrows only go down (CONTRIBUTING.md)" "$(import_of "$module")" "$folder"
+    done
+done
+
+below_kit=(Sources/BrumeModel Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
+forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeModel Sources/BrumeWire Sources/BrumeStore
+forbid "time is an argument of the store; it must not read a clock" \
+    'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
+
+outside_tls=$(search "$(import_of COpenSSL)" Sources | grep -v '^Sources/BrumeSystem/TLS/' || true)
+if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSystem/TLS only" "$outside_tls"; fi
+
+epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
+if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi
+
+forbid "write the access level on every import (internal import …)" \
+    '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*import[[:space:]]' Sources
+not_public=()
+for folder in Sources/*/; do
+    case $folder in Sources/BrumeKit/ | Sources/CloudKit/) ;; *) not_public+=("$folder") ;; esac
+done
+forbid "public is for BrumeKit and CloudKit; between modules write package" \
+    '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*(public|open)[[:space:]]' "${not_public[@]}"
+forbid "what is not built is absent: no notes about work to come in the code" '\b(TODO|FIXME)\b' Sources Tests
+
+if [ "$failures" -gt 0 ]; then
+    echo "check-house: $failures rule(s) broken" >&2
+    exit 1
+fi
+echo "the house plan holds"
