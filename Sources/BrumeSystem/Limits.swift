@@ -1,0 +1,42 @@
+/// The limits of this module, each with its reason. What a caller may choose is in ``ConnectionLimits``.
+enum Limits {
+    /// Events that one turn takes from the kernel. More wait for the next turn, so that tasks and timers get theirs.
+    static let eventsPerTurn = 512
+    /// Ciphertext that one read takes. One buffer per loop; four full TLS records.
+    static let ciphertextReadBytes = 4 * tlsRecordBytesMax
+    /// Ciphertext that one connection may read in one turn before the others get theirs.
+    static let readBytesPerTurn = 4 * ciphertextReadBytes
+    /// Plaintext that one connection may encrypt in one turn before the others get theirs.
+    static let writeBytesPerTurn = 256 * 1024
+    /// The most plaintext in a TLS record.
+    static let tlsPlaintextRecordBytes = 16 * 1024
+    /// The most that a TLS 1.3 record takes on the wire: header, plaintext, type byte, tag, and what padding may add.
+    static let tlsRecordBytesMax = 5 + tlsPlaintextRecordBytes + 256
+    /// The loop's buffer for decrypted bytes: they are handed on when less than a record fits.
+    static let plaintextReadBytes = ciphertextReadBytes
+    /// The loop's buffer for ciphertext on its way out: what `writeBytesPerTurn` becomes, and room for handshake records.
+    static let ciphertextWriteBytes = (writeBytesPerTurn / tlsPlaintextRecordBytes + 4) * tlsRecordBytesMax
+    /// Ciphertext that may wait for a peer who reads nothing. Only a peer that asks for answers to handshake messages
+    /// and never reads them can reach it; it is closed.
+    static let pendingCiphertextBytes = 2 * ciphertextWriteBytes
+    /// Connections that one turn accepts before the others get theirs: a handshake costs hundreds of microseconds.
+    static let acceptsPerTurn = 64
+    /// How long a listener waits after it ran out of descriptors or memory.
+    static let acceptBackoffMilliseconds: UInt64 = 200
+    /// How long a half-open handshake is safe from being pushed out by a newer one when there are too many.
+    static let handshakeGraceMilliseconds: UInt64 = 1_000
+    /// How long `close` waits for the peer to close its side after our last byte. Closing at once could reset the
+    /// connection and take back bytes that the peer has not read yet.
+    static let lingerMilliseconds: UInt64 = 2_000
+    /// Sessions that a client context keeps for resumption, one per host.
+    static let clientSessions = 64
+    /// Addresses of one host name that are tried.
+    static let addressesPerHost = 8
+
+    /// Called once per loop: relations that the code relies on.
+    static func check() {
+        precondition(plaintextReadBytes >= 2 * tlsPlaintextRecordBytes, "a read must hold at least two records")
+        precondition(ciphertextWriteBytes > writeBytesPerTurn, "encrypted output must fit its buffer")
+        precondition(pendingCiphertextBytes >= ciphertextWriteBytes, "one turn's output must fit the queue")
+    }
+}

@@ -1,0 +1,254 @@
+internal import Glibc
+internal import Synchronization
+
+/// One thread that waits for sockets, timers and tasks of other threads, and runs what they call for.
+///
+/// A turn: collect events (a quota), tasks from the mailbox, timers, the `turnEnded` hook, flush of the connections that
+/// were written to (one run of encryption and one send each), sleep until the next deadline.
+///
+/// `@unchecked Sendable`: the thread that calls `run()` owns everything here. For any thread are only `execute`, `stop`,
+/// `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before `run()`
+/// begins the loop may be set up (hooks, timers, listeners) by the thread that made it.
+package final class EventLoop: @unchecked Sendable {
+    /// For logs, and the thread's name (cut to 15 bytes).
+    package let name: String
+
+    /// Run once per turn after events, tasks and timers, before connections flush and before sleeping.
+    package var turnEnded: (() -> Void)?
+
+    /// Monotonic time, read once per turn.
+    package private(set) var nowNanoseconds: UInt64
+    /// Time since 1970 by the machine's clock, read once per turn. It may jump.
+    package private(set) var wallClockMilliseconds: Int64
+
+    /// Working memory that all connections of this loop share.
+    let buffers: TransferBuffers
+
+    private let poller: Poller
+    private let mailbox = Mailbox()
+    private var timers = TimerQueue()
+    private var isStopping = false
+
+    private struct Slot {
+        var generation: UInt32 = 0
+        var handler: (any LoopHandler)?
+    }
+    private var slots: [Slot] = []
+    private var freeSlots: [UInt32] = []
+    private var unregistered: [ObjectIdentifier: any LoopHandler] = [:]
+    private var continuing: [any LoopHandler] = []
+    private var flushing: [any LoopHandler] = []
+    private var tasks: [Mailbox.Task] = []
+    private var clockIsFresh = false
+
+    private let owner = Atomic<UInt>(0)
+    private let thread = Mutex<pthread_t?>(nil)
+
+    /// - Throws: When the process has no descriptors left for it.
+    package init(name: String) throws(SystemError) {
+        Limits.check()
+        self.name = name
+        poller = try Poller()
+        buffers = TransferBuffers()
+        nowNanoseconds = EventLoop.readMonotonic()
+        wallClockMilliseconds = EventLoop.readWallClock()
+    }
+
+    // MARK: Any thread
+
+    /// True on the thread that runs this loop.
+    package var isCurrent: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Runs `task` on the loop's thread, after the tasks that were handed in before it. Any thread.
+    ///
+    /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: who sends
+    /// bounds what is under way. Once the loop has ended tasks are dropped without being run.
+    package func execute(_ task: @escaping @Sendable () -> Void) {
+        if mailbox.append(task) { poller.wake() }
+    }
+
+    /// Ends the loop after the turn in progress. Any thread.
+    package func stop() {
+        execute { [unowned self] in isStopping = true }
+    }
+
+    /// Runs the loop on a thread of its own, named after it.
+    package func start() {
+        let loop = Unmanaged.passRetained(self).toOpaque()
+        var handle: pthread_t = 0
+        let result = pthread_create(
+            &handle, nil,
+            { argument in
+                let loop = Unmanaged<EventLoop>.fromOpaque(argument!).takeRetainedValue()
+                loop.run()
+                return nil
+            }, loop)
+        precondition(result == 0, "no thread for the event loop: \(SystemError.text(of: result))")
+        thread.withLock { $0 = handle }
+    }
+
+    /// Waits until the thread of `start()` has ended. Not from the loop itself.
+    package func join() {
+        precondition(!isCurrent, "a loop cannot wait for its own end")
+        guard let handle = thread.withLock({ $0.take() }) else { return }
+        pthread_join(handle, nil)
+    }
+
+    // MARK: The loop's thread
+
+    /// Runs turns on the calling thread until `stop()`, then closes what is still registered.
+    package func run() {
+        owner.store(UInt(pthread_self()), ordering: .relaxed)
+        name.withCString { setThreadName($0) }
+        while !isStopping { turn() }
+        finish()
+        owner.store(0, ordering: .relaxed)
+    }
+
+    /// Calls `body` once, on this loop, when the time is over. Loop thread only.
+    package func schedule(afterMilliseconds: UInt64, _ body: @escaping () -> Void) -> TimerID {
+        let (nanoseconds, overflow) = afterMilliseconds.multipliedReportingOverflow(by: 1_000_000)
+        let (deadline, overflow2) = nowNanoseconds.addingReportingOverflow(nanoseconds)
+        return timers.schedule(deadline: overflow || overflow2 ? .max : deadline, body)
+    }
+
+    /// Takes a timer back. It does nothing for one that has fired. Loop thread only.
+    package func cancel(_ timer: TimerID) {
+        timers.cancel(timer)
+    }
+
+    private func turn() {
+        let mayBusy = !continuing.isEmpty || !flushing.isEmpty
+        let timeout = mayBusy ? 0 : timeoutMilliseconds()
+        let sleeps = mailbox.mayStartSleeping(timeout != 0)
+        poller.wait(timeoutMilliseconds: sleeps ? timeout : 0) { event in
+            if !clockIsFresh { readClocks() }
+            dispatch(event)
+        }
+        if !clockIsFresh { readClocks() }
+        clockIsFresh = false
+
+        if !continuing.isEmpty {
+            let handlers = continuing
+            continuing.removeAll(keepingCapacity: true)
+            for handler in handlers { handler.turnContinuing() }
+        }
+        runTasks()
+        let lastSequence = timers.lastSequence
+        while let body = timers.popDue(now: nowNanoseconds, lastSequence: lastSequence) { body() }
+        turnEnded?()
+        flush()
+    }
+
+    private func readClocks() {
+        nowNanoseconds = EventLoop.readMonotonic()
+        wallClockMilliseconds = EventLoop.readWallClock()
+        clockIsFresh = true
+    }
+
+    private func dispatch(_ event: Poller.Event) {
+        let slot = Int(truncatingIfNeeded: event.token & 0xffff_ffff)
+        // An earlier event of this turn may have ended the registration, and a new one may have its place.
+        guard slot < slots.count, slots[slot].generation == UInt32(event.token >> 32), let handler = slots[slot].handler
+        else { return }
+        handler.socketReady(readable: event.isReadable, writable: event.isWritable)
+    }
+
+    private func runTasks() {
+        mailbox.takeAll(into: &tasks)
+        if tasks.isEmpty { return }
+        for index in tasks.indices { tasks[index]() }
+        tasks.removeAll(keepingCapacity: tasks.count <= 1024)
+    }
+
+    private func flush() {
+        guard !flushing.isEmpty else { return }
+        let handlers = flushing
+        flushing.removeAll(keepingCapacity: true)
+        // What marks itself again (its quota of the turn is used up) goes on in the next turn.
+        for handler in handlers { handler.turnEnding() }
+    }
+
+    private func timeoutMilliseconds() -> Int32 {
+        guard let deadline = timers.nextDeadline else { return -1 }
+        let now = EventLoop.readMonotonic()
+        if deadline <= now { return 0 }
+        // Rounded up, so that the loop does not spin in the last millisecond.
+        return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
+    }
+
+    private func finish() {
+        for slot in slots { slot.handler?.loopStopped() }
+        for handler in Array(unregistered.values) { handler.loopStopped() }
+        flush()
+        timers.removeAll()
+        continuing.removeAll()
+        flushing.removeAll()
+        mailbox.close()
+        turnEnded = nil
+    }
+
+    // MARK: For connections and listeners
+
+    /// Adds a descriptor to what the loop waits for. The loop keeps the handler until `unregister`.
+    func register(_ fd: Int32, readable: Bool, writable: Bool, _ handler: any LoopHandler) throws(SystemError)
+        -> Registration
+    {
+        let slot = freeSlots.popLast() ?? UInt32(slots.count)
+        if slot == slots.count { slots.append(Slot()) }
+        let registration = Registration(slot: slot, generation: slots[Int(slot)].generation)
+        do throws(SystemError) {
+            try poller.add(fd, token: registration.token, readable: readable, writable: writable)
+        } catch {
+            freeSlots.append(slot)
+            throw error
+        }
+        slots[Int(slot)].handler = handler
+        return registration
+    }
+
+    /// Changes what the loop waits for.
+    func update(_ registration: Registration, _ fd: Int32, readable: Bool, writable: Bool) {
+        do throws(SystemError) {
+            try poller.modify(fd, token: registration.token, readable: readable, writable: writable)
+        } catch {
+            preconditionFailure("a registered descriptor cannot be changed: \(error)")
+        }
+    }
+
+    func unregister(_ registration: Registration, _ fd: Int32) {
+        let slot = Int(registration.slot)
+        precondition(slots[slot].generation == registration.generation, "a registration ends once")
+        poller.remove(fd)
+        slots[slot].handler = nil
+        slots[slot].generation &+= 1
+        freeSlots.append(registration.slot)
+    }
+
+    /// Keeps a handler that has no descriptor yet, so that it hears of the loop's end.
+    func remember(_ handler: any LoopHandler) { unregistered[ObjectIdentifier(handler)] = handler }
+
+    func forget(_ handler: any LoopHandler) {
+        if !unregistered.isEmpty { unregistered[ObjectIdentifier(handler)] = nil }
+    }
+
+    /// Calls `handler.turnEnding()` at the end of this turn.
+    func flushAtEndOfTurn(_ handler: any LoopHandler) { flushing.append(handler) }
+
+    /// Calls `handler.turnContinuing()` early in the next turn, which begins without sleep.
+    func continueNextTurn(_ handler: any LoopHandler) { continuing.append(handler) }
+
+    // MARK: Clocks
+
+    private static func readMonotonic() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    private static func readWallClock() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,19 @@
+/// What a loop calls: connections and listeners. All calls come on the loop's thread.
+protocol LoopHandler: AnyObject {
+    /// The descriptor that was registered is ready.
+    func socketReady(readable: Bool, writable: Bool)
+    /// The turn ends; what was marked with ``EventLoop/flushAtEndOfTurn(_:)`` writes its output.
+    func turnEnding()
+    /// A turn after ``EventLoop/continueNextTurn(_:)`` has begun.
+    func turnContinuing()
+    /// The loop ends; everything is given back at once.
+    func loopStopped()
+}
+
+/// A descriptor's place in a loop's table. The generation tells an event for an earlier owner of the place apart.
+struct Registration: Equatable {
+    var slot: UInt32
+    var generation: UInt32
+
+    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}

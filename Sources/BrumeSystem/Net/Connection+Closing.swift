@@ -1,0 +1,84 @@
+internal import Glibc
+
+/// The ways to the end.
+extension Connection {
+    /// Sends what is pending and a close_notify, then closes. The peer gets
+    /// ``ConnectionLimits/writeStallTimeoutMilliseconds`` to read it all. Input is dropped from now on.
+    package func close() {
+        switch state {
+        case .resolving, .connecting, .handshaking:
+            terminate(.localClose)
+        case .open:
+            state = .closing
+            heldCiphertext.removeAll()
+            heldPlaintext.removeAll()
+            setDeadline(afterMilliseconds: limits.writeStallTimeoutMilliseconds, .localClose)
+            updateInterest()
+            flushAtEndOfTurn()
+        case .closing, .lingering, .closed, .detached:
+            break
+        }
+    }
+
+    /// Closes at once; what is pending is lost.
+    package func abort() {
+        terminate(.localClose)
+    }
+
+    /// All output left: says good-bye, and when that has left too, waits for the peer's end.
+    func finishClosing() {
+        if !hasSentCloseNotify {
+            hasSentCloseNotify = true
+            session?.shutDown()
+            sendOutput()
+            guard state == .closing, outputCiphertext.isEmpty else { return }
+        }
+        Socket.shutDownWriting(fd)
+        state = .lingering
+        updateInterest()
+        setDeadline(afterMilliseconds: Limits.lingerMilliseconds, .localClose)
+    }
+
+    /// Gives everything back now; the delegate is told at the end of the turn.
+    func terminate(_ reason: CloseReason) {
+        guard state != .closed, state != .detached else { return }
+        let wasOpening = state == .resolving || state == .connecting || state == .handshaking
+        state = .closed
+        closeReason = reason
+        if wasOpening { listener?.handshakeEnded(self) }
+        listener = nil
+        admission?.connectionEnded()
+        admission = nil
+        connecting = nil
+        closeDescriptor()
+        session?.close()
+        session = nil
+        outputPlaintext.removeAll()
+        outputCiphertext.removeAll()
+        heldCiphertext.removeAll()
+        heldPlaintext.removeAll()
+        cancelTimers()
+        loop.forget(self)
+        flushAtEndOfTurn()
+    }
+
+    func cancelTimers() {
+        cancelDeadline()
+        if let stallTimer { loop.cancel(stallTimer) }
+        stallTimer = nil
+    }
+
+    func closeDescriptor() {
+        unregister()
+        if fd >= 0 { SystemCall.close(fd) }
+        fd = -1
+    }
+
+    func tellClosed() {
+        guard let reason = closeReason else { return }
+        closeReason = nil
+        let delegate = delegate
+        self.delegate = nil
+        delegate?.connectionClosed(self, reason: reason)
+    }
+}

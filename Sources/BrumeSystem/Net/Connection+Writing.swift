@@ -1,0 +1,144 @@
+/// From the user to the socket.
+extension Connection {
+    /// Appends bytes to the output, which leaves at the end of the turn. After the connection was closed this does
+    /// nothing.
+    ///
+    /// There is no limit here but ``ConnectionLimits/outputBytesMax``, which ends the connection: look at `isOutputFull`.
+    package func write(_ bytes: UnsafeRawBufferPointer) {
+        guard acceptsOutput, bytes.count > 0 else { return }
+        outputPlaintext.append(bytes)
+        outputAppended()
+    }
+
+    /// Appends to the output in place.
+    /// - Parameters:
+    ///   - minimumCapacity: How many bytes `body` may write; it may find more room than that.
+    ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Not called after the
+    ///     connection was closed.
+    package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+        guard acceptsOutput else { return }
+        outputPlaintext.append(minimumCapacity: minimumCapacity, body)
+        outputAppended()
+    }
+
+    private var acceptsOutput: Bool {
+        switch state {
+        case .resolving, .connecting, .handshaking, .open: true
+        case .closing, .lingering, .closed, .detached: false
+        }
+    }
+
+    private func outputAppended() {
+        let pending = pendingOutputBytes
+        if pending > limits.outputHighWaterBytes {
+            isWaitingForDrain = true
+            if pending > limits.outputBytesMax { return terminate(.outputOverflow) }
+        }
+        // Before the handshake is done the bytes wait for it; while the kernel takes none, for the socket.
+        if state == .open, outputCiphertext.isEmpty { flushAtEndOfTurn() }
+    }
+
+    /// Sends what is pending, as far as the kernel and the quota of the turn reach.
+    func flush() {
+        guard state == .handshaking || state == .open || state == .closing else { return }
+        sendPendingCiphertext()
+        if outputCiphertext.isEmpty, !outputPlaintext.isEmpty, state != .handshaking, let session {
+            let plaintext = outputPlaintext.bytes
+            let count = min(plaintext.count, Limits.writeBytesPerTurn)
+            do throws(TLSError) {
+                try session.write(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
+            } catch {
+                return terminate(.protocolViolation(error.message))
+            }
+            outputPlaintext.removeFirst(count)
+            sendOutput()
+        }
+        guard state == .handshaking || state == .open || state == .closing else { return }
+        if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
+        // The quota is used up and the kernel has room: the rest goes in the next turn.
+        if !outputPlaintext.isEmpty, outputCiphertext.isEmpty, state != .handshaking { flushAtEndOfTurn() }
+        if isWaitingForDrain, pendingOutputBytes <= limits.outputLowWaterBytes { continueNextTurn() }
+        updateInterest()
+        watchForStall()
+    }
+
+    /// Sends the ciphertext that a run of TLS left in the loop's buffer; what the kernel does not take waits.
+    func sendOutput() {
+        let buffers = loop.buffers
+        let output = buffers.output
+        guard output.count > 0 else { return }
+        defer { buffers.clearOutput() }
+        guard fd >= 0 else { return }
+        var taken = 0
+        if outputCiphertext.isEmpty {
+            do throws(SystemError) {
+                taken = try Socket.write(fd, output)
+            } catch {
+                return writeFailed(error)
+            }
+            if taken > 0 {
+                hasSentBytes = true
+                lastProgressNanoseconds = loop.nowNanoseconds
+            }
+            if taken == output.count { return }
+            lastProgressNanoseconds = loop.nowNanoseconds
+        }
+        outputCiphertext.append(UnsafeRawBufferPointer(rebasing: output[taken...]))
+        guard outputCiphertext.count <= Limits.pendingCiphertextBytes else { return terminate(.outputOverflow) }
+        updateInterest()
+        watchForStall()
+    }
+
+    private func sendPendingCiphertext() {
+        guard !outputCiphertext.isEmpty else { return }
+        do throws(SystemError) {
+            let taken = try Socket.write(fd, outputCiphertext.bytes)
+            if taken > 0 {
+                outputCiphertext.removeFirst(taken)
+                lastProgressNanoseconds = loop.nowNanoseconds
+            }
+        } catch {
+            writeFailed(error)
+        }
+    }
+
+    private func writeFailed(_ error: SystemError) {
+        switch state {
+        case .closing, .lingering: terminate(.localClose)
+        case .handshaking: terminate(.handshakeFailed("\(error)"))
+        default: terminate(.io(error))
+        }
+    }
+
+    /// Sends the alert that OpenSSL wrote. For what does not look like TLS at all it writes none, so one is made here.
+    func sendAlert() {
+        if loop.buffers.output.count == 0, !hasSentBytes, outputCiphertext.isEmpty, fd >= 0 {
+            // Alert record, TLS 1.2 on the wire, 2 bytes: fatal, unexpected_message.
+            let alert: [UInt8] = [21, 3, 3, 0, 2, 2, 10]
+            alert.withUnsafeBytes { _ = try? Socket.write(fd, $0) }
+        }
+        sendOutput()
+    }
+
+    // MARK: Stall
+
+    private func watchForStall() {
+        guard pendingOutputBytes > 0, stallTimer == nil, state == .open || state == .closing else { return }
+        if outputCiphertext.isEmpty { lastProgressNanoseconds = loop.nowNanoseconds }
+        armStallTimer(afterMilliseconds: limits.writeStallTimeoutMilliseconds)
+    }
+
+    /// One timer while output waits: it looks at the last progress instead of being set anew by each.
+    private func armStallTimer(afterMilliseconds: UInt64) {
+        stallTimer = loop.schedule(afterMilliseconds: afterMilliseconds) { [unowned self] in
+            stallTimer = nil
+            guard pendingOutputBytes > 0 else { return }
+            let waited = (loop.nowNanoseconds - min(lastProgressNanoseconds, loop.nowNanoseconds)) / 1_000_000
+            if waited >= limits.writeStallTimeoutMilliseconds {
+                terminate(.writeStalled)
+            } else {
+                armStallTimer(afterMilliseconds: limits.writeStallTimeoutMilliseconds - waited)
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+internal import Glibc
+
+/// A TCP connection with TLS, on one event loop.
+///
+/// Everything is asynchronous: `write` appends to a buffer, which is encrypted into full records and sent once at the end
+/// of the loop's turn; what the peer sends arrives at the delegate, decrypted. The loop keeps the connection, and the
+/// connection its delegate, until `connectionClosed`. An idle connection holds no buffers.
+///
+/// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for the
+/// thread of `loop` only.
+package final class Connection: @unchecked Sendable {
+    enum State: Equatable {
+        /// A client's: waits for the addresses of the host. Goes to `connecting` or `closed`.
+        case resolving
+        /// A client's: TCP is under way. Goes to `handshaking` or `closed`.
+        case connecting
+        /// TLS is under way. Goes to `open` or `closed`.
+        case handshaking
+        /// Goes to `closing`, `detached` or `closed`.
+        case open
+        /// `close()` was called: pending output and close_notify leave, input is dropped. Goes to `lingering` or `closed`.
+        case closing
+        /// Our last byte left: waits for the end of the peer's stream, so that it can read ours. Goes to `closed`.
+        case lingering
+        /// The descriptor is gone; the delegate is told at the end of the turn.
+        case closed
+        /// All belongs to a ``DetachedConnection``.
+        case detached
+    }
+
+    /// The user of the connection. Kept until `connectionClosed`; may be replaced at any time before.
+    package var delegate: (any ConnectionDelegate)?
+    /// Where the peer is, for logs: an address with port, for a client the host name with port.
+    package let peerAddress: String
+    /// The loop that owns this connection.
+    package let loop: EventLoop
+    package let limits: ConnectionLimits
+
+    var state: State
+    var fd: Int32 = -1
+    var registration: Registration?
+    var session: TLSSession?
+
+    /// Plaintext that waits for encryption at the end of the turn.
+    var outputPlaintext = ByteQueue()
+    /// Ciphertext that the kernel did not take.
+    var outputCiphertext = ByteQueue()
+    /// Ciphertext from the peer that waits until reading is resumed.
+    var heldCiphertext = ByteQueue()
+    /// Plaintext that the user gave back when the connection was detached.
+    var heldPlaintext = ByteQueue()
+
+    var isReadingPaused = false
+    /// A run of decryption is in progress: the loop's buffers hold input of this connection.
+    var isFeeding = false
+    var isMarkedForFlush = false
+    var isMarkedForContinue = false
+    /// The output was above the high-water mark and the user waits to be told to go on.
+    var isWaitingForDrain = false
+    var hasSentCloseNotify = false
+    /// Nothing was sent yet: an alert may leave without encryption.
+    var hasSentBytes = false
+    var waitsForReadable = false
+    var waitsForWritable = false
+
+    /// Deadline of the handshake, of closing, or of lingering.
+    var deadlineTimer: TimerID?
+    var stallTimer: TimerID?
+    /// When the kernel last took a byte, or output began to wait.
+    var lastProgressNanoseconds: UInt64 = 0
+    var closeReason: CloseReason?
+
+    /// A server's: the listener that counts it.
+    var admission: ListenerAdmission?
+    weak var listener: Listener?
+    /// A client's: what is still to be tried.
+    var connecting: ClientConnecting?
+
+    init(
+        loop: EventLoop, state: State, peerAddress: String, limits: ConnectionLimits,
+        delegate: (any ConnectionDelegate)?
+    ) {
+        self.loop = loop
+        self.state = state
+        self.peerAddress = peerAddress
+        self.limits = limits
+        self.delegate = delegate
+    }
+
+    deinit {
+        precondition(fd < 0, "a connection went away before it was closed")
+    }
+
+    /// Plaintext and ciphertext that the kernel has not taken yet.
+    package var pendingOutputBytes: Int { outputPlaintext.count + outputCiphertext.count }
+
+    /// The pending output is above the high-water mark. Who sees this stops producing, for example by `pauseReading()`;
+    /// `connectionDrained` tells when to go on.
+    package var isOutputFull: Bool { pendingOutputBytes > limits.outputHighWaterBytes }
+
+    /// The handshake is done and nobody has closed the connection.
+    package var isOpen: Bool { state == .open }
+
+    /// The TLS handshake was shortened by the ticket of an earlier session.
+    package var isResumed: Bool { session?.isResumed ?? false }
+
+    /// Takes no more input from the peer, who is slowed down by TCP in the end. Input in progress (at most 64 KiB) may
+    /// still have been delivered by the time this returns; nothing is delivered afterwards.
+    package func pauseReading() {
+        guard !isReadingPaused else { return }
+        isReadingPaused = true
+        updateInterest()
+    }
+
+    /// Takes input again. What waits is delivered in the next turn.
+    package func resumeReading() {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        if hasHeldInput { continueNextTurn() }
+        updateInterest()
+    }
+
+    // MARK: Interest and marks
+
+    func register() throws(SystemError) {
+        (waitsForReadable, waitsForWritable) = wantedInterest
+        registration = try loop.register(fd, readable: waitsForReadable, writable: waitsForWritable, self)
+    }
+
+    func unregister() {
+        guard let registration else { return }
+        loop.unregister(registration, fd)
+        self.registration = nil
+    }
+
+    private var wantedInterest: (readable: Bool, writable: Bool) {
+        switch state {
+        case .connecting: (false, true)
+        case .handshaking, .closing, .lingering: (true, !outputCiphertext.isEmpty)
+        case .open: (!isReadingPaused, !outputCiphertext.isEmpty)
+        case .resolving, .closed, .detached: (false, false)
+        }
+    }
+
+    func updateInterest() {
+        guard let registration else { return }
+        let wanted = wantedInterest
+        guard wanted != (waitsForReadable, waitsForWritable) else { return }
+        (waitsForReadable, waitsForWritable) = wanted
+        loop.update(registration, fd, readable: wanted.readable, writable: wanted.writable)
+    }
+
+    func flushAtEndOfTurn() {
+        guard !isMarkedForFlush else { return }
+        isMarkedForFlush = true
+        loop.flushAtEndOfTurn(self)
+    }
+
+    func continueNextTurn() {
+        guard !isMarkedForContinue else { return }
+        isMarkedForContinue = true
+        loop.continueNextTurn(self)
+    }
+
+    func setDeadline(afterMilliseconds: UInt64, _ reason: CloseReason) {
+        cancelDeadline()
+        deadlineTimer = loop.schedule(afterMilliseconds: afterMilliseconds) { [unowned self] in
+            deadlineTimer = nil
+            terminate(reason)
+        }
+    }
+
+    func cancelDeadline() {
+        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        deadlineTimer = nil
+    }
+}
+
+extension Connection: LoopHandler {
+    func socketReady(readable: Bool, writable: Bool) {
+        if state == .connecting {
+            if writable { connectFinished() }
+            return
+        }
+        if writable, waitsForWritable { flush() }
+        guard readable, state != .closed else { return }
+        if waitsForReadable {
+            readFromSocket()
+        } else {
+            // The kernel reports errors also to who waits for nothing, again and again: the peer reset the connection.
+            terminate(.peerVanished)
+        }
+    }
+
+    func turnEnding() {
+        isMarkedForFlush = false
+        switch state {
+        case .closed: tellClosed()
+        case .detached: break
+        default: flush()
+        }
+    }
+
+    func turnContinuing() {
+        isMarkedForContinue = false
+        guard state == .open else { return }
+        if isWaitingForDrain, pendingOutputBytes <= limits.outputLowWaterBytes {
+            isWaitingForDrain = false
+            delegate?.connectionDrained(self)
+        }
+        guard state == .open, !isReadingPaused, hasHeldInput else { return }
+        deliverHeldInput()
+    }
+
+    func loopStopped() { terminate(.loopStopped) }
+}

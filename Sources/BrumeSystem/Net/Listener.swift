@@ -1,0 +1,230 @@
+internal import Glibc
+
+/// Accepts connections on one address and takes them through the TLS handshake.
+///
+/// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `port`, `address` and
+/// `connectionCount` are for the loop's thread, or for the thread that sets the loop up before it runs.
+package final class Listener: @unchecked Sendable {
+    /// The port, also where 0 was asked for.
+    package let port: UInt16
+    /// Address and port, for logs.
+    package let address: String
+
+    private let loop: EventLoop
+    private let tls: TLSServerContext
+    private let limits: ConnectionLimits
+    private let accept: (Connection) -> (any ConnectionDelegate)?
+    private let admission = ListenerAdmission()
+    private var fd: Int32
+    private var registration: Registration?
+    private var isPaused = false
+    private var resumeTimer: TimerID?
+
+    /// Handshakes in progress in order of their beginning. Those that ended are skipped, and leave from the front.
+    private struct HalfOpen {
+        weak var connection: Connection?
+        var sinceNanoseconds: UInt64
+    }
+    private var halfOpen: [HalfOpen] = []
+    private var halfOpenFirst = 0
+    private var halfOpenCount = 0
+
+    /// Begins to listen.
+    ///
+    /// - Parameters:
+    ///   - host: A literal address or a name (its first address is taken); empty for all addresses, IPv6 and IPv4.
+    ///   - port: 0 takes any free one.
+    ///   - backlog: Connections that the kernel holds until they are accepted; it may cut the number.
+    ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over them.
+    ///   - accept: Called for each connection before its handshake; `nil` refuses it.
+    package init(
+        host: String, port: UInt16, tls: TLSServerContext, loop: EventLoop, backlog: Int32 = 1024,
+        limits: ConnectionLimits = ConnectionLimits(), sharesPort: Bool = false,
+        accept: @escaping (Connection) -> (any ConnectionDelegate)?
+    ) throws(SystemError) {
+        self.loop = loop
+        self.tls = tls
+        self.limits = limits
+        self.accept = accept
+        fd = try Listener.open(host: host, port: port, backlog: backlog, sharesPort: sharesPort)
+        do throws(SystemError) {
+            let local = try Socket.localAddress(fd)
+            self.port = local.port
+            address = local.description
+        } catch {
+            SystemCall.close(fd)
+            throw error
+        }
+        do throws(SystemError) {
+            registration = try loop.register(fd, readable: true, writable: false, self)
+        } catch {
+            SystemCall.close(fd)
+            fd = -1
+            throw error
+        }
+    }
+
+    deinit {
+        if fd >= 0 { SystemCall.close(fd) }
+    }
+
+    /// Connections that were accepted here and live, on whatever loop. Any thread.
+    package var connectionCount: Int { admission.count }
+
+    /// Stops accepting. Connections that are there live on.
+    package func close() {
+        guard fd >= 0 else { return }
+        if let resumeTimer { loop.cancel(resumeTimer) }
+        resumeTimer = nil
+        if let registration { loop.unregister(registration, fd) }
+        registration = nil
+        SystemCall.close(fd)
+        fd = -1
+    }
+
+    private static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32
+    {
+        // One IPv6 socket takes IPv4 as well; where the machine has no IPv6, all of IPv4.
+        let candidates = host.isEmpty ? ["::", "0.0.0.0"] : [host]
+        var lastError: SystemError?
+        for candidate in candidates {
+            switch NameResolver.resolve(host: candidate, port: port, isNumeric: false, isPassive: true) {
+            case .failed(let message):
+                lastError = SystemError(call: "getaddrinfo", errno: 0, message: message)
+            case .addresses(let addresses):
+                do throws(SystemError) {
+                    return try open(addresses[0], backlog: backlog, sharesPort: sharesPort)
+                } catch {
+                    lastError = error
+                }
+            }
+        }
+        throw lastError!
+    }
+
+    private static func open(_ address: SocketAddress, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32 {
+        let fd = try Socket.open(family: address.family)
+        do throws(SystemError) {
+            try Socket.setOption(fd, SOL_SOCKET, SO_REUSEADDR, 1)
+            if sharesPort { try Socket.setOption(fd, SOL_SOCKET, SO_REUSEPORT, 1) }
+            if address.family == AF_INET6 { try Socket.setOption(fd, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+            try SystemCall.run("bind", address.description) { address.with { bind(fd, $0, $1) } }
+            try SystemCall.run("listen", address.description) { listen(fd, backlog) }
+        } catch {
+            SystemCall.close(fd)
+            throw error
+        }
+        return fd
+    }
+
+    // MARK: Accepting
+
+    private func acceptSome() {
+        for _ in 0..<Limits.acceptsPerTurn {
+            guard fd >= 0, makeRoomForHandshake() else { return }
+            do throws(SystemError) {
+                guard let (client, peer) = try Socket.accept(fd) else { return }
+                accepted(client, peer)
+            } catch {
+                switch error.errno {
+                case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                    // The connection stays in the backlog, and would be reported again at once.
+                    return pause(milliseconds: Limits.acceptBackoffMilliseconds)
+                default:
+                    // The one who knocked is gone already, or its network is: nothing of ours.
+                    continue
+                }
+            }
+        }
+    }
+
+    private func accepted(_ client: Int32, _ peer: SocketAddress) {
+        guard admission.count < limits.connectionsMax else { return SystemCall.close(client) }
+        let connection = Connection(
+            loop: loop, state: .handshaking, peerAddress: peer.description, limits: limits, delegate: nil)
+        guard let delegate = accept(connection) else { return SystemCall.close(client) }
+        connection.delegate = delegate
+        connection.fd = client
+        connection.listener = self
+        connection.admission = admission
+        admission.connectionBegan()
+        halfOpen.append(HalfOpen(connection: connection, sinceNanoseconds: loop.nowNanoseconds))
+        halfOpenCount += 1
+        do throws(SystemError) {
+            try Socket.disableDelay(client)
+            if let bytes = limits.sendBufferBytes {
+                try Socket.setOption(client, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes))
+            }
+            try connection.register()
+        } catch {
+            return connection.terminate(.io(error))
+        }
+        do throws(TLSError) {
+            connection.session = try TLSSession(server: tls, buffers: loop.buffers)
+        } catch {
+            return connection.terminate(.handshakeFailed(error.message))
+        }
+        connection.setDeadline(afterMilliseconds: limits.handshakeTimeoutMilliseconds, .handshakeTimedOut)
+    }
+
+    // MARK: Half-open handshakes
+
+    /// A handshake succeeded or failed.
+    func handshakeEnded(_ connection: Connection) {
+        halfOpenCount -= 1
+        if isPaused, resumeTimer == nil || halfOpenCount < limits.handshakesMax { resume() }
+    }
+
+    /// - Returns: Whether one more handshake may begin; otherwise accepting pauses until one may.
+    private func makeRoomForHandshake() -> Bool {
+        dropEndedHandshakes()
+        guard halfOpenCount >= limits.handshakesMax, halfOpenFirst < halfOpen.count else { return true }
+        let oldest = halfOpen[halfOpenFirst]
+        let ageMilliseconds = (loop.nowNanoseconds - min(oldest.sinceNanoseconds, loop.nowNanoseconds)) / 1_000_000
+        guard ageMilliseconds >= Limits.handshakeGraceMilliseconds else {
+            pause(milliseconds: Limits.handshakeGraceMilliseconds - ageMilliseconds)
+            return false
+        }
+        halfOpenFirst += 1
+        oldest.connection?.terminate(.handshakeEvicted)
+        return true
+    }
+
+    private func dropEndedHandshakes() {
+        while halfOpenFirst < halfOpen.count, halfOpen[halfOpenFirst].connection?.state != .handshaking {
+            halfOpenFirst += 1
+        }
+        if halfOpenFirst == halfOpen.count {
+            halfOpen.removeAll(keepingCapacity: true)
+            halfOpenFirst = 0
+        } else if halfOpenFirst > limits.handshakesMax {
+            halfOpen.removeFirst(halfOpenFirst)
+            halfOpenFirst = 0
+        }
+    }
+
+    private func pause(milliseconds: UInt64) {
+        guard !isPaused, let registration else { return }
+        isPaused = true
+        loop.update(registration, fd, readable: false, writable: false)
+        resumeTimer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            self?.resumeTimer = nil
+            self?.resume()
+        }
+    }
+
+    private func resume() {
+        guard isPaused, let registration else { return }
+        isPaused = false
+        if let resumeTimer { loop.cancel(resumeTimer) }
+        resumeTimer = nil
+        loop.update(registration, fd, readable: true, writable: false)
+    }
+}
+
+extension Listener: LoopHandler {
+    func socketReady(readable: Bool, writable: Bool) { acceptSome() }
+    func turnEnding() {}
+    func turnContinuing() {}
+    func loopStopped() { close() }
+}

@@ -1,0 +1,26 @@
+internal import COpenSSL
+
+/// A fault in TLS or in a certificate, in words.
+package struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was wrong, and where it helps what to do. Never a secret.
+    package let message: String
+
+    package init(_ message: String) {
+        self.message = message
+    }
+
+    package var description: String { message }
+
+    /// Takes what OpenSSL left in this thread's error queue, the first cause first, and clears the queue.
+    static func takeQueue(_ what: String) -> TLSError {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0 else { return TLSError(what) }
+        return TLSError("\(what): \(reason(code))")
+    }
+
+    static func reason(_ code: UInt) -> String {
+        if let reason = ERR_reason_error_string(code) { return String(cString: reason) }
+        return "error \(String(code, radix: 16))"
+    }
+}
