@@ -1168,7 +1168,7 @@ static const ProtobufCFieldDescriptor brume__store__v1__subscription_deletion__f
     "id",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__Store__V1__SubscriptionDeletion, id),
     NULL,

@@ -846,7 +846,7 @@ static const ProtobufCFieldDescriptor brume__v1__remove_account_request__field_d
     "name",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__V1__RemoveAccountRequest, name),
     NULL,
@@ -902,7 +902,7 @@ static const ProtobufCFieldDescriptor brume__v1__create_token_request__field_des
     "name",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__V1__CreateTokenRequest, name),
     NULL,
@@ -940,7 +940,7 @@ static const ProtobufCFieldDescriptor brume__v1__create_token_response__field_de
     "token",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__V1__CreateTokenResponse, token),
     NULL,
@@ -978,7 +978,7 @@ static const ProtobufCFieldDescriptor brume__v1__revoke_tokens_request__field_de
     "name",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
+    PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__V1__RevokeTokensRequest, name),
     NULL,

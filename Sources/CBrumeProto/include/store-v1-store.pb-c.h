@@ -127,11 +127,11 @@ struct  Brume__Store__V1__SubscriptionPut
 struct  Brume__Store__V1__SubscriptionDeletion
 {
   ProtobufCMessage base;
-  char *id;
+  ProtobufCBinaryData id;
 };
 #define BRUME__STORE__V1__SUBSCRIPTION_DELETION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__subscription_deletion__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , {0,NULL} }
 
 
 typedef enum {

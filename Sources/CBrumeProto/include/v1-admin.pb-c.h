@@ -109,11 +109,11 @@ struct  Brume__V1__ListAccountsResponse
 struct  Brume__V1__RemoveAccountRequest
 {
   ProtobufCMessage base;
-  char *name;
+  ProtobufCBinaryData name;
 };
 #define BRUME__V1__REMOVE_ACCOUNT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__remove_account_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , {0,NULL} }
 
 
 struct  Brume__V1__RemoveAccountResponse
@@ -128,31 +128,31 @@ struct  Brume__V1__RemoveAccountResponse
 struct  Brume__V1__CreateTokenRequest
 {
   ProtobufCMessage base;
-  char *name;
+  ProtobufCBinaryData name;
 };
 #define BRUME__V1__CREATE_TOKEN_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__create_token_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , {0,NULL} }
 
 
 struct  Brume__V1__CreateTokenResponse
 {
   ProtobufCMessage base;
-  char *token;
+  ProtobufCBinaryData token;
 };
 #define BRUME__V1__CREATE_TOKEN_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__create_token_response__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , {0,NULL} }
 
 
 struct  Brume__V1__RevokeTokensRequest
 {
   ProtobufCMessage base;
-  char *name;
+  ProtobufCBinaryData name;
 };
 #define BRUME__V1__REVOKE_TOKENS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__revoke_tokens_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , {0,NULL} }
 
 
 struct  Brume__V1__RevokeTokensResponse
