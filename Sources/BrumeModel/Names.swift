@@ -29,6 +29,26 @@ package enum Names {
         identifierProblem(name, kind: "field key")
     }
 
+    /// Whether `name` is a user record's name as the server makes them: an underscore and 32 hexadecimal digits.
+    package static func isUserRecordName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard bytes.count == 33, bytes.first == UInt8(ascii: "_") else { return false }
+        return bytes.dropFirst().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    /// What is wrong with an account's name, or nil: 1 to 64 letters, digits, "-", "_" and ".".
+    package static func problemWithAccountName(_ name: String) -> String? {
+        let bytes = name.utf8
+        guard !bytes.isEmpty, bytes.count <= 64 else {
+            return "an account name has \(bytes.count) characters; give it 1 to 64"
+        }
+        guard bytes.allSatisfy({ isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F })
+        else {
+            return "an account name holds something else than ASCII letters, digits, \"-\", \"_\" and \".\""
+        }
+        return nil
+    }
+
     /// What is wrong with a subscription's id, or nil.
     package static func problemWithSubscriptionID(_ id: String) -> String? {
         if id.isEmpty { return "a subscription id is empty; give it 1 to 255 bytes" }

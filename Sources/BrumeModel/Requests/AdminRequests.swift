@@ -16,3 +16,28 @@ package struct Account: Equatable, Sendable {
         self.userRecordName = userRecordName
     }
 }
+
+/// What a snapshot on demand did.
+package struct SnapshotSummary: Equatable, Sendable {
+    /// Snapshots written.
+    package var databases: Int
+    /// Journal segments that were no longer needed.
+    package var segmentsRemoved: Int
+
+    package init(databases: Int, segmentsRemoved: Int) {
+        self.databases = databases
+        self.segmentsRemoved = segmentsRemoved
+    }
+}
+
+/// Whether the server serves.
+package struct HealthStatus: Equatable, Sendable {
+    /// False while it drains.
+    package var isServing: Bool
+    package var uptimeMilliseconds: UInt64
+
+    package init(isServing: Bool, uptimeMilliseconds: UInt64) {
+        self.isServing = isServing
+        self.uptimeMilliseconds = uptimeMilliseconds
+    }
+}

@@ -1,0 +1,113 @@
+/// First block of a snapshot: what it is of, and how much follows.
+package struct SnapshotHeader: Equatable, Sendable {
+    package var database: DatabaseID
+    /// Of the last commit inside.
+    package var sequence: UInt64
+    package var recordCount: UInt64
+    package var tombstoneCount: UInt64
+    package var zoneCount: UInt64
+
+    package init(
+        database: DatabaseID, sequence: UInt64, recordCount: UInt64 = 0, tombstoneCount: UInt64 = 0,
+        zoneCount: UInt64 = 0
+    ) {
+        self.database = database
+        self.sequence = sequence
+        self.recordCount = recordCount
+        self.tombstoneCount = tombstoneCount
+        self.zoneCount = zoneCount
+    }
+}
+
+/// A zone that exists, named by its incarnation; 0 is the default zone.
+package struct SnapshotZone: Equatable, Sendable {
+    package var zone: UInt64
+    package var name: String
+    /// Where the last change in the zone stands.
+    package var lastChange: ChangePosition
+    /// Tokens below it have expired.
+    package var floor: ChangePosition
+
+    package init(zone: UInt64, name: String, lastChange: ChangePosition, floor: ChangePosition) {
+        self.zone = zone
+        self.name = name
+        self.lastChange = lastChange
+        self.floor = floor
+    }
+}
+
+/// A record and its place in its zone's feed.
+package struct SnapshotRecord: Equatable, Sendable {
+    package var zone: UInt64
+    package var position: ChangePosition
+    /// The encoded `brume.v1.Record`.
+    package var record: [UInt8]
+
+    package init(zone: UInt64, position: ChangePosition, record: [UInt8]) {
+        self.zone = zone
+        self.position = position
+        self.record = record
+    }
+}
+
+/// A deleted record that feeds still tell of.
+package struct SnapshotTombstone: Equatable, Sendable {
+    package var zone: UInt64
+    package var position: ChangePosition
+    package var name: String
+    package var type: String
+
+    package init(zone: UInt64, position: ChangePosition, name: String, type: String) {
+        self.zone = zone
+        self.position = position
+        self.name = name
+        self.type = type
+    }
+}
+
+/// A deleted zone that the database's feed still tells of.
+package struct SnapshotDeletedZone: Equatable, Sendable {
+    package var position: ChangePosition
+    package var name: String
+    package var reason: ZoneDeletionReason
+
+    package init(position: ChangePosition, name: String, reason: ZoneDeletionReason) {
+        self.position = position
+        self.name = name
+        self.reason = reason
+    }
+}
+
+/// A remembered operation: its 16 bytes, and the answer that a retry gets again.
+package struct SnapshotOperation: Equatable, Sendable {
+    package var id: [UInt8]
+    package var answer: [UInt8]
+
+    package init(id: [UInt8], answer: [UInt8]) {
+        self.id = id
+        self.answer = answer
+    }
+}
+
+/// A later block of a snapshot: any part of the database's content, in the order of feeds.
+package struct SnapshotBlock: Equatable, Sendable {
+    package var zones: [SnapshotZone]
+    package var records: [SnapshotRecord]
+    package var tombstones: [SnapshotTombstone]
+    package var deletedZones: [SnapshotDeletedZone]
+    package var subscriptions: [Subscription]
+    package var operations: [SnapshotOperation]
+
+    package init(
+        zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
+        deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
+        operations: [SnapshotOperation] = []
+    ) {
+        self.zones = zones
+        self.records = records
+        self.tombstones = tombstones
+        self.deletedZones = deletedZones
+        self.subscriptions = subscriptions
+        self.operations = operations
+    }
+}

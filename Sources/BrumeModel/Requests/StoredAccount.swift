@@ -1,0 +1,18 @@
+/// An account as the data folder keeps it.
+package struct StoredAccount: Equatable, Sendable {
+    package var name: String
+    package var email: String
+    package var createdMilliseconds: Int64
+    /// 16 random bytes; the user record names of every container and environment derive from them.
+    package var id: [UInt8]
+    /// SHA-256 of each valid token.
+    package var tokenHashes: [[UInt8]]
+
+    package init(name: String, email: String, createdMilliseconds: Int64, id: [UInt8], tokenHashes: [[UInt8]] = []) {
+        self.name = name
+        self.email = email
+        self.createdMilliseconds = createdMilliseconds
+        self.id = id
+        self.tokenHashes = tokenHashes
+    }
+}

@@ -1,0 +1,22 @@
+internal import CProtobufC
+
+/// Text and bytes of a decoded message. They point into the message's arena.
+extension ProtobufCBinaryData {
+    var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: data, count: len) }
+
+    var rawBuffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer) }
+
+    var array: [UInt8] { [UInt8](buffer) }
+
+    /// The text, or nil where the bytes are not valid UTF-8: protobuf-c does not look. NUL is a character like others.
+    var text: String? { String(validating: buffer, as: UTF8.self) }
+
+    /// The text with what is not UTF-8 replaced: for places that only show it, or keep it for its place in an order.
+    var lossyText: String { String(decoding: buffer, as: UTF8.self) }
+
+    /// Whether the bytes are valid UTF-8, without making a string.
+    var isText: Bool {
+        if buffer.allSatisfy({ $0 < 0x80 }) { return true }
+        return (try? UTF8Span(validating: buffer.span)) != nil
+    }
+}

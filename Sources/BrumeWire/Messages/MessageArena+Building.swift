@@ -1,0 +1,76 @@
+internal import CBrumeProto
+internal import CProtobufC
+
+/// Building a C message in an arena: everything is copied into it once, so that no pointer into an array or a string outlives
+/// the call that gave it.
+extension MessageArena {
+    typealias Pointer<Message> = UnsafeMutablePointer<Message>
+
+    /// A new message, as its generated `init` function makes it.
+    func make<Message>(_ initialize: (Pointer<Message>?) -> Void) -> Pointer<Message> {
+        let message = allocate(MemoryLayout<Message>.size).bindMemory(to: Message.self, capacity: 1)
+        initialize(message)
+        return message
+    }
+
+    func data(_ text: String) -> ProtobufCBinaryData {
+        var text = text
+        return text.withUTF8 { data(UnsafeRawBufferPointer($0)) }
+    }
+
+    func data(_ bytes: [UInt8]) -> ProtobufCBinaryData {
+        bytes.withUnsafeBytes { data($0) }
+    }
+
+    func data(_ bytes: UnsafeRawBufferPointer) -> ProtobufCBinaryData {
+        guard let source = bytes.baseAddress, !bytes.isEmpty else { return ProtobufCBinaryData(len: 0, data: nil) }
+        let copy = allocate(bytes.count)
+        copy.copyMemory(from: source, byteCount: bytes.count)
+        return ProtobufCBinaryData(len: bytes.count, data: copy.assumingMemoryBound(to: UInt8.self))
+    }
+
+    /// A repeated field of text.
+    func list(_ texts: [String]) -> UnsafeMutablePointer<ProtobufCBinaryData>? {
+        elements(texts.count) { data(texts[$0]) }
+    }
+
+    /// A repeated field of bytes.
+    func list(_ values: [[UInt8]]) -> UnsafeMutablePointer<ProtobufCBinaryData>? {
+        elements(values.count) { data(values[$0]) }
+    }
+
+    /// A repeated field of messages.
+    func messages<Value, Message>(
+        _ values: [Value], _ build: (Value) -> Pointer<Message>
+    ) -> UnsafeMutablePointer<UnsafeMutablePointer<Message>?>? {
+        elements(values.count) { build(values[$0]) }
+    }
+
+    /// A repeated field of numbers.
+    func numbers<Number>(_ numbers: [Number]) -> UnsafeMutablePointer<Number>? {
+        elements(numbers.count) { numbers[$0] }
+    }
+
+    private func elements<Element>(_ count: Int, _ element: (Int) -> Element) -> UnsafeMutablePointer<Element>? {
+        guard count > 0 else { return nil }
+        let array = allocate(count * MemoryLayout<Element>.stride).bindMemory(to: Element.self, capacity: count)
+        for index in 0..<count { (array + index).initialize(to: element(index)) }
+        return array
+    }
+}
+
+/// The encoding of a C message. Every generated message begins with its `ProtobufCMessage`.
+func packed<Message>(_ message: UnsafeMutablePointer<Message>) -> [UInt8] {
+    let base = UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self)
+    let size = protobuf_c_message_get_packed_size(base)
+    guard size > 0 else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = protobuf_c_message_pack(base, buffer.baseAddress)
+        precondition(count == size, "protobuf-c packed another size than it said")
+    }
+}
+
+/// How many bytes ``packed(_:)`` will give.
+func packedSize<Message>(_ message: UnsafeMutablePointer<Message>) -> Int {
+    protobuf_c_message_get_packed_size(UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self))
+}

@@ -1,0 +1,101 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// Admin and health, the client's side.
+extension MessageCoder {
+    package func encodeAddAccountRequest(name: String, email: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__add_account_request__init)
+            message.pointee.name = arena.data(name)
+            message.pointee.email = arena.data(email)
+            return message
+        }
+    }
+
+    package func decodeAddAccountResponse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> (account: Account, token: String) {
+        let message = try answer(brume__v1__add_account_response__unpack, bytes)
+        guard let account = message.pointee.account else { throw Self.unreadableAnswer("it holds no account") }
+        return (Account(account), message.pointee.token.lossyText)
+    }
+
+    package func encodeListAccountsRequest() -> [UInt8] {
+        encode { $0.make(brume__v1__list_accounts_request__init) }
+    }
+
+    package func decodeListAccountsResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> [Account] {
+        let message = try answer(brume__v1__list_accounts_response__unpack, bytes)
+        return try values(message.pointee.accounts, message.pointee.n_accounts) { (account) throws(ServiceError) in
+            Account(account)
+        }
+    }
+
+    package func encodeRemoveAccountRequest(name: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__remove_account_request__init)
+            message.pointee.name = arena.data(name)
+            return message
+        }
+    }
+
+    package func decodeRemoveAccountResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) {
+        _ = try answer(brume__v1__remove_account_response__unpack, bytes)
+    }
+
+    package func encodeCreateTokenRequest(name: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__create_token_request__init)
+            message.pointee.name = arena.data(name)
+            return message
+        }
+    }
+
+    /// The new token.
+    package func decodeCreateTokenResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
+        try answer(brume__v1__create_token_response__unpack, bytes).pointee.token.lossyText
+    }
+
+    package func encodeRevokeTokensRequest(name: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__revoke_tokens_request__init)
+            message.pointee.name = arena.data(name)
+            return message
+        }
+    }
+
+    /// How many tokens were revoked.
+    package func decodeRevokeTokensResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Int {
+        Int(try answer(brume__v1__revoke_tokens_response__unpack, bytes).pointee.revoked)
+    }
+
+    package func encodeSnapshotRequest() -> [UInt8] {
+        encode { $0.make(brume__v1__snapshot_request__init) }
+    }
+
+    package func decodeSnapshotResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> SnapshotSummary {
+        let message = try answer(brume__v1__snapshot_response__unpack, bytes)
+        return SnapshotSummary(
+            databases: Int(message.pointee.databases), segmentsRemoved: Int(message.pointee.segments_removed))
+    }
+
+    package func encodeHealthRequest() -> [UInt8] {
+        encode { $0.make(brume__v1__health_request__init) }
+    }
+
+    package func decodeHealthResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> HealthStatus {
+        let message = try answer(brume__v1__health_response__unpack, bytes)
+        return HealthStatus(
+            isServing: message.pointee.serving != 0, uptimeMilliseconds: message.pointee.uptime_milliseconds)
+    }
+}
+
+extension Account {
+    fileprivate init(_ account: UnsafeMutablePointer<Brume__V1__Account>) {
+        self.init(
+            name: account.pointee.name.lossyText, email: account.pointee.email.lossyText,
+            createdMilliseconds: account.pointee.created_milliseconds, tokens: Int(account.pointee.tokens),
+            userRecordName: account.pointee.user_record_name.lossyText)
+    }
+}

@@ -1,0 +1,125 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// `Records.Changes`: one page of a zone's changes.
+extension MessageCoder {
+    package func decodeZoneChangesRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> ZoneChangesRequest {
+        let message = try request(brume__v1__zone_changes_request__unpack, bytes)
+        return ZoneChangesRequest(
+            database: try RequestChecks.scope(message.pointee.database),
+            zone: try RequestChecks.zone(message.pointee.zone),
+            token: message.pointee.token.array, resultsLimit: Int(message.pointee.results_limit),
+            desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
+    }
+
+    /// Writes the answer; records go into it as they are given.
+    package func encodeZoneChangesResponse(_ page: ZoneChangesPage<[UInt8], [UInt8]>) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__server__v1__zone_changes_response_view__init)
+            message.pointee.n_records = page.records.count
+            message.pointee.records = arena.list(page.records)
+            message.pointee.n_deletions = page.deletions.count
+            message.pointee.deletions = arena.messages(page.deletions) { deleted in
+                let deletion = arena.make(brume__server__v1__deleted_record_view__init)
+                deletion.pointee.name = arena.data(deleted.name)
+                deletion.pointee.type = arena.data(deleted.type)
+                return deletion
+            }
+            message.pointee.token = arena.data(page.token)
+            message.pointee.more_coming = page.moreComing ? 1 : 0
+            return message
+        }
+    }
+
+    package func encodeZoneChangesRequest(_ request: ZoneChangesRequest) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__zone_changes_request__init)
+            message.pointee.database = Brume__V1__DatabaseScope(UInt32(request.database.rawValue))
+            message.pointee.zone = arena.zoneID(request.zone)
+            message.pointee.token = arena.data(request.token)
+            message.pointee.results_limit = UInt32(clamping: request.resultsLimit)
+            message.pointee.desired_keys = arena.desiredKeys(request.desiredKeys)
+            return message
+        }
+    }
+
+    package func decodeZoneChangesResponse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> ZoneChangesPage<Record, [UInt8]> {
+        let message = try answer(brume__server__v1__zone_changes_response_view__unpack, bytes)
+        var records: [Record] = []
+        records.reserveCapacity(message.pointee.n_records)
+        for index in 0..<message.pointee.n_records {
+            records.append(
+                try StoredRecord.decode(message.pointee.records[index].rawBuffer, fieldArena: fieldArena))
+        }
+        return ZoneChangesPage(
+            records: records,
+            deletions: try values(message.pointee.deletions, message.pointee.n_deletions) {
+                (deletion) throws(ServiceError) in
+                DeletedRecord(name: deletion.pointee.name.lossyText, type: deletion.pointee.type.lossyText)
+            },
+            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0)
+    }
+}
+
+/// `Databases.Changes`: one page of a database's changed zones.
+extension MessageCoder {
+    package func decodeDatabaseChangesRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> DatabaseChangesRequest {
+        let message = try request(brume__v1__database_changes_request__unpack, bytes)
+        return DatabaseChangesRequest(
+            database: try RequestChecks.scope(message.pointee.database), token: message.pointee.token.array,
+            resultsLimit: Int(message.pointee.results_limit))
+    }
+
+    package func encodeDatabaseChangesResponse(_ page: DatabaseChangesPage<[UInt8]>) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__database_changes_response__init)
+            message.pointee.n_changed = page.changed.count
+            message.pointee.changed = arena.messages(page.changed, arena.zoneID)
+            message.pointee.n_deletions = page.deletions.count
+            message.pointee.deletions = arena.messages(page.deletions) { deleted in
+                let deletion = arena.make(brume__v1__deleted_zone__init)
+                deletion.pointee.id = arena.zoneID(deleted.zone)
+                deletion.pointee.reason = Brume__V1__ZoneDeletionReason(UInt32(deleted.reason.rawValue))
+                return deletion
+            }
+            message.pointee.token = arena.data(page.token)
+            message.pointee.more_coming = page.moreComing ? 1 : 0
+            return message
+        }
+    }
+
+    package func encodeDatabaseChangesRequest(_ request: DatabaseChangesRequest) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__database_changes_request__init)
+            message.pointee.database = Brume__V1__DatabaseScope(UInt32(request.database.rawValue))
+            message.pointee.token = arena.data(request.token)
+            message.pointee.results_limit = UInt32(clamping: request.resultsLimit)
+            return message
+        }
+    }
+
+    /// Reads the answer. A reason that a newer server gives reads as `.deleted`: the zone is gone either way.
+    package func decodeDatabaseChangesResponse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> DatabaseChangesPage<[UInt8]> {
+        let message = try answer(brume__v1__database_changes_response__unpack, bytes)
+        return DatabaseChangesPage(
+            changed: try values(message.pointee.changed, message.pointee.n_changed) { (zone) throws(ServiceError) in
+                RequestChecks.lossyZone(zone)
+            },
+            deletions: try values(message.pointee.deletions, message.pointee.n_deletions) {
+                (deletion) throws(ServiceError) in
+                guard let zone = deletion.pointee.id else {
+                    throw Self.unreadableAnswer("a deleted zone has no name")
+                }
+                let reason = UInt8(exactly: deletion.pointee.reason.rawValue).flatMap(ZoneDeletionReason.init)
+                return DatabaseChangesPage.Deletion(zone: RequestChecks.lossyZone(zone), reason: reason ?? .deleted)
+            },
+            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0)
+    }
+}

@@ -1,0 +1,121 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// `Records.Modify`, the server's side.
+extension MessageCoder {
+    /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says otherwise;
+    /// names of records to delete are unique and still to be checked by ``Names``.
+    package func decodeModifyRecordsRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
+        let message = try request(brume__v1__modify_records_request__unpack, bytes)
+        let database = try RequestChecks.scope(message.pointee.database)
+        guard let savePolicy = UInt8(exactly: message.pointee.save_policy.rawValue).flatMap(SavePolicy.init) else {
+            throw ServiceError(
+                .invalidArguments,
+                "a request has the unknown save policy \(message.pointee.save_policy.rawValue); use 0, 1 or 2")
+        }
+        let operationID = try RequestChecks.operationID(message.pointee.operation_id)
+        try RequestChecks.itemCount(message.pointee.n_zones, "zones")
+        var items = 0
+        for index in 0..<message.pointee.n_zones {
+            let zone = message.pointee.zones[index]!
+            items += zone.pointee.n_saves + zone.pointee.n_deletions
+        }
+        try RequestChecks.itemCount(items, "saves and deletions")
+        let zones = try values(message.pointee.zones, message.pointee.n_zones) {
+            (zone) throws(ServiceError) in try self.zoneModification(zone)
+        }
+        try RequestChecks.distinctZones(zones.map(\.zone))
+        return ModifyRecordsRequest(
+            database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
+            operationID: operationID, zones: zones)
+    }
+
+    private func zoneModification(
+        _ zone: UnsafeMutablePointer<Brume__V1__ZoneModification>
+    ) throws(ServiceError) -> ZoneModification<CheckedFields> {
+        let id = try RequestChecks.zone(zone.pointee.zone)
+        let saves = try values(zone.pointee.saves, zone.pointee.n_saves) {
+            (save) throws(ServiceError) in self.recordSave(save)
+        }
+        let deletions = lossyTexts(zone.pointee.deletions, zone.pointee.n_deletions)
+        if saves.count + deletions.count > 1 {
+            // Bytes that aren't UTF-8 all look alike in a lossy name: such items fail for themselves.
+            var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
+            for save in saves where !seen.insert(save.name).inserted && !Self.isUnreadable(save.name) {
+                throw RequestChecks.twice(save.name, "record")
+            }
+            for name in deletions where !seen.insert(name).inserted && !Self.isUnreadable(name) {
+                throw RequestChecks.twice(name, "record")
+            }
+        }
+        return ZoneModification(zone: id, saves: saves, deletions: deletions)
+    }
+
+    private static func isUnreadable(_ name: String) -> Bool { name.unicodeScalars.contains("\u{FFFD}") }
+
+    private func recordSave(_ save: UnsafeMutablePointer<Brume__V1__RecordSave>) -> RecordSave<CheckedFields> {
+        let name = save.pointee.name.lossyText
+        let type = save.pointee.type.lossyText
+        var parent = ParentChange.unchanged
+        var problem = Self.problem(name: name, type: type)
+        switch save.pointee.parent_change_case {
+        case BRUME__V1__RECORD_SAVE__PARENT_CHANGE_PARENT:
+            parent = .set(save.pointee.parent.lossyText)
+            problem =
+                problem ?? FieldChecker.problem(recordName: save.pointee.parent).map { "a record's parent: \($0)" }
+        case BRUME__V1__RECORD_SAVE__PARENT_CHANGE_REMOVES_PARENT where save.pointee.removes_parent != 0:
+            parent = .removed
+        default:
+            break
+        }
+        let changeTag = save.pointee.change_tag.lossyText
+        let fields =
+            problem.map { CheckedFields(problem: ServiceError(.invalidArguments, $0)) } ?? FieldChecker.check(save)
+        return RecordSave(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
+    }
+
+    /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may write
+    /// it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so refused.
+    private static func problem(name: String, type: String) -> String? {
+        if Names.isUserRecordName(name), type == Names.userRecordType { return nil }
+        return Names.problemWithRecordName(name) ?? Names.problemWithRecordType(type)
+    }
+
+    /// Writes the answer; records go into it as they are stored.
+    package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<[UInt8]>]) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__server__v1__modify_records_response_view__init)
+            message.pointee.n_zones = results.count
+            message.pointee.zones = arena.messages(results) { result in
+                let zone = arena.make(brume__server__v1__zone_modification_result_view__init)
+                zone.pointee.n_saves = result.saves.count
+                zone.pointee.saves = arena.messages(result.saves, arena.saveResult)
+                zone.pointee.n_deletions = result.deletions.count
+                zone.pointee.deletions = arena.messages(result.deletions, arena.deletionResultView)
+                return zone
+            }
+            return message
+        }
+    }
+}
+
+extension MessageArena {
+    fileprivate func saveResult(_ result: SaveResult<[UInt8]>) -> Pointer<Brume__Server__V1__SaveResultView> {
+        let message = make(brume__server__v1__save_result_view__init)
+        message.pointee.fields_omitted = result.fieldsOmitted ? 1 : 0
+        switch result.outcome {
+        case .record(let record):
+            message.pointee.outcome_case = BRUME__SERVER__V1__SAVE_RESULT_VIEW__OUTCOME_RECORD
+            message.pointee.record = data(record)
+        case .failure(let error):
+            message.pointee.outcome_case = BRUME__SERVER__V1__SAVE_RESULT_VIEW__OUTCOME_ERROR
+            message.pointee.error = itemErrorView(error)
+        case .deferred:
+            preconditionFailure("only a fetched record can be deferred; a save is done or fails")
+        }
+        return message
+    }
+}

@@ -1,0 +1,85 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// The notification stream: positions up, events down.
+extension MessageCoder {
+    /// The position that a device gives: where to resume, or what it has handled. Empty where it gives none.
+    package func decodeNotificationsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> [UInt8] {
+        try request(brume__v1__notifications_request__unpack, bytes).pointee.position.array
+    }
+
+    package func encodeNotificationsRequest(position: [UInt8]) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__notifications_request__init)
+            message.pointee.position = arena.data(position)
+            return message
+        }
+    }
+
+    package func encodeNotificationEvent(_ event: NotificationEvent) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__notification_event__init)
+            message.pointee.position = arena.data(event.position)
+            message.pointee.notification_id = arena.data(event.notificationID)
+            message.pointee.subscription_id = arena.data(event.subscriptionID)
+            message.pointee.notification_info = arena.notificationInfo(event.notificationInfo)
+            message.pointee.committed_milliseconds = event.committedMilliseconds
+            switch event.kind {
+            case .ready(let resumed):
+                let kind = arena.make(brume__v1__stream_ready__init)
+                kind.pointee.resumed = resumed ? 1 : 0
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_READY
+                message.pointee.ready = kind
+            case .zoneChanged(let zone):
+                let kind = arena.make(brume__v1__zone_changed__init)
+                kind.pointee.zone = arena.zoneID(zone)
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED
+                message.pointee.zone_changed = kind
+            case .databaseChanged(let database):
+                let kind = arena.make(brume__v1__database_changed__init)
+                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED
+                message.pointee.database_changed = kind
+            case .fetchFromToken(let database):
+                let kind = arena.make(brume__v1__fetch_from_token__init)
+                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN
+                message.pointee.fetch_from_token = kind
+            }
+            return message
+        }
+    }
+
+    package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
+        let message = try answer(brume__v1__notification_event__unpack, bytes)
+        let kind: NotificationEvent.Kind
+        switch message.pointee.kind_case {
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_READY:
+            kind = .ready(resumed: message.pointee.ready.pointee.resumed != 0)
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED:
+            guard let zone = message.pointee.zone_changed.pointee.zone else {
+                throw Self.unreadableAnswer("an event names no zone")
+            }
+            kind = .zoneChanged(RequestChecks.lossyZone(zone))
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED:
+            kind = .databaseChanged(try Self.eventScope(message.pointee.database_changed.pointee.database))
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN:
+            kind = .fetchFromToken(try Self.eventScope(message.pointee.fetch_from_token.pointee.database))
+        default:
+            throw Self.unreadableAnswer("an event has no kind that this version knows")
+        }
+        return NotificationEvent(
+            position: message.pointee.position.array, notificationID: message.pointee.notification_id.lossyText,
+            subscriptionID: message.pointee.subscription_id.lossyText,
+            notificationInfo: try NotificationInfo(message.pointee.notification_info), kind: kind,
+            committedMilliseconds: message.pointee.committed_milliseconds)
+    }
+
+    private static func eventScope(_ scope: Brume__V1__DatabaseScope) throws(ServiceError) -> DatabaseScope {
+        guard let known = UInt8(exactly: scope.rawValue).flatMap(DatabaseScope.init) else {
+            throw unreadableAnswer("an event names no database that this version knows")
+        }
+        return known
+    }
+}

@@ -1,0 +1,121 @@
+internal import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// Checks that several requests share. All throw what the whole request fails with.
+enum RequestChecks {
+    static func scope(_ scope: Brume__V1__DatabaseScope) throws(ServiceError) -> DatabaseScope {
+        switch scope.rawValue {
+        case 0:
+            throw ServiceError(.invalidArguments, "a request names no database; set it to public (1) or private (2)")
+        case 1: return .public
+        case 2: return .private
+        case 3:
+            throw ServiceError(
+                .invalidArguments, "the shared database (3) is not served; use public (1) or private (2)")
+        default:
+            throw ServiceError(
+                .invalidArguments,
+                "a request names the unknown database \(scope.rawValue); use public (1) or private (2)")
+        }
+    }
+
+    static func operationID(_ data: ProtobufCBinaryData) throws(ServiceError) -> [UInt8] {
+        guard data.len == 0 || data.len == 16 else {
+            throw ServiceError(
+                .invalidArguments, "an operation id has \(data.len) bytes; give it 16 random ones or none")
+        }
+        return data.array
+    }
+
+    static func itemCount(_ count: Int, _ kind: StaticString) throws(ServiceError) {
+        guard count <= Limits.itemsPerRequest else {
+            throw ServiceError(
+                .limitExceeded,
+                "a request has \(count) \(kind); the limit is \(Limits.itemsPerRequest): send them in several requests")
+        }
+    }
+
+    /// A zone that a request is about: an unusable name fails the request, because nothing in it could be done.
+    static func zone(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>?) throws(ServiceError) -> ZoneID {
+        guard let zone else { throw ServiceError(.invalidArguments, "a request names no zone; set its name") }
+        let id = lossyZone(zone)
+        if !id.isDefault, let problem = Names.problemWithZoneName(id.name) {
+            throw ServiceError(.invalidArguments, problem)
+        }
+        try owner(id.owner)
+        return id
+    }
+
+    /// A zone as an item of a request: a bad name is the item's own failure, found by ``Names`` where the item is done.
+    static func lossyZone(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>) -> ZoneID {
+        ZoneID(name: zone.pointee.name.lossyText, owner: zone.pointee.owner.lossyText)
+    }
+
+    /// A zone as an item; its owner is checked for all items alike.
+    static func itemZone(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>) throws(ServiceError) -> ZoneID {
+        let id = lossyZone(zone)
+        try owner(id.owner)
+        return id
+    }
+
+    private static func owner(_ owner: String) throws(ServiceError) {
+        guard owner.isEmpty || owner == Names.currentUser || Names.isUserRecordName(owner) else {
+            throw ServiceError(
+                .invalidArguments, "a zone's owner is no user record name; leave it empty or use \(Names.currentUser)")
+        }
+    }
+
+    /// Fails where a zone is named twice. The caller has many names: empty, and `__defaultOwner__`.
+    static func distinctZones(_ first: [ZoneID], _ second: [ZoneID] = []) throws(ServiceError) {
+        guard first.count + second.count > 1 else { return }
+        var seen = Set<ZoneID>(minimumCapacity: first.count + second.count)
+        for list in [first, second] {
+            for zone in list {
+                let key = ZoneID(name: zone.name, owner: zone.owner == Names.currentUser ? "" : zone.owner)
+                guard seen.insert(key).inserted else {
+                    throw ServiceError(
+                        .invalidArguments,
+                        "a request names the zone \"\(quoted(zone.name))\" twice; name each zone once")
+                }
+            }
+        }
+    }
+
+    /// Fails where two of `names` are the same.
+    static func distinct(_ first: [String], _ second: [String], _ kind: StaticString) throws(ServiceError) {
+        guard first.count + second.count > 1 else { return }
+        var seen = Set<String>(minimumCapacity: first.count + second.count)
+        for name in first where !seen.insert(name).inserted { throw twice(name, kind) }
+        for name in second where !seen.insert(name).inserted { throw twice(name, kind) }
+    }
+
+    static func twice(_ name: String, _ kind: StaticString) -> ServiceError {
+        ServiceError(
+            .invalidArguments, "a request saves or deletes the \(kind) \"\(quoted(name))\" twice; name each one once")
+    }
+
+    /// The beginning of a name for an error's text: a name that is wrong can be long.
+    private static func quoted(_ name: String) -> Substring { name.prefix(64) }
+
+    /// The keys that a fetch wants, sorted and each once, without those that no field can have; nil where the request
+    /// doesn't say.
+    static func desiredKeys(_ keys: UnsafeMutablePointer<Brume__V1__DesiredKeys>?) throws(ServiceError) -> DesiredKeys?
+    {
+        guard let keys else { return nil }
+        guard keys.pointee.n_keys <= Limits.fieldsPerRecord else {
+            throw ServiceError(
+                .limitExceeded,
+                "a request asks for \(keys.pointee.n_keys) field keys; a record has at most \(Limits.fieldsPerRecord)")
+        }
+        var sorted = try texts(keys.pointee.keys, keys.pointee.n_keys, "a desired key")
+        sorted.removeAll { Names.problemWithFieldKey($0) != nil }
+        sorted.sort()
+        var last: String?
+        sorted.removeAll { key in
+            defer { last = key }
+            return key == last
+        }
+        return sorted
+    }
+}

@@ -1,0 +1,133 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+extension StoreCoder {
+    /// Appends the body of a snapshot's first block to `bytes`.
+    package static func encodeSnapshotHeader(_ header: SnapshotHeader, into bytes: inout [UInt8]) {
+        append(to: &bytes) { arena in
+            let message = arena.make(brume__store__v1__snapshot_header__init)
+            message.pointee.database = arena.databaseIdentity(header.database)
+            message.pointee.sequence = header.sequence
+            message.pointee.record_count = header.recordCount
+            message.pointee.tombstone_count = header.tombstoneCount
+            message.pointee.zone_count = header.zoneCount
+            return message
+        }
+    }
+
+    package static func decodeSnapshotHeader(_ bytes: UnsafeRawBufferPointer) throws(StoreCodingError) -> SnapshotHeader
+    {
+        try unpack(brume__store__v1__snapshot_header__unpack, bytes, "a snapshot's header") {
+            (message) throws(StoreCodingError) in
+            SnapshotHeader(
+                database: try databaseID(message.pointee.database), sequence: message.pointee.sequence,
+                recordCount: message.pointee.record_count, tombstoneCount: message.pointee.tombstone_count,
+                zoneCount: message.pointee.zone_count)
+        }
+    }
+
+    /// Appends the body of a later block to `bytes`.
+    package static func encodeSnapshotBlock(_ block: SnapshotBlock, into bytes: inout [UInt8]) {
+        append(to: &bytes) { arena in
+            let message = arena.make(brume__store__v1__snapshot_block__init)
+            message.pointee.n_zones = block.zones.count
+            message.pointee.zones = arena.messages(block.zones, arena.snapshotZone)
+            message.pointee.n_records = block.records.count
+            message.pointee.records = arena.messages(block.records, arena.snapshotRecord)
+            message.pointee.n_tombstones = block.tombstones.count
+            message.pointee.tombstones = arena.messages(block.tombstones, arena.snapshotTombstone)
+            message.pointee.n_deleted_zones = block.deletedZones.count
+            message.pointee.deleted_zones = arena.messages(block.deletedZones, arena.snapshotDeletedZone)
+            message.pointee.n_subscriptions = block.subscriptions.count
+            message.pointee.subscriptions = arena.list(block.subscriptions.map { packed(arena.subscription($0)) })
+            message.pointee.n_operations = block.operations.count
+            message.pointee.operations = arena.messages(block.operations) { operation in
+                let message = arena.make(brume__store__v1__snapshot_operation__init)
+                message.pointee.id = arena.data(operation.id)
+                message.pointee.answer = arena.data(operation.answer)
+                return message
+            }
+            return message
+        }
+    }
+
+    package static func decodeSnapshotBlock(_ bytes: UnsafeRawBufferPointer) throws(StoreCodingError) -> SnapshotBlock {
+        try unpack(brume__store__v1__snapshot_block__unpack, bytes, "a snapshot's block") {
+            (message) throws(StoreCodingError) in
+            var block = SnapshotBlock()
+            block.zones = try values(message.pointee.zones, message.pointee.n_zones) {
+                (zone) throws(StoreCodingError) in
+                SnapshotZone(
+                    zone: zone.pointee.zone, name: try text(zone.pointee.name, "a zone name"),
+                    lastChange: ChangePosition(rawValue: zone.pointee.last_change),
+                    floor: ChangePosition(rawValue: zone.pointee.floor))
+            }
+            block.records = try values(message.pointee.records, message.pointee.n_records) {
+                (record) throws(StoreCodingError) in
+                SnapshotRecord(
+                    zone: record.pointee.zone, position: ChangePosition(rawValue: record.pointee.position),
+                    record: record.pointee.record.array)
+            }
+            block.tombstones = try values(message.pointee.tombstones, message.pointee.n_tombstones) {
+                (tombstone) throws(StoreCodingError) in
+                SnapshotTombstone(
+                    zone: tombstone.pointee.zone, position: ChangePosition(rawValue: tombstone.pointee.position),
+                    name: try text(tombstone.pointee.name, "a record name"),
+                    type: try text(tombstone.pointee.type, "a record type"))
+            }
+            block.deletedZones = try values(message.pointee.deleted_zones, message.pointee.n_deleted_zones) {
+                (zone) throws(StoreCodingError) in
+                SnapshotDeletedZone(
+                    position: ChangePosition(rawValue: zone.pointee.position),
+                    name: try text(zone.pointee.name, "a zone name"), reason: try deletionReason(zone.pointee.reason))
+            }
+            for index in 0..<message.pointee.n_subscriptions {
+                block.subscriptions.append(try subscription(message.pointee.subscriptions[index]))
+            }
+            block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
+                (operation) throws(StoreCodingError) in
+                SnapshotOperation(id: operation.pointee.id.array, answer: operation.pointee.answer.array)
+            }
+            return block
+        }
+    }
+}
+
+extension MessageArena {
+    fileprivate func snapshotZone(_ zone: SnapshotZone) -> Pointer<Brume__Store__V1__SnapshotZone> {
+        let message = make(brume__store__v1__snapshot_zone__init)
+        message.pointee.zone = zone.zone
+        message.pointee.name = data(zone.name)
+        message.pointee.last_change = zone.lastChange.rawValue
+        message.pointee.floor = zone.floor.rawValue
+        return message
+    }
+
+    fileprivate func snapshotRecord(_ record: SnapshotRecord) -> Pointer<Brume__Store__V1__SnapshotRecord> {
+        let message = make(brume__store__v1__snapshot_record__init)
+        message.pointee.zone = record.zone
+        message.pointee.position = record.position.rawValue
+        message.pointee.record = data(record.record)
+        return message
+    }
+
+    fileprivate func snapshotTombstone(_ tombstone: SnapshotTombstone) -> Pointer<Brume__Store__V1__SnapshotTombstone> {
+        let message = make(brume__store__v1__snapshot_tombstone__init)
+        message.pointee.zone = tombstone.zone
+        message.pointee.position = tombstone.position.rawValue
+        message.pointee.name = data(tombstone.name)
+        message.pointee.type = data(tombstone.type)
+        return message
+    }
+
+    fileprivate func snapshotDeletedZone(
+        _ zone: SnapshotDeletedZone
+    ) -> Pointer<Brume__Store__V1__SnapshotDeletedZone> {
+        let message = make(brume__store__v1__snapshot_deleted_zone__init)
+        message.pointee.position = zone.position.rawValue
+        message.pointee.name = data(zone.name)
+        message.pointee.reason = UInt32(zone.reason.rawValue)
+        return message
+    }
+}

@@ -1,0 +1,237 @@
+package import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// Records as the server keeps them: an encoded `brume.v1.Record`, made once and copied into answers as it is.
+///
+/// The encoding is canonical: system fields in the order of their numbers, then the fields in the order of their keys, each in
+/// its canonical encoding. Records of equal content have equal bytes. Because the server opens records often and looks at
+/// little of them, they are walked and written in place here; the bytes are those that protobuf-c makes of the message.
+package enum StoredRecord {
+    /// A record taken apart, its fields not decoded.
+    package struct Parts: Equatable, Sendable {
+        package var system: SystemFields
+        /// Sorted by key.
+        package var fields: [EncodedField]
+
+        package init(system: SystemFields, fields: [EncodedField]) {
+            self.system = system
+            self.fields = fields
+        }
+    }
+
+    /// The number of `fields` in `brume.v1.Record`; the last one, so that fields stand behind everything else.
+    private static let fieldsNumber: UInt8 = 15
+
+    /// Bytes that a field of `count` bytes takes in its record beside its own.
+    static func fieldOverhead(_ count: Int) -> Int { 1 + WireWriter.varintBytes(count) }
+
+    /// The record's bytes. Fields may come in any order, each key once.
+    package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {
+        var fields = fields
+        if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
+            fields.sort { $0.key < $1.key }
+        }
+        var capacity = 40 + system.name.utf8.count + system.type.utf8.count + system.changeTag.utf8.count
+        capacity += system.creator.utf8.count + system.modifier.utf8.count + (system.parent?.utf8.count ?? 0)
+        for field in fields { capacity += field.bytes.count + fieldOverhead(field.bytes.count) }
+
+        var writer = WireWriter(capacity: capacity)
+        writer.text(1, system.name)
+        writer.text(2, system.type)
+        writer.text(3, system.changeTag)
+        writer.text(4, system.creator)
+        writer.integer(5, system.createdMilliseconds)
+        writer.text(6, system.modifier)
+        writer.integer(7, system.modifiedMilliseconds)
+        writer.text(8, system.parent ?? "")
+        for field in fields { writer.message(fieldsNumber, field.bytes) }
+        return writer.bytes
+    }
+
+    /// Takes a record apart. Throws `internalError` for bytes that are no record.
+    package static func parts(of bytes: [UInt8]) throws(ServiceError) -> Parts {
+        let result: Result<Parts, ServiceError> = bytes.withUnsafeBytes { bytes in
+            var fields: [EncodedField] = []
+            do throws(ServiceError) {
+                let system = try walk(bytes) { (content) throws(ServiceError) in
+                    guard let keyData = try? key(ofField: content), let key = String(validating: keyData, as: UTF8.self)
+                    else { throw damaged("a field has no readable key") }
+                    fields.append(EncodedField(key: key, bytes: [UInt8](content)))
+                }
+                return .success(Parts(system: system, fields: fields))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Decodes a record, system fields and values.
+    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Record {
+        try decode(bytes, fieldArena: MessageArena(bytesLimit: MessageCoder.defaultArenaBytesLimit))
+    }
+
+    /// Decodes a record, one field after the other in the arena.
+    static func decode(_ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena) throws(ServiceError) -> Record {
+        var fields: [String: FieldValue] = [:]
+        let system = try walk(bytes) { (content) throws(ServiceError) in
+            fieldArena.reset()
+            guard let field = fieldArena.unpack(brume__v1__field__unpack, content) else {
+                throw damaged("a field is no protobuf message, or too large to decode")
+            }
+            guard let key = field.pointee.key.text else { throw damaged("a field key is not valid UTF-8") }
+            guard let message = field.pointee.value, let value = FieldValue(message) else {
+                throw damaged("the field \"\(key.prefix(64))\" has a value of a kind that this version doesn't know")
+            }
+            fields[key] = value
+        }
+        return Record(system: system, fields: fields)
+    }
+
+    /// The record with no other fields than those of `keys`; an empty list leaves system fields only.
+    ///
+    /// - Complexity: O(keys + fields) where `keys` are sorted, as requests are decoded.
+    package static func project(_ bytes: [UInt8], keys: [String]) -> [UInt8] {
+        var keys = keys
+        if !zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }) { keys.sort() }
+        return bytes.withUnsafeBytes { source in
+            var projected: [UInt8] = []
+            var reader = WireReader(source)
+            // What is kept and not yet copied: neighbours are copied together.
+            var kept = 0..<0
+            var nextKey = 0
+            do throws(WireReader.Damage) {
+                while let element = try reader.next() {
+                    if element.number == UInt64(fieldsNumber) {
+                        let key = UnsafeRawBufferPointer(try key(ofField: element.content))
+                        while nextKey < keys.count, order(keys[nextKey], key) < 0 { nextKey += 1 }
+                        guard nextKey < keys.count, order(keys[nextKey], key) == 0 else { continue }
+                    }
+                    if kept.upperBound != element.range.lowerBound {
+                        projected.append(contentsOf: source[kept])
+                        kept = element.range
+                    } else {
+                        kept = kept.lowerBound..<element.range.upperBound
+                    }
+                }
+            } catch {
+                preconditionFailure("a stored record is no record, though its checksum held")
+            }
+            projected.append(contentsOf: source[kept])
+            return projected
+        }
+    }
+
+    /// The names of the records that go with a reference that deletes its holder; empty for fields of other kinds.
+    package static func cascadeTargets(of field: EncodedField) -> [String] {
+        field.bytes.withUnsafeBytes { bytes in
+            var targets: [String] = []
+            do throws(WireReader.Damage) {
+                var reader = WireReader(bytes)
+                while let element = try reader.next() {
+                    guard element.number == 2 else { continue }
+                    var value = WireReader(element.content)
+                    while let kind = try value.next() {
+                        if kind.number == 7 { try appendTarget(of: kind.content, to: &targets) }
+                        guard kind.number == 14 else { continue }
+                        var list = WireReader(kind.content)
+                        while let reference = try list.next() {
+                            try appendTarget(of: reference.content, to: &targets)
+                        }
+                    }
+                }
+            } catch {
+                preconditionFailure("a stored field is no field, though its checksum held")
+            }
+            return targets
+        }
+    }
+
+    /// The canonical encoding of a field.
+    package static func encodeField(key: String, value: FieldValue) -> EncodedField {
+        EncodedField(key: key, bytes: packed(MessageArena(bytesLimit: .max).field(key, value)))
+    }
+
+    private static func appendTarget(
+        of reference: UnsafeRawBufferPointer, to targets: inout [String]
+    ) throws(WireReader.Damage) {
+        var name = UnsafeRawBufferPointer(start: nil, count: 0)
+        var deletesSelf = false
+        var reader = WireReader(reference)
+        while let element = try reader.next() {
+            if element.number == 1 { name = element.content }
+            if element.number == 2 { deletesSelf = element.scalar == 1 }
+        }
+        if deletesSelf { targets.append(String(decoding: name, as: UTF8.self)) }
+    }
+
+    /// The key of an encoded `brume.v1.Field`.
+    private static func key(ofField bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeBufferPointer<
+        UInt8
+    > {
+        var reader = WireReader(bytes)
+        var key = UnsafeRawBufferPointer(start: nil, count: 0)
+        while let element = try reader.next() {
+            // Canonical fields begin with their key.
+            if element.number == 1 {
+                key = element.content
+                break
+            }
+        }
+        return key.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Negative where `key` stands before `bytes`, 0 where they are the same.
+    private static func order(_ key: String, _ bytes: UnsafeRawBufferPointer) -> Int {
+        var position = 0
+        for unit in key.utf8 {
+            guard position < bytes.count else { return 1 }
+            if unit != bytes[position] { return unit < bytes[position] ? -1 : 1 }
+            position += 1
+        }
+        return position == bytes.count ? 0 : -1
+    }
+
+    /// Reads the system fields and gives each field to `visit`.
+    private static func walk(
+        _ bytes: UnsafeRawBufferPointer, _ visit: (UnsafeRawBufferPointer) throws(ServiceError) -> Void
+    ) throws(ServiceError) -> SystemFields {
+        var system = SystemFields(name: "", type: "")
+        var reader = WireReader(bytes)
+        while true {
+            let next: WireReader.Element?
+            do throws(WireReader.Damage) { next = try reader.next() } catch {
+                throw damaged("it is no protobuf message")
+            }
+            guard let element = next else { return system }
+            switch element.number {
+            case 1: system.name = try systemText(element)
+            case 2: system.type = try systemText(element)
+            case 3: system.changeTag = try systemText(element)
+            case 4: system.creator = try systemText(element)
+            case 5: system.createdMilliseconds = Int64(bitPattern: element.scalar)
+            case 6: system.modifier = try systemText(element)
+            case 7: system.modifiedMilliseconds = Int64(bitPattern: element.scalar)
+            case 8:
+                let parent = try systemText(element)
+                system.parent = parent.isEmpty ? nil : parent
+            case UInt64(fieldsNumber):
+                guard element.isLengthDelimited else { throw damaged("a field has the wrong wire type") }
+                try visit(element.content)
+            default: break
+            }
+        }
+    }
+
+    private static func systemText(_ element: WireReader.Element) throws(ServiceError) -> String {
+        guard element.isLengthDelimited,
+            let text = String(validating: element.content.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+        else { throw damaged("a system field is not valid UTF-8") }
+        return text
+    }
+
+    private static func damaged(_ reason: String) -> ServiceError {
+        ServiceError(.internalError, "a record can't be read: \(reason); check that both sides run versions that fit")
+    }
+}

@@ -1,0 +1,73 @@
+/// Walks the fields of one encoded message in place, without copying or allocating.
+///
+/// For records as the server keeps them, where only a few fields of many are looked at. Reads nothing behind the message's end,
+/// whatever the bytes say.
+struct WireReader {
+    struct Element {
+        let number: UInt64
+        /// The content of a length-delimited field, empty for other kinds.
+        let content: UnsafeRawBufferPointer
+        /// The value of a varint or the bits of a fixed field.
+        let scalar: UInt64
+        let isLengthDelimited: Bool
+        /// Where the field stands in the message, its tag included.
+        let range: Range<Int>
+    }
+
+    /// The bytes are no protobuf message.
+    struct Damage: Error {}
+
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// The next field, or nil at the end.
+    mutating func next() throws(Damage) -> Element? {
+        guard offset < bytes.count else { return nil }
+        let start = offset
+        let tag = try varint()
+        let number = tag >> 3
+        guard number > 0 else { throw Damage() }
+        var scalar: UInt64 = 0
+        var content = UnsafeRawBufferPointer(start: nil, count: 0)
+        switch tag & 7 {
+        case 0:
+            scalar = try varint()
+        case 1:
+            let fixed = try take(8)
+            scalar = UInt64(littleEndian: fixed.loadUnaligned(as: UInt64.self))
+        case 2:
+            content = try take(try varint())
+        case 5:
+            let fixed = try take(4)
+            scalar = UInt64(UInt32(littleEndian: fixed.loadUnaligned(as: UInt32.self)))
+        default:
+            throw Damage()
+        }
+        return Element(
+            number: number, content: content, scalar: scalar, isLengthDelimited: tag & 7 == 2, range: start..<offset)
+    }
+
+    private mutating func take(_ count: UInt64) throws(Damage) -> UnsafeRawBufferPointer {
+        guard count <= UInt64(bytes.count - offset) else { throw Damage() }
+        let content = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
+        offset += Int(count)
+        return content
+    }
+
+    private mutating func varint() throws(Damage) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while offset < bytes.count, shift < 64 {
+            let byte = bytes[offset]
+            offset += 1
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        throw Damage()
+    }
+}
