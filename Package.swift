@@ -40,7 +40,8 @@ let package = Package(
         library("CloudKit", ["BrumeKit"]),
         library("BrumeLoad", ["BrumeKit"]),
         .executableTarget(
-            name: "brume", dependencies: ["BrumeServer", "BrumeLoad", "BrumeKit", "BrumeSystem"],
+            name: "brume",
+            dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],
             swiftSettings: settings),
 
         // Ours, for tests: virtual clock, simulated disk, naive reference model.
@@ -52,7 +53,7 @@ let package = Package(
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeWire", "BrumeModel"]),
-        tests("BrumeCommandTests", ["BrumeKit", "BrumeSystem"]),
+        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem"]),
     ],
     swiftLanguageModes: [.v6]
 )
