@@ -1,0 +1,6 @@
+/// What is wrong with one row of a file.
+struct RowError: Error, Equatable, Sendable {
+    /// Counted from 1.
+    let line: Int
+    let message: String
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+
+extension TypedValue {
+    /// Reads `text` as a value of the type called `type`: `int64=1`, `date=2026-01-02T03:04:05Z`, `location=52.5,13.4`.
+    init(text: String, type: String) throws(ValueError) {
+        switch type {
+        case "text", "string": self = .text(text)
+        case "int64", "int":
+            guard let value = Int64(text) else {
+                throw ValueError(message: "\"\(text)\" is no whole number of 64 bits")
+            }
+            self = .int64(value)
+        case "double":
+            guard let value = Double(text) else { throw ValueError(message: "\"\(text)\" is no number") }
+            self = .double(value)
+        case "date":
+            guard let date = Self.date(text) else {
+                throw ValueError(message: "\"\(text)\" is no date such as 2026-01-02 or 2026-01-02T03:04:05.678Z")
+            }
+            self = .date(date)
+        case "bytes":
+            guard let data = Data(base64Encoded: text) else { throw ValueError(message: "the bytes are not base64") }
+            self = .bytes(data)
+        case "location":
+            let parts = text.split(separator: ",").map { Double($0.drop { $0 == " " }) }
+            guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else {
+                throw ValueError(message: "\"\(text)\" is no place such as 52.52,13.40 (latitude,longitude)")
+            }
+            self = try Self.checkedLocation(latitude, longitude)
+        case "reference": self = .reference(text, deletesSelf: false)
+        case "list":
+            let value: JSONValue
+            do { value = try JSONParser.value(of: text) } catch { throw ValueError(message: error.message) }
+            guard case .array = value else {
+                throw ValueError(message: "a list is written as JSON, such as [\"a\",\"b\"]")
+            }
+            self = try TypedValue(json: value)
+        default:
+            let nearest = NearestName.find(type, among: Self.typeNames).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw ValueError(message: "there is no type \"\(type)\"\(nearest)")
+        }
+    }
+
+    static func checkedLocation(_ latitude: Double, _ longitude: Double) throws(ValueError) -> TypedValue {
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude) else {
+            throw ValueError(
+                message: "\(latitude),\(longitude) is no place: latitude is -90 to 90, longitude -180 to 180")
+        }
+        return .location(latitude: latitude, longitude: longitude)
+    }
+
+    /// A day, or a day and a time with its distance from UTC, fractions of a second included.
+    static func date(_ text: String) -> Date? {
+        for style in [
+            Date.ISO8601FormatStyle(includingFractionalSeconds: false),
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+            Date.ISO8601FormatStyle().year().month().day(),
+        ] {
+            if let date = try? style.parse(text) { return date }
+        }
+        return nil
+    }
+
+    /// ISO 8601 in UTC, to the millisecond where it has some.
+    static func text(of date: Date) -> String {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        let hasFraction = milliseconds.truncatingRemainder(dividingBy: 1000) != 0
+        return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
+    }
+
+    /// For people: one line.
+    var summary: String {
+        switch self {
+        case .text(let text): text
+        case .int64(let value): String(value)
+        case .double(let value): String(value)
+        case .date(let date): Self.text(of: date)
+        case .bytes(let data): "<\(data.count) bytes>"
+        case .location(let latitude, let longitude): "\(latitude),\(longitude)"
+        case .reference(let name, _): "-> \(name)"
+        case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
+        }
+    }
+}

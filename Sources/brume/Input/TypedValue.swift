@@ -1,0 +1,48 @@
+internal import Foundation
+
+/// A field's value as the command line reads and prints it.
+enum TypedValue: Equatable, Sendable {
+    case text(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes(Data)
+    /// Degrees.
+    case location(latitude: Double, longitude: Double)
+    /// A record of the same zone.
+    case reference(String, deletesSelf: Bool)
+    case list([TypedValue])
+
+    /// The name of the type, as `key:type=value` spells it.
+    var typeName: String {
+        switch self {
+        case .text: "text"
+        case .int64: "int64"
+        case .double: "double"
+        case .date: "date"
+        case .bytes: "bytes"
+        case .location: "location"
+        case .reference: "reference"
+        case .list: "list"
+        }
+    }
+
+    static let typeNames = ["text", "int64", "double", "date", "bytes", "location", "reference", "list"]
+
+    /// Bytes that it takes in a request, roughly, for filling batches.
+    var estimatedBytes: Int {
+        switch self {
+        case .text(let text): text.utf8.count + 4
+        case .bytes(let data): data.count + 4
+        case .reference(let name, _): name.utf8.count + 6
+        case .location: 32
+        case .list(let elements): elements.reduce(4) { $0 + $1.estimatedBytes }
+        default: 10
+        }
+    }
+}
+
+/// Why a value can't be stored.
+struct ValueError: Error, Equatable, Sendable {
+    let message: String
+}
