@@ -1,1 +1,3 @@
-print("brume")
+internal import Glibc
+
+exit(CommandLineRunner.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,0 +1,70 @@
+/// A word that a command takes by its place.
+struct ArgumentDefinition: Sendable {
+    let name: String
+    let help: String
+    let isOptional: Bool
+    /// Takes all that is left; only the last argument may.
+    let repeats: Bool
+
+    init(_ name: String, _ help: String, isOptional: Bool = false, repeats: Bool = false) {
+        self.name = name
+        self.help = help
+        self.isOptional = isOptional
+        self.repeats = repeats
+    }
+
+    /// `ZONE`, `[ZONE]`, `NAME…`, `[NAME…]`.
+    var usage: String {
+        let word = repeats ? "\(name)…" : name
+        return isOptional ? "[\(word)]" : word
+    }
+}
+
+/// One command: all that parsing, help and running it need.
+struct CommandDefinition: Sendable {
+    /// How a command does its work.
+    enum Body: Sendable {
+        /// On the main thread, which it may block.
+        case blocking(@Sendable (Invocation) throws -> ExitCode)
+        case asynchronous(@Sendable (Invocation) async throws -> ExitCode)
+    }
+
+    /// The words that choose it, such as `["account", "add"]`.
+    let path: [String]
+    let summary: String
+    let arguments: [ArgumentDefinition]
+    let options: [OptionDefinition]
+    /// Paragraphs for its help.
+    let notes: [String]
+    /// Whole command lines for its help.
+    let examples: [String]
+    /// Left out of help: for the executable's own child processes.
+    let isHidden: Bool
+    let body: Body
+
+    init(
+        _ path: [String], _ summary: String, arguments: [ArgumentDefinition] = [], options: [OptionDefinition] = [],
+        notes: [String] = [], examples: [String] = [], isHidden: Bool = false, body: Body
+    ) {
+        self.path = path
+        self.summary = summary
+        self.arguments = arguments
+        self.options = options
+        self.notes = notes
+        self.examples = examples
+        self.isHidden = isHidden
+        self.body = body
+    }
+
+    var name: String { path.joined(separator: " ") }
+
+    /// The options of every command come after its own.
+    var allOptions: [OptionDefinition] { options + Self.commonOptions }
+
+    func option(named name: String) -> OptionDefinition? { allOptions.first { $0.name == name } }
+
+    static let commonOptions = [
+        OptionDefinition("config", "FILE", "read options from a file of `key = value` lines"),
+        OptionDefinition("help", nil, "show this help"),
+    ]
+}

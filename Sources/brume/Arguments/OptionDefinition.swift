@@ -1,0 +1,38 @@
+/// One long option of a command: how it is written, what it means, and where else its value may come from.
+///
+/// A value comes from the first of these that has one: the flag, the environment variable, the configuration file, the
+/// default.
+struct OptionDefinition: Sendable {
+    /// The long name without dashes; also the key in a configuration file.
+    let name: String
+    /// What stands for the value in help; nil: a flag that is on or off.
+    let placeholder: String?
+    let help: String
+    /// The value when nothing gives one. Shown in help.
+    let fallback: String?
+    /// Whether it may be given several times. Its variable and its line in a file hold a comma-separated list.
+    let repeats: Bool
+    /// The environment variable.
+    let variable: String
+    /// Left out of help: for the executable's own child processes.
+    let isHidden: Bool
+
+    init(
+        _ name: String, _ placeholder: String? = nil, _ help: String, fallback: String? = nil, repeats: Bool = false,
+        variable: String? = nil, isHidden: Bool = false
+    ) {
+        self.name = name
+        self.placeholder = placeholder
+        self.help = help
+        self.fallback = fallback
+        self.repeats = repeats
+        self.variable = variable ?? "BRUME_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+        self.isHidden = isHidden
+    }
+
+    /// `--name VALUE`.
+    var usage: String {
+        guard let placeholder else { return "--\(name)" }
+        return "--\(name) \(placeholder)"
+    }
+}

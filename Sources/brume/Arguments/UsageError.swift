@@ -1,0 +1,15 @@
+/// A command line that makes no sense: one line that says why, and where to look. Exit code 2.
+struct UsageError: Error, Equatable, Sendable {
+    let message: String
+    /// What to try, a whole sentence or command line; empty when there is nothing better than the help.
+    let hint: String
+
+    init(_ message: String, hint: String) {
+        self.message = message
+        self.hint = hint
+    }
+
+    init(_ message: String, command: CommandDefinition) {
+        self.init(message, hint: "see: brume \(command.name) --help")
+    }
+}

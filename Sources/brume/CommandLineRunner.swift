@@ -1,0 +1,53 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// Runs one command line: understands it, runs the command, and tells a person about errors.
+enum CommandLineRunner {
+    static func run(_ words: [String]) -> ExitCode {
+        let environment = ProcessInfo.processInfo.environment
+        let parser = ArgumentParser(commands: CommandTable.commands, environment: environment) { path in
+            guard let data = FileManager.default.contents(atPath: path), data.count <= ConfigurationFile.bytesLimit
+            else { return nil }
+            return String(validating: data, as: UTF8.self)
+        }
+        do {
+            switch try parser.parse(words) {
+            case .help(let topic):
+                let style = Style.standardOutput(environment)
+                Terminal.write(HelpText(commands: CommandTable.commands, style: style).text(for: topic))
+                // Nothing was asked for: show how, but don't let a script believe that something was done.
+                return words.isEmpty ? .usage : .done
+            case .run(let invocation):
+                return try run(invocation)
+            }
+        } catch {
+            return report(error, environment)
+        }
+    }
+
+    private static func run(_ invocation: Invocation) throws -> ExitCode {
+        switch invocation.command.body {
+        case .blocking(let body): return try body(invocation)
+        case .asynchronous(let body):
+            let result = Mutex<Result<ExitCode, any Error>?>(nil)
+            let done = DispatchSemaphore(value: 0)
+            Task.detached {
+                let outcome: Result<ExitCode, any Error>
+                do { outcome = .success(try await body(invocation)) } catch { outcome = .failure(error) }
+                result.withLock { $0 = outcome }
+                done.signal()
+            }
+            done.wait()
+            return try result.withLock { $0! }.get()
+        }
+    }
+
+    private static func report(_ error: any Error, _ environment: [String: String]) -> ExitCode {
+        let style = Style.standardError(environment)
+        let failure = CommandError(describing: error)
+        Terminal.printError("\(style.red("brume:")) \(failure.message)")
+        if !failure.hint.isEmpty { Terminal.printError("       \(style.dim(failure.hint))") }
+        return failure.code
+    }
+}

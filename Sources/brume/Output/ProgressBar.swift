@@ -1,0 +1,51 @@
+/// Shows how far long work has come, on stderr: a bar on a terminal, else a line every few seconds.
+///
+/// Computes lines from counts and times that it is told; ``ProgressReporter`` writes them.
+struct ProgressBar {
+    let title: String
+    let total: UInt64
+    /// What is counted, such as "records".
+    let unit: String
+    let isTerminal: Bool
+    private let startNanoseconds: UInt64
+    private var shownNanoseconds: UInt64?
+
+    /// Redrawn at most this often on a terminal: more is flicker.
+    static let redrawNanoseconds: UInt64 = 100_000_000
+    /// A line this often elsewhere: enough to see life in a log.
+    static let lineNanoseconds: UInt64 = 5_000_000_000
+
+    init(title: String, total: UInt64, unit: String, isTerminal: Bool, nowNanoseconds: UInt64) {
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.isTerminal = isTerminal
+        startNanoseconds = nowNanoseconds
+        shownNanoseconds = isTerminal ? nil : nowNanoseconds
+    }
+
+    /// What to write now that `done` is reached, or nil. `count` is what the rate counts when it isn't `done` itself.
+    mutating func advanced(to done: UInt64, count: UInt64? = nil, nowNanoseconds: UInt64, columns: Int) -> String? {
+        let interval = isTerminal ? Self.redrawNanoseconds : Self.lineNanoseconds
+        if let shownNanoseconds, nowNanoseconds < shownNanoseconds + interval { return nil }
+        shownNanoseconds = nowNanoseconds
+        return line(done: done, count: count ?? done, nowNanoseconds: nowNanoseconds, columns: columns)
+    }
+
+    /// What to write at the end: erases the bar, so that the summary takes its place.
+    func finished() -> String { isTerminal ? "\r\u{1B}[K" : "" }
+
+    private func line(done: UInt64, count: UInt64, nowNanoseconds: UInt64, columns: Int) -> String {
+        let fraction = total == 0 ? 1 : min(1, Double(done) / Double(total))
+        let seconds = Double(nowNanoseconds - startNanoseconds) / 1e9
+        let rate = seconds > 0 ? UInt64(Double(count) / seconds) : 0
+        let percent = String(Int(fraction * 100))
+        let right = "\(percent)% \(count) \(unit), \(rate)/s"
+        guard isTerminal else { return "\(title): \(right)\n" }
+        let width = min(40, columns - title.count - right.count - 5)
+        guard width >= 8 else { return "\r\u{1B}[K\(title) \(right)" }
+        let filled = Int(fraction * Double(width))
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        return "\r\u{1B}[K\(title) \(bar) \(right)"
+    }
+}

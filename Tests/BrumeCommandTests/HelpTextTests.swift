@@ -1,0 +1,32 @@
+internal import Testing
+
+@testable internal import brume
+
+@Suite("Help is complete")
+struct HelpTextTests {
+    @Test(
+        "every command's help names its arguments, options and the exit codes",
+        arguments: CommandTable.commands.map(\.path))
+    func everyCommand(path: [String]) throws {
+        let command = try #require(CommandTable.commands.first { $0.path == path })
+        let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: .command(path))
+        #expect(help.hasPrefix("usage: brume \(command.name)"))
+        for argument in command.arguments { #expect(help.contains(argument.usage)) }
+        for option in command.options { #expect(help.contains(option.usage) == !option.isHidden) }
+        for code in ExitCode.allCases { #expect(help.contains("\(code.rawValue)  ")) }
+    }
+
+    @Test("the overview lists every command that is not hidden")
+    func overview() {
+        let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: .everything)
+        for command in CommandTable.commands { #expect(help.contains("  \(command.name) ") == !command.isHidden) }
+    }
+
+    @Test("no two commands share a path, and no command two options")
+    func unique() {
+        #expect(Set(CommandTable.commands.map(\.path)).count == CommandTable.commands.count)
+        for command in CommandTable.commands {
+            #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count, "\(command.name)")
+        }
+    }
+}

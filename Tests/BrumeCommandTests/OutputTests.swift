@@ -1,0 +1,34 @@
+internal import Testing
+
+@testable internal import brume
+
+@Suite("Output suits who reads it")
+struct OutputTests {
+    @Test("a bar is drawn on a terminal, ten times a second at most")
+    func bar() {
+        var bar = ProgressBar(title: "import", total: 200, unit: "records", isTerminal: true, nowNanoseconds: 0)
+        let line = bar.advanced(to: 50, nowNanoseconds: 1_000_000_000, columns: 80)
+        #expect(line?.contains("█") == true)
+        #expect(line?.hasSuffix("25% 50 records, 50/s") == true)
+        #expect(bar.advanced(to: 60, nowNanoseconds: 1_050_000_000, columns: 80) == nil)
+        #expect(bar.advanced(to: 60, nowNanoseconds: 1_100_000_000, columns: 20)?.contains("█") == false)
+        #expect(bar.finished() == "\r\u{1B}[K")
+    }
+
+    @Test("elsewhere there is a line every five seconds")
+    func lines() {
+        var bar = ProgressBar(title: "import", total: 0, unit: "records", isTerminal: false, nowNanoseconds: 0)
+        #expect(bar.advanced(to: 1, nowNanoseconds: 4_999_999_999, columns: 80) == nil)
+        #expect(bar.advanced(to: 10, nowNanoseconds: 5_000_000_000, columns: 80) == "import: 100% 10 records, 2/s\n")
+        #expect(bar.finished().isEmpty)
+    }
+
+    @Test("colours go with NO_COLOR and dumb terminals")
+    func colours() {
+        #expect(Style.allows([:]))
+        #expect(!Style.allows(["NO_COLOR": "1"]))
+        #expect(!Style.allows(["TERM": "dumb"]))
+        #expect(Style.plain.red("x") == "x")
+        #expect(Style(isColoured: true).red("x") == "\u{1B}[31mx\u{1B}[0m")
+    }
+}
