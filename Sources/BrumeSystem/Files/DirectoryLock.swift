@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// Keeps other processes out of a folder: `flock` on a file named `lock` in it.
+///
+/// The kernel lets go when the process ends, however it ends; the file stays and means nothing by itself.
+package final class DirectoryLock: Sendable {
+    private let file: File
+
+    /// - Throws: `isExisting` when another process (or another lock in this one) holds it.
+    package init(directory: String) throws(SystemError) {
+        file = try File(path: directory + "/lock", mode: .readWrite)
+        do throws(SystemError) {
+            let fd = file.fd
+            try SystemCall.run("flock", file.path) { flock(fd, LOCK_EX | LOCK_NB) }
+        } catch {
+            guard error.errno == EWOULDBLOCK else { throw error }
+            throw SystemError(
+                call: "flock", errno: EEXIST, context: file.path,
+                message: "another process uses this folder; stop it first or choose another folder")
+        }
+    }
+
+    /// Lets others in. May be called again.
+    package func release() { file.close() }
+}

@@ -1,0 +1,108 @@
+internal import Glibc
+internal import Synchronization
+
+/// An open file. Offsets are arguments, so that threads may share one.
+///
+/// `close()` may be called again; a file that is let go closes itself. Errors name call and path.
+package final class File: Sendable {
+    package enum Mode: Sendable {
+        /// The file must exist.
+        case read
+        /// Made when it does not exist.
+        case readWrite
+        /// Must not exist yet.
+        case createExclusively
+    }
+
+    package let path: String
+    private let descriptor: Atomic<Int32>
+
+    /// - Parameter permissions: Of a file that is made, less the process's umask.
+    package init(path: String, mode: Mode, permissions: UInt32 = 0o600) throws(SystemError) {
+        let flags =
+            switch mode {
+            case .read: O_RDONLY
+            case .readWrite: O_RDWR | O_CREAT
+            case .createExclusively: O_RDWR | O_CREAT | O_EXCL
+            }
+        let fd = try SystemCall.run("open", path) { open(path, flags | O_CLOEXEC, permissions) }
+        self.path = path
+        descriptor = Atomic(fd)
+    }
+
+    deinit { close() }
+
+    /// The descriptor. Using a file after `close()` is our own bug.
+    var fd: Int32 {
+        let fd = descriptor.load(ordering: .relaxed)
+        precondition(fd >= 0, "the file is closed")
+        return fd
+    }
+
+    /// Closes without syncing. No other call may be in progress.
+    package func close() {
+        let fd = descriptor.exchange(-1, ordering: .relaxed)
+        if fd >= 0 { SystemCall.close(fd) }
+    }
+
+    package func size() throws(SystemError) -> Int {
+        var status = stat()
+        try SystemCall.run("fstat", path) { fstat(fd, &status) }
+        return Int(status.st_size)
+    }
+
+    /// Reads at an offset until `target` is full or the file ends.
+    /// - Returns: How many bytes were read.
+    package func read(into target: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        try SystemCall.transferAll("pread", path, count: target.count) { done, remaining in
+            pread(fd, target.baseAddress! + done, remaining, off_t(offset + done))
+        }
+    }
+
+    /// Writes all of `bytes` at an offset.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        let written = try SystemCall.transferAll("pwrite", path, count: bytes.count) { done, remaining in
+            pwrite(fd, bytes.baseAddress! + done, remaining, off_t(offset + done))
+        }
+        guard written == bytes.count else {
+            throw SystemError(call: "pwrite", errno: EIO, context: path, message: "the disk took only a part")
+        }
+    }
+
+    /// Makes the content durable, and the size where it changed.
+    ///
+    /// After a failure the state of the file is unknown: do not go on, and do not call it again (the kernel may have
+    /// dropped what it could not write).
+    package func syncData() throws(SystemError) {
+        try SystemCall.run("fdatasync", path) { fdatasync(fd) }
+    }
+
+    /// Makes content and metadata durable. The same holds after a failure.
+    package func sync() throws(SystemError) {
+        try SystemCall.run("fsync", path) { fsync(fd) }
+    }
+
+    package func truncate(to size: Int) throws(SystemError) {
+        try SystemCall.run("ftruncate", path) { ftruncate(fd, off_t(size)) }
+    }
+
+    /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows now.
+    package func writeZeros(_ range: Range<Int>) throws(SystemError) {
+        let zeros = [UInt8](repeating: 0, count: min(range.count, 1 << 20))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = min(zeros.count, range.upperBound - offset)
+            let written = try SystemCall.transferAll("pwrite", path, count: count) { done, remaining in
+                zeros.withUnsafeBytes { pwrite(fd, $0.baseAddress! + done, remaining, off_t(offset + done)) }
+            }
+            guard written == count else {
+                throw SystemError(call: "pwrite", errno: EIO, context: path, message: "the disk took only a part")
+            }
+            offset += count
+        }
+    }
+
+    package func setPermissions(_ permissions: UInt32) throws(SystemError) {
+        try SystemCall.run("fchmod", path) { fchmod(fd, permissions) }
+    }
+}

@@ -1,0 +1,156 @@
+internal import Glibc
+
+/// The real disk, by paths. Every error names call and path.
+package enum FileSystem {
+    /// - Returns: Whether something, of whatever kind, is at `path`.
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    package static func size(_ path: String) throws(SystemError) -> Int {
+        var status = stat()
+        try SystemCall.run("stat", path) { stat(path, &status) }
+        return Int(status.st_size)
+    }
+
+    /// The permission bits, such as `0o600`.
+    package static func permissions(_ path: String) throws(SystemError) -> UInt32 {
+        var status = stat()
+        try SystemCall.run("stat", path) { stat(path, &status) }
+        return status.st_mode & 0o7777
+    }
+
+    /// Reads a whole file.
+    /// - Parameter limit: The most bytes it may have; a larger one is an error and is not read.
+    package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+        let file = try File(path: path, mode: .read)
+        let size = try file.size()
+        func tooLarge() -> SystemError {
+            SystemError(call: "read", errno: EFBIG, context: path, message: "larger than \(limit) bytes")
+        }
+        guard size <= limit else { throw tooLarge() }
+        // One byte more than it has, so that a file which grows meanwhile is noticed.
+        var bytes = [UInt8](repeating: 0, count: size + 1)
+        var count = 0
+        while true {
+            var failure: SystemError?
+            let read = bytes.withUnsafeMutableBytes { buffer -> Int in
+                do throws(SystemError) {
+                    return try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]), at: count)
+                } catch {
+                    failure = error
+                    return 0
+                }
+            }
+            if let failure { throw failure }
+            count += read
+            guard count == bytes.count else { break }
+            guard count <= limit else { throw tooLarge() }
+            bytes.append(contentsOf: repeatElement(0, count: min(bytes.count, limit + 1 - count)))
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    /// Puts a file in place whole, or not at all: written under a temporary name, synced, renamed, folder synced.
+    ///
+    /// A temporary file that a crash left behind has a name that ends in `.tmp`, and is replaced by the next attempt.
+    /// Two at a time for one path are the callers' fault to avoid.
+    package static func atomicReplace(_ path: String, _ bytes: [UInt8], permissions: UInt32 = 0o600) throws(SystemError)
+    {
+        let temporary = path + ".tmp"
+        do throws(SystemError) {
+            try? remove(temporary)
+            let file = try File(path: temporary, mode: .createExclusively, permissions: permissions)
+            defer { file.close() }
+            // The umask may have taken bits away.
+            try file.setPermissions(permissions)
+            try writeAll(bytes, file)
+            try file.sync()
+            try rename(temporary, to: path)
+        } catch {
+            try? remove(temporary)
+            throw error
+        }
+        try syncDirectory(directory(of: path))
+    }
+
+    private static func writeAll(_ bytes: [UInt8], _ file: File) throws(SystemError) {
+        let result = bytes.withUnsafeBytes { buffer -> Result<Void, SystemError> in
+            do throws(SystemError) {
+                return .success(try file.write(buffer, at: 0))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    package static func rename(_ path: String, to target: String) throws(SystemError) {
+        try SystemCall.run("rename", "\(path) to \(target)") { Glibc.rename(path, target) }
+    }
+
+    /// Removes a file.
+    package static func remove(_ path: String) throws(SystemError) {
+        try SystemCall.run("unlink", path) { unlink(path) }
+    }
+
+    /// Removes an empty folder.
+    package static func removeDirectory(_ path: String) throws(SystemError) {
+        try SystemCall.run("rmdir", path) { rmdir(path) }
+    }
+
+    /// Makes a folder; it is no error that it is there already.
+    package static func makeDirectory(_ path: String, permissions: UInt32 = 0o700) throws(SystemError) {
+        do throws(SystemError) {
+            try SystemCall.run("mkdir", path) { mkdir(path, permissions) }
+        } catch {
+            guard error.isExisting, isDirectory(path) else { throw error }
+        }
+    }
+
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The names in a folder, sorted, without `.` and `..`.
+    package static func list(_ path: String) throws(SystemError) -> [String] {
+        guard let stream = opendir(path) else { throw SystemError(call: "opendir", errno: errno, context: path) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw SystemError(call: "readdir", errno: errno, context: path) }
+                return names.sorted()
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    /// Makes the names in a folder durable: files that were made, renamed or removed.
+    package static func syncDirectory(_ path: String) throws(SystemError) {
+        let fd = try SystemCall.run("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        defer { SystemCall.close(fd) }
+        try SystemCall.run("fsync", path) { fsync(fd) }
+    }
+
+    /// The bytes that an unprivileged process can still write on the disk of `path`.
+    package static func availableBytes(_ path: String) throws(SystemError) -> Int {
+        var status = statvfs()
+        try SystemCall.run("statvfs", path) { statvfs(path, &status) }
+        return Int(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+
+    /// The folder that holds `path`.
+    package static func directory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,22 @@
+internal import CBrume
+internal import Glibc
+
+/// Random bytes that nobody can guess, from the kernel.
+package enum SecureRandom {
+    package static func bytes(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            fill(UnsafeMutableRawBufferPointer(buffer))
+            initialized = count
+        }
+    }
+
+    package static func fill(_ target: UnsafeMutableRawBufferPointer) {
+        var offset = 0
+        while offset < target.count {
+            let count = getrandom(target.baseAddress! + offset, target.count - offset, 0)
+            // There is no way to go on without: whatever is made of predictable bytes is open to all.
+            precondition(count > 0 || errno == EINTR, "the kernel gives no random bytes: errno \(errno)")
+            if count > 0 { offset += count }
+        }
+    }
+}
