@@ -1,0 +1,131 @@
+import Testing
+
+@testable import BrumeSystem
+
+@Suite struct EventLoopTests {
+    @Test("timers fire in the order of their deadlines, equal ones in the order of their scheduling")
+    func timersFireInOrder() throws {
+        let loop = try EventLoop(name: "timers")
+        var fired: [Int] = []
+        for (index, delay) in [30, 10, 20, 10, 0].enumerated() {
+            _ = loop.schedule(afterMilliseconds: UInt64(delay)) { fired.append(index) }
+        }
+        let cancelled = loop.schedule(afterMilliseconds: 15) { fired.append(99) }
+        loop.cancel(cancelled)
+        _ = loop.schedule(afterMilliseconds: 40) { loop.stop() }
+        loop.run()
+        #expect(fired == [4, 1, 3, 2, 0])
+    }
+
+    @Test("a timer queue agrees with a sorted list under random scheduling and cancelling")
+    func timerQueueAgreesWithModel() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SplitMix(state: seed)
+        var queue = TimerQueue()
+        var model: [(deadline: UInt64, sequence: Int, id: TimerID)] = []
+        var fired: [Int] = []
+        for sequence in 0..<2_000 {
+            let deadline = UInt64.random(in: 0..<500, using: &generator)
+            model.append((deadline, sequence, queue.schedule(deadline: deadline) { fired.append(sequence) }))
+            if Bool.random(using: &generator) {
+                let victim = model.remove(at: Int.random(in: 0..<model.count, using: &generator))
+                queue.cancel(victim.id)
+                queue.cancel(victim.id)
+            }
+        }
+        while let body = queue.popDue(now: 400, lastSequence: .max) { body() }
+        let expected = model.filter { $0.deadline <= 400 }.sorted {
+            ($0.deadline, $0.sequence) < ($1.deadline, $1.sequence)
+        }
+        #expect(fired == expected.map(\.sequence), "seed \(seed)")
+        #expect(queue.count == model.count - expected.count, "seed \(seed)")
+    }
+
+    @Test("a timer that schedules itself at once leaves the turn to others")
+    func selfSchedulingTimerIsFair() throws {
+        let loop = try EventLoop(name: "fair")
+        var count = 0
+        func again() {
+            count += 1
+            if count == 100 { return loop.stop() }
+            _ = loop.schedule(afterMilliseconds: 0, again)
+        }
+        var turns = 0
+        loop.turnEnded = { turns += 1 }
+        again()
+        loop.run()
+        #expect(count == 100)
+        #expect(turns >= 99)
+    }
+
+    @Test("tasks of other threads run on the loop, those of one thread in their order, and all of them")
+    func tasksRun() throws {
+        let loop = try EventLoop(name: "tasks")
+        loop.start()
+        let done = Signal()
+        let seen = Shared<[[Int]]>(Array(repeating: [], count: 4))
+        let strangers = Shared(0)
+        let others = try (0..<4).map { try EventLoop(name: "sender-\($0)") }
+        for (sender, other) in others.enumerated() {
+            other.start()
+            other.execute {
+                for number in 0..<5_000 {
+                    loop.execute {
+                        if !loop.isCurrent { strangers.change { $0 += 1 } }
+                        seen.change { $0[sender].append(number) }
+                        if number == 4_999 { done.raise() }
+                    }
+                }
+            }
+        }
+        #expect(done.wait(count: 4))
+        for other in others + [loop] {
+            other.stop()
+            other.join()
+        }
+        #expect(seen.value == Array(repeating: Array(0..<5_000), count: 4))
+        #expect(strangers.value == 0)
+        #expect(!loop.isCurrent)
+    }
+
+    @Test("the hook runs after the tasks of its turn, and before the loop sleeps")
+    func hookRunsAfterTasks() throws {
+        let loop = try EventLoop(name: "hook")
+        let events = Shared<[String]>([])
+        loop.turnEnded = {
+            events.change { $0.append("hook") }
+            if events.value.contains("second") { loop.stop() }
+        }
+        loop.execute {
+            events.change { $0.append("first") }
+            loop.execute { events.change { $0.append("second") } }
+        }
+        loop.run()
+        // The loop may have slept in between only if the hook ran between the two.
+        #expect(events.value.prefix(4) == ["first", "hook", "second", "hook"])
+    }
+
+    @Test("stopping a loop closes its connections and tells their delegates")
+    func stopClosesConnections() throws {
+        let server = try TestServer { _ in TestServer.echo() }
+        let client = TestDelegate()
+        try server.connect(client)
+        #expect(client.isEstablished.wait())
+        server.clientLoop.stop()
+        server.clientLoop.join()
+        #expect(client.closeReasons.value == [.loopStopped])
+    }
+}
+
+/// A small random generator with a seed.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import Testing
+
+@testable import BrumeSystem
+
+@Suite struct FileTests {
+    private let directory = TemporaryDirectory()
+
+    @Test("a file is replaced whole, with its mode, and nothing else stays in the folder")
+    func atomicReplace() throws {
+        let path = directory.file("settings")
+        try FileSystem.atomicReplace(path, Array("one".utf8))
+        try FileSystem.atomicReplace(path, Array("two".utf8), permissions: 0o644)
+        #expect(try FileSystem.read(path, limit: 100) == Array("two".utf8))
+        #expect(try FileSystem.permissions(path) == 0o644)
+        #expect(try FileSystem.list(directory.path) == ["settings"])
+    }
+
+    @Test("the leftover of a crash does not stop the next replacement")
+    func leftoverIsReplaced() throws {
+        let path = directory.file("settings")
+        _ = try File(path: path + ".tmp", mode: .createExclusively)
+        try FileSystem.atomicReplace(path, [1])
+        #expect(try FileSystem.list(directory.path) == ["settings"])
+    }
+
+    @Test("a replacement that fails leaves the old file")
+    func failedReplacement() throws {
+        let path = directory.file("folder")
+        try FileSystem.makeDirectory(path)
+        let error = #expect(throws: SystemError.self) { try FileSystem.atomicReplace(path, [1]) }
+        #expect(error?.call == "rename")
+        #expect(FileSystem.isDirectory(path))
+        #expect(try FileSystem.list(directory.path) == ["folder"])
+    }
+
+    @Test("the folder's lock keeps a second owner out, and lets it in after its release")
+    func lockExcludes() throws {
+        let lock = try DirectoryLock(directory: directory.path)
+        let path = directory.path
+        let error = #expect(throws: SystemError.self) { _ = try DirectoryLock(directory: path) }
+        #expect(error?.isExisting == true)
+        lock.release()
+        let second = try DirectoryLock(directory: path)
+        second.release()
+    }
+
+    @Test("a transfer goes on after short counts and interruptions, and stops at the end of the file")
+    func shortTransfers() throws {
+        var calls: [(Int, Int)] = []
+        var answers = [3, -1, 4, 1]
+        let moved = try SystemCall.transferAll("pwrite", "x", count: 8) { offset, remaining in
+            calls.append((offset, remaining))
+            let answer = answers.removeFirst()
+            if answer < 0 { errno = EINTR }
+            return answer
+        }
+        #expect(moved == 8)
+        #expect(calls.map(\.0) == [0, 3, 3, 7])
+        #expect(calls.map(\.1) == [8, 5, 5, 1])
+        answers = [5, 0]
+        let ended = try SystemCall.transferAll("pread", "x", count: 8) { _, _ in answers.removeFirst() }
+        #expect(ended == 5)
+        let error = #expect(throws: SystemError.self) {
+            _ = try SystemCall.transferAll("pwrite", "the/path", count: 8) { offset, _ in
+                errno = ENOSPC
+                return offset == 0 ? 5 : -1
+            }
+        }
+        #expect(error == SystemError(call: "pwrite", errno: ENOSPC, context: "the/path"))
+        #expect(error?.isDiskFull == true)
+    }
+
+    @Test("bytes are written and read at offsets, cut, and filled with zeros")
+    func readAndWrite() throws {
+        let file = try File(path: directory.file("data"), mode: .createExclusively)
+        try file.writeZeros(0..<3_000_000)
+        #expect(try file.size() == 3_000_000)
+        let bytes = [UInt8](1...200)
+        try bytes.withUnsafeBytes { try file.write($0, at: 2_999_900) }
+        try file.syncData()
+        try file.sync()
+        #expect(try file.size() == 3_000_100)
+        var target = [UInt8](repeating: 9, count: 300)
+        let count = try target.withUnsafeMutableBytes { try file.read(into: $0, at: 2_999_850) }
+        #expect(count == 250)
+        #expect(Array(target[..<50]) == [UInt8](repeating: 0, count: 50))
+        #expect(Array(target[50..<250]) == bytes)
+        try file.truncate(to: 10)
+        #expect(try FileSystem.size(file.path) == 10)
+        file.close()
+        file.close()
+    }
+
+    @Test("exclusive creation refuses a file that is there, and errors name call and path")
+    func errorsNameThePath() throws {
+        let path = directory.file("data")
+        _ = try File(path: path, mode: .createExclusively)
+        let existing = #expect(throws: SystemError.self) { _ = try File(path: path, mode: .createExclusively) }
+        #expect(existing?.isExisting == true)
+        let missing = #expect(throws: SystemError.self) { _ = try File(path: path + "x", mode: .read) }
+        #expect(missing?.isNotFound == true)
+        #expect(missing?.description.hasPrefix("open \(path)x: ") == true)
+    }
+
+    @Test("a file larger than the limit is not read", arguments: [0, 1, 9, 10, 11, 100])
+    func readHasALimit(limit: Int) throws {
+        let path = directory.file("ten")
+        try FileSystem.atomicReplace(path, [UInt8](0..<10))
+        if limit >= 10 {
+            #expect(try FileSystem.read(path, limit: limit) == [UInt8](0..<10))
+        } else {
+            #expect(throws: SystemError.self) { try FileSystem.read(path, limit: limit) }
+        }
+    }
+
+    @Test("files without a size, as in /proc, are read up to the limit")
+    func readsFilesWithoutSize() throws {
+        #expect(try FileSystem.read("/proc/self/status", limit: 100_000).starts(with: Array("Name:".utf8)))
+        #expect(throws: SystemError.self) { try FileSystem.read("/proc/self/status", limit: 10) }
+    }
+
+    @Test("folders are made, listed and removed; making one again is no error, but a file in its place is")
+    func folders() throws {
+        let path = directory.file("folder")
+        try FileSystem.makeDirectory(path)
+        try FileSystem.makeDirectory(path)
+        for name in ["b", "a"] { _ = try File(path: path + "/" + name, mode: .createExclusively) }
+        #expect(try FileSystem.list(path) == ["a", "b"])
+        #expect(throws: SystemError.self) { try FileSystem.makeDirectory(path + "/a") }
+        try FileSystem.rename(path + "/a", to: path + "/c")
+        try FileSystem.syncDirectory(path)
+        for name in ["b", "c"] { try FileSystem.remove(path + "/" + name) }
+        try FileSystem.removeDirectory(path)
+        #expect(!FileSystem.exists(path))
+        #expect(FileSystem.directory(of: "/a") == "/")
+        #expect(FileSystem.directory(of: "a") == ".")
+        #expect(FileSystem.directory(of: "/a/b") == "/a")
+        #expect(try FileSystem.availableBytes(directory.path) > 0)
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import Testing
+
+@testable import BrumeSystem
+
+@Suite struct HandshakeTests {
+    @Test(
+        "garbage and plaintext get an alert and are closed",
+        arguments: [
+            Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), Array("hello, is anybody there?\n".utf8),
+            [UInt8](repeating: 0, count: 100), [UInt8](repeating: 0xff, count: 20_000),
+            // A record that promises a hello and holds nonsense.
+            [22, 3, 1, 0, 16] + [UInt8](repeating: 0xaa, count: 16),
+        ])
+    func garbageIsRefused(bytes: [UInt8]) throws {
+        let serverSide = TestDelegate()
+        let server = try TestServer { _ in serverSide }
+        let peer = RawClient(port: server.listener.port)
+        peer.write(bytes)
+        let answer = try #require(peer.readToEnd())
+        #expect(answer.first == 21, "an alert record, or nothing where a reset took it")
+        #expect(answer.count == 7)
+        #expect(serverSide.isClosed.wait())
+        #expect(serverSide.closeReasons.value.first?.isHandshakeFailure == true)
+    }
+
+    @Test("a peer that stops in the middle of the handshake is closed at its deadline")
+    func stalledHandshake() throws {
+        var limits = ConnectionLimits()
+        limits.handshakeTimeoutMilliseconds = 100
+        let serverSide = TestDelegate()
+        let server = try TestServer(limits: limits) { _ in serverSide }
+        let peer = RawClient(port: server.listener.port)
+        // The begin of a hello whose rest never comes.
+        peer.write([22, 3, 1, 2, 0, 1, 0])
+        #expect(peer.readToEnd() == [])
+        #expect(serverSide.isClosed.wait())
+        #expect(serverSide.closeReasons.value == [.handshakeTimedOut])
+    }
+
+    @Test("a server that never answers is given up at the client's deadline")
+    func silentServer() throws {
+        let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(silent) }
+        #expect(listen(silent, 1) == 0)
+        let port = try Socket.localAddress(silent).port
+        let loop = try EventLoop(name: "client")
+        loop.start()
+        let client = TestDelegate()
+        let context = try TestCertificates().clientContext()
+        loop.execute {
+            _ = Connection.connect(
+                host: "127.0.0.1", port: port, tls: context, loop: loop, timeoutMilliseconds: 100, delegate: client)
+        }
+        #expect(client.isClosed.wait())
+        loop.stop()
+        loop.join()
+        #expect(client.closeReasons.value == [.handshakeTimedOut])
+    }
+
+    @Test("when too many handshakes hang, the oldest gives way and an honest client gets in")
+    func halfOpenGivesWay() throws {
+        var limits = ConnectionLimits()
+        limits.handshakesMax = 4
+        let server = try TestServer(limits: limits) { _ in TestDelegate() }
+        let hanging = (0..<6).map { _ in RawClient(port: server.listener.port) }
+        let client = TestDelegate()
+        try server.connect(client)
+        #expect(client.isEstablished.wait())
+        withExtendedLifetime(hanging) {}
+    }
+
+    @Test("more connections than allowed are closed at once, and there is room again when one ends")
+    func connectionsAreLimited() throws {
+        var limits = ConnectionLimits()
+        limits.connectionsMax = 1
+        let serverSide = TestDelegate()
+        let server = try TestServer(limits: limits) { _ in serverSide }
+        let first = TestDelegate()
+        let connection = Shared<Connection?>(nil)
+        first.established = { established in connection.change { $0 = established } }
+        try server.connect(first)
+        #expect(first.isEstablished.wait())
+        let second = TestDelegate()
+        try server.connect(second)
+        #expect(second.isClosed.wait())
+        server.clientLoop.execute { connection.value?.close() }
+        #expect(serverSide.isClosed.wait())
+        let third = TestDelegate()
+        try server.connect(third)
+        #expect(third.isEstablished.wait())
+    }
+
+    @Test("a certificate of another CA is refused")
+    func wrongAuthority() throws {
+        let server = try TestServer { _ in TestDelegate() }
+        let client = TestDelegate()
+        try server.connect(context: TestCertificates().clientContext(), client)
+        #expect(client.isClosed.wait())
+        let reason = try #require(client.closeReasons.value.first)
+        #expect(reason.isHandshakeFailure)
+        #expect("\(reason)".contains("certificate"))
+    }
+
+    @Test("a certificate for another name or address is refused", arguments: ["localhost", "127.0.0.1"])
+    func wrongName(host: String) throws {
+        let server = try TestServer(certificates: TestCertificates(names: ["example.com", "192.0.2.1"])) { _ in
+            TestDelegate()
+        }
+        let client = TestDelegate()
+        try server.connect(host: host, client)
+        #expect(client.isClosed.wait())
+        let reason = try #require(client.closeReasons.value.first)
+        #expect(reason.isHandshakeFailure)
+        #expect("\(reason)".contains("mismatch"))
+    }
+
+    @Test("IPv6 works by its literal address")
+    func ipv6() throws {
+        let server = try TestServer(host: "::1") { _ in TestDelegate() }
+        let client = TestDelegate()
+        try server.connect(host: "::1", client)
+        #expect(client.isEstablished.wait())
+    }
+
+    @Test("the second connection resumes the first one's session")
+    func resumption() throws {
+        let server = try TestServer { _ in TestServer.echo() }
+        let context = try server.certificates.clientContext()
+        let resumed = Shared<[Bool]>([])
+        for _ in 0..<2 {
+            let client = TestDelegate()
+            client.established = { connection in
+                resumed.change { $0.append(connection.isResumed) }
+                connection.write([1])
+            }
+            // The ticket came before the echo.
+            client.received = { connection, _ in connection.close() }
+            try server.connect(context: context, client)
+            #expect(client.isClosed.wait())
+        }
+        #expect(resumed.value == [false, true])
+    }
+
+    @Test("a client without ALPN, or with TLS 1.2, is refused; one with both right is served")
+    func foreignClients() throws {
+        let server = try TestServer { _ in TestDelegate() }
+        func client(_ options: [String]) throws -> (status: Int32, output: String) {
+            try Tool.run(
+                ["openssl", "s_client", "-connect", "127.0.0.1:\(server.listener.port)", "-verify_return_error"]
+                    + ["-CAfile", server.certificates.caPath, "-brief"] + options)
+        }
+        let without = try client([])
+        #expect(without.status != 0)
+        #expect(without.output.contains("no application protocol"))
+        let other = try client(["-alpn", "h2"])
+        #expect(other.status != 0)
+        #expect(other.output.contains("no application protocol"))
+        let old = try client(["-alpn", "brume/1", "-tls1_2"])
+        #expect(old.status != 0)
+        let right = try client(["-alpn", "brume/1"])
+        #expect(right.status == 0)
+        #expect(right.output.contains("TLS_AES_"))
+    }
+
+    @Test("a server that does not agree on ALPN is refused by the client")
+    func foreignServer() throws {
+        let certificates = try TestCertificates()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificates.certificatePath, "-key",
+            certificates.keyPath,
+        ]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer {
+            // A gentle signal would not arrive: the tool inherits a mask that blocks it.
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        // It says "ACCEPT 127.0.0.1:PORT" when it listens.
+        var said = ""
+        while !said.contains("ACCEPT") || !said.hasSuffix("\n") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { break }
+            said += String(decoding: data, as: UTF8.self)
+        }
+        let port = try #require(
+            said.split(separator: ":").last.flatMap { UInt16($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
+        let loop = try EventLoop(name: "client")
+        loop.start()
+        let client = TestDelegate()
+        let context = try certificates.clientContext()
+        loop.execute {
+            _ = Connection.connect(
+                host: "127.0.0.1", port: port, tls: context, loop: loop, timeoutMilliseconds: 10_000, delegate: client)
+        }
+        #expect(client.isClosed.wait())
+        loop.stop()
+        loop.join()
+        let reason = try #require(client.closeReasons.value.first)
+        #expect("\(reason)".contains("ALPN"))
+    }
+}
