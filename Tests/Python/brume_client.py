@@ -1,0 +1,219 @@
+"""A Brume client, written from proto/README.md and the .proto files alone.
+
+It shares no code with the Swift side: it is the second implementation, which shows that the page says enough. Blocking
+and single-threaded: whoever waits for a message reads frames and puts those for others aside.
+"""
+
+import collections
+import glob
+import importlib
+import os
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+
+PROTOCOL_VERSION = 1
+FRAME_HEADER = struct.Struct(">IBBI")  # length of the payload, type, flags, stream
+LAST = 1
+HELLO, WELCOME, CALL, MESSAGE, STATUS, CANCEL, CREDIT, PING, PONG, GOAWAY = range(1, 11)
+
+
+class BrumeError(Exception):
+    """A call or the connection failed; `code` is a raw value of CKError.Code."""
+
+    def __init__(self, status):
+        super().__init__(f"{status.code}: {status.message}")
+        self.code = status.code
+        self.message = status.message
+        self.retry_after_milliseconds = status.retry_after_milliseconds
+
+
+class ProtocolViolation(Exception):
+    """The server did something that the page does not allow."""
+
+
+class Protocol:
+    """The message classes, generated from the .proto files by protoc into a folder of the caller's."""
+
+    def __init__(self, proto_folder, output_folder):
+        files = sorted(glob.glob(os.path.join(proto_folder, "brume/v1/*.proto")))
+        names = [os.path.relpath(file, proto_folder) for file in files] + ["protobuf-c/protobuf-c.proto"]
+        subprocess.run(
+            ["protoc", "-I", proto_folder, "-I", "/usr/include", "--python_out", output_folder, *names],
+            check=True, stdin=subprocess.DEVNULL)
+        sys.path.insert(0, output_folder)
+        try:
+            for file in files:
+                name = os.path.basename(file)[: -len(".proto")]
+                module = importlib.import_module(f"brume.v1.{name}_pb2")
+                for symbol, value in vars(module).items():
+                    if not symbol.startswith("_") and not symbol.endswith("_pb2"):
+                        setattr(self, symbol, value)
+        finally:
+            sys.path.remove(output_folder)
+
+
+class Client:
+    """One connection. Raises BrumeError when the server refuses the hello."""
+
+    def __init__(self, protocol, server, ca_file, container, device_id, account_token=None, timeout_seconds=20):
+        self.protocol = protocol
+        self._streams = {}  # id -> deque of ("message", payload, is_last) and ("status", Status)
+        self._credit = {}  # id -> how many messages this side may still send on the stream
+        self._last_stream = 0
+        self._pongs = []
+        self.goaway = None
+
+        host, port = server.rsplit(":", 1)
+        host = host.strip("[]")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_verify_locations(cafile=ca_file)
+        context.set_alpn_protocols(["brume/1"])
+        plain = socket.create_connection((host, int(port)), timeout=timeout_seconds)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = context.wrap_socket(plain, server_hostname=host)
+        self._incoming = self._socket.makefile("rb")
+        if self._socket.selected_alpn_protocol() != "brume/1":
+            raise ProtocolViolation("the server did not choose ALPN brume/1")
+
+        hello = protocol.Hello(
+            protocol_version=PROTOCOL_VERSION, client_version="Python 0.1", device_id=device_id, container=container,
+            environment=protocol.ENVIRONMENT_DEVELOPMENT)
+        if account_token is not None:
+            hello.account_token = account_token
+        self._send(HELLO, payload=hello.SerializeToString())
+        kind, _, stream, payload = self._read_frame()
+        if kind != WELCOME or stream != 0:
+            raise ProtocolViolation(f"frame of type {kind} on stream {stream} instead of a welcome")
+        self.welcome = protocol.Welcome.FromString(payload)
+
+    def close(self):
+        self._incoming.close()
+        self._socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # Calls
+
+    def call(self, method, request, response_type):
+        """A unary call: the response, or BrumeError."""
+        stream = self._open(method)
+        self._send(MESSAGE, stream, LAST, request.SerializeToString())
+        try:
+            payload, is_last = self._next_message(stream)
+            if not is_last:
+                raise ProtocolViolation("the answer of a unary call is not marked as the last message")
+            return response_type.FromString(payload)
+        finally:
+            del self._streams[stream]
+
+    def ping(self, payload=b"12345678"):
+        self._send(PING, payload=payload)
+        while payload not in self._pongs:
+            self._dispatch()
+        self._pongs.remove(payload)
+
+    def open_notifications(self, position=b""):
+        return NotificationStream(self, position)
+
+    def _open(self, method):
+        self._last_stream += 1
+        self._streams[self._last_stream] = collections.deque()
+        self._send(CALL, self._last_stream, payload=self.protocol.Call(method=method).SerializeToString())
+        return self._last_stream
+
+    def _next_message(self, stream):
+        while not self._streams[stream]:
+            self._dispatch()
+        kind, *content = self._streams[stream].popleft()
+        if kind == "status":
+            raise BrumeError(content[0])
+        return content
+
+    # Frames
+
+    def _send(self, kind, stream=0, flags=0, payload=b""):
+        self._socket.sendall(FRAME_HEADER.pack(len(payload), kind, flags, stream) + payload)
+
+    def _read_exactly(self, count):
+        data = self._incoming.read(count)
+        if len(data) < count:
+            raise ConnectionError("the server closed the connection")
+        return data
+
+    def _read_frame(self):
+        """The next frame. A status on stream 0 ends the connection, at the hello and later."""
+        length, kind, flags, stream = FRAME_HEADER.unpack(self._read_exactly(FRAME_HEADER.size))
+        if flags & ~LAST:
+            raise ProtocolViolation(f"unknown flags {flags}")
+        payload = self._read_exactly(length)
+        if kind == STATUS and stream == 0:
+            raise BrumeError(self.protocol.Status.FromString(payload))
+        return kind, flags, stream, payload
+
+    def _dispatch(self):
+        kind, flags, stream, payload = self._read_frame()
+        if kind == MESSAGE:
+            if stream in self._streams:  # else the call was cancelled: the message crossed the cancel
+                self._streams[stream].append(("message", payload, bool(flags & LAST)))
+        elif kind == STATUS:
+            if stream in self._streams:
+                self._streams[stream].append(("status", self.protocol.Status.FromString(payload)))
+        elif kind == CREDIT:
+            if stream in self._credit:
+                self._credit[stream] += struct.unpack(">I", payload)[0]
+        elif kind == PING:
+            self._send(PONG, payload=payload)
+        elif kind == PONG:
+            self._pongs.append(payload)
+        elif kind == GOAWAY:
+            self.goaway = self.protocol.Goaway.FromString(payload)
+        else:
+            raise ProtocolViolation(f"unexpected frame of type {kind} on stream {stream}")
+
+
+class NotificationStream:
+    """The device's stream: events down, acknowledgements up."""
+
+    def __init__(self, client, position):
+        self._client = client
+        self._stream = client._open(client.protocol.METHOD_NOTIFICATIONS_OPEN)
+        client._credit[self._stream] = client.welcome.limits.stream_credit
+        self._taken = 0
+        self._send(position)
+
+    def next_event(self):
+        """The next event; BrumeError when the server ended the stream."""
+        payload, _ = self._client._next_message(self._stream)
+        self._taken += 1
+        if self._taken >= max(1, self._client.welcome.limits.stream_credit // 2):
+            self._client._send(CREDIT, self._stream, payload=struct.pack(">I", self._taken))
+            self._taken = 0
+        return self._client.protocol.NotificationEvent.FromString(payload)
+
+    def acknowledge(self, event):
+        self._send(event.position)
+
+    def close(self):
+        """Ends this side and waits for the server's status."""
+        self._client._send(MESSAGE, self._stream, LAST)
+        try:
+            while True:
+                self._client._next_message(self._stream)
+        except BrumeError as error:
+            if error.code != 0:
+                raise
+
+    def _send(self, position):
+        while self._client._credit[self._stream] == 0:
+            self._client._dispatch()
+        self._client._credit[self._stream] -= 1
+        request = self._client.protocol.NotificationsRequest(position=position)
+        self._client._send(MESSAGE, self._stream, payload=request.SerializeToString())

@@ -1,0 +1,406 @@
+"""Runs the Python client against a server that runs already.
+
+    /usr/bin/python3 Tests/Python/test_client.py READY_FILE
+
+READY_FILE is what `brume dev --ready-file` writes; the server needs at least the two accounts that it names first.
+"""
+
+import json
+import math
+import os
+import sys
+import tempfile
+import unittest
+import uuid
+
+from brume_client import BrumeError, Client, Protocol
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+CONTAINER = "iCloud.com.example.python"
+
+# CKError.Code
+UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
+NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
+
+p = None  # the message classes
+ready = None  # what the ready file says
+
+
+class Device:
+    """A device of an account: an id that outlives its connections."""
+
+    def __init__(self, account=0):
+        self.id = os.urandom(16)
+        self.token = list(ready["accounts"].values())[account]["token"]
+
+    def connect(self):
+        return Client(p, ready["server"], ready["ca"], CONTAINER, self.id, self.token)
+
+
+def private(name):
+    return p.ZoneID(name=name)
+
+
+def make_zone(client, name):
+    answer = client.call(
+        p.METHOD_ZONES_MODIFY,
+        p.ModifyZonesRequest(database=p.DATABASE_SCOPE_PRIVATE, saves=[private(name)], operation_id=os.urandom(16)),
+        p.ModifyZonesResponse)
+    assert answer.saves[0].WhichOneof("outcome") == "zone", answer
+    return answer.saves[0].zone
+
+
+def save(client, zone, *saves, deletions=(), policy=0):
+    answer = client.call(
+        p.METHOD_RECORDS_MODIFY,
+        p.ModifyRecordsRequest(
+            database=p.DATABASE_SCOPE_PRIVATE, save_policy=policy, operation_id=os.urandom(16),
+            zones=[p.ZoneModification(zone=private(zone), saves=saves, deletions=deletions)]),
+        p.ModifyRecordsResponse)
+    return answer.zones[0]
+
+
+def note(name, text, tag=""):
+    return p.RecordSave(
+        name=name, type="Note", change_tag=tag,
+        fields=[p.Field(key="text", value=p.Value(string_value=text))])
+
+
+def fetch(client, zone, *names, keys=None):
+    request = p.FetchRecordsRequest(
+        database=p.DATABASE_SCOPE_PRIVATE, zones=[p.ZoneFetch(zone=private(zone), names=names)])
+    if keys is not None:
+        request.desired_keys.CopyFrom(p.DesiredKeys(keys=keys))
+    return client.call(p.METHOD_RECORDS_FETCH, request, p.FetchRecordsResponse).zones[0].records
+
+
+def changes(client, zone, token=b"", limit=0):
+    return client.call(
+        p.METHOD_RECORDS_CHANGES,
+        p.ZoneChangesRequest(
+            database=p.DATABASE_SCOPE_PRIVATE, zone=private(zone), token=token, results_limit=limit),
+        p.ZoneChangesResponse)
+
+
+class ConnectionTests(unittest.TestCase):
+    def test_a_hello_is_welcomed_with_user_and_limits(self):
+        with Device().connect() as client:
+            self.assertEqual(client.welcome.protocol_version, 1)
+            self.assertTrue(client.welcome.user_record_name.startswith("_"))
+            for _, limit in client.welcome.limits.ListFields():
+                self.assertGreater(limit, 0)
+            self.assertEqual(len(client.welcome.limits.ListFields()), 7)
+
+    def test_the_user_record_name_belongs_to_the_account(self):
+        with Device().connect() as one, Device().connect() as same, Device(1).connect() as other:
+            self.assertEqual(one.welcome.user_record_name, same.welcome.user_record_name)
+            self.assertNotEqual(one.welcome.user_record_name, other.welcome.user_record_name)
+
+    def test_an_unknown_token_is_not_authenticated(self):
+        device = Device()
+        device.token = "not-a-token"
+        with self.assertRaises(BrumeError) as refused:
+            device.connect()
+        self.assertEqual(refused.exception.code, NOT_AUTHENTICATED)
+        self.assertTrue(refused.exception.message)
+
+    def test_pings_are_answered_while_calls_run(self):
+        with Device().connect() as client:
+            client.ping()
+            answer = client.call(p.METHOD_HEALTH_CHECK, p.HealthRequest(), p.HealthResponse)
+            self.assertTrue(answer.serving)
+            client.ping(b"\0\1\2\3\4\5\6\7")
+
+    def test_an_unknown_method_fails_its_call_alone(self):
+        with Device().connect() as client:
+            with self.assertRaises(BrumeError) as refused:
+                client.call(9999, p.HealthRequest(), p.HealthResponse)
+            self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
+            self.assertTrue(client.call(p.METHOD_HEALTH_CHECK, p.HealthRequest(), p.HealthResponse).serving)
+
+
+class RecordTests(unittest.TestCase):
+    def test_every_kind_of_value_comes_back_as_it_was(self):
+        place = p.Location(
+            latitude=52.5, longitude=13.4, altitude=34.0, horizontal_accuracy=5.0, vertical_accuracy=-1.0, course=-1.0,
+            speed=0.0, timestamp=700000000.25)
+        elsewhere = p.Location(latitude=-33.9, longitude=151.2)
+        target = p.Reference(record_name="target", action=p.REFERENCE_ACTION_NONE)
+        owner = p.Reference(record_name="target", action=p.REFERENCE_ACTION_DELETE_SELF)
+        values = {
+            "string": p.Value(string_value="grüße \0 \U0001F680"),
+            "emptyString": p.Value(string_value=""),
+            "int": p.Value(int64_value=-(2**63)),
+            "zero": p.Value(int64_value=0),
+            "double": p.Value(double_value=0.1),
+            "bytes": p.Value(bytes_value=bytes(range(256))),
+            "date": p.Value(date_value=-1.5),
+            "location": p.Value(location_value=place),
+            "reference": p.Value(reference_value=owner),
+            "strings": p.Value(string_list=p.StringList(values=["", "a", "ß\0"])),
+            "ints": p.Value(int64_list=p.Int64List(values=[2**63 - 1, 0, -1])),
+            "doubles": p.Value(double_list=p.DoubleList(values=[1.5, -0.0, 1e300])),
+            "blobs": p.Value(bytes_list=p.BytesList(values=[b"", b"\0\xff"])),
+            "dates": p.Value(date_list=p.DateList(values=[0.0, 1e9])),
+            "places": p.Value(location_list=p.LocationList(values=[place, elsewhere])),
+            "references": p.Value(reference_list=p.ReferenceList(values=[target, owner])),
+            "nothing": p.Value(empty_list=p.EmptyList()),
+        }
+        kinds = {value.WhichOneof("kind") for value in values.values()}
+        self.assertEqual(kinds, {field.name for field in p.Value.DESCRIPTOR.fields}, "a kind of value is not tried")
+
+        with Device().connect() as client:
+            make_zone(client, "Values")
+            sent = p.RecordSave(
+                name="all", type="Everything", fields=[p.Field(key=key, value=value) for key, value in values.items()])
+            result = save(client, "Values", sent).saves[0]
+            self.assertEqual(result.WhichOneof("outcome"), "record", result)
+            saved = result.record
+            self.assertTrue(saved.change_tag)
+            self.assertEqual(saved.creator, client.welcome.user_record_name)
+
+            fetched = fetch(client, "Values", "all")[0].record
+            self.assertEqual((fetched.name, fetched.type, fetched.change_tag), ("all", "Everything", saved.change_tag))
+            self.assertEqual({field.key: field.value for field in fetched.fields}, values)
+            negative_zero = next(field for field in fetched.fields if field.key == "doubles").value.double_list.values[1]
+            self.assertEqual(math.copysign(1, negative_zero), -1)
+
+            some = fetch(client, "Values", "all", keys=["int", "unknown"])[0].record
+            self.assertEqual([field.key for field in some.fields], ["int"])
+            none = fetch(client, "Values", "all", keys=[])[0].record
+            self.assertEqual(list(none.fields), [])
+
+    def test_a_fetch_answers_in_order_and_names_what_is_missing(self):
+        with Device().connect() as client:
+            make_zone(client, "Order")
+            save(client, "Order", note("b", "2"), note("a", "1"))
+            results = fetch(client, "Order", "a", "missing", "b")
+            self.assertEqual([result.WhichOneof("outcome") for result in results], ["record", "error", "record"])
+            self.assertEqual(results[0].record.name, "a")
+            self.assertEqual(results[1].error.code, UNKNOWN_ITEM)
+
+    def test_a_stale_tag_gets_the_servers_record(self):
+        with Device().connect() as one, Device().connect() as two:
+            make_zone(one, "Conflicts")
+            tag = save(one, "Conflicts", note("n", "first")).saves[0].record.change_tag
+            save(two, "Conflicts", note("n", "second", tag))
+            lost = save(one, "Conflicts", note("n", "third", tag)).saves[0].error
+            self.assertEqual(lost.code, SERVER_RECORD_CHANGED)
+            self.assertEqual(lost.server_record.fields[0].value.string_value, "second")
+
+    def test_a_field_without_a_value_removes_its_key(self):
+        with Device().connect() as client:
+            make_zone(client, "Removal")
+            tag = save(client, "Removal", note("n", "text")).saves[0].record.change_tag
+            save(client, "Removal", p.RecordSave(name="n", type="Note", change_tag=tag, fields=[p.Field(key="text")]))
+            self.assertEqual(list(fetch(client, "Removal", "n")[0].record.fields), [])
+
+    def test_the_same_operation_has_one_effect(self):
+        with Device().connect() as client:
+            make_zone(client, "Retry")
+            request = p.ModifyRecordsRequest(
+                database=p.DATABASE_SCOPE_PRIVATE, operation_id=os.urandom(16),
+                zones=[p.ZoneModification(zone=private("Retry"), saves=[note("n", "once")])])
+            first = client.call(p.METHOD_RECORDS_MODIFY, request, p.ModifyRecordsResponse)
+            again = client.call(p.METHOD_RECORDS_MODIFY, request, p.ModifyRecordsResponse)
+            self.assertEqual(first, again)
+            self.assertEqual(first.zones[0].saves[0].WhichOneof("outcome"), "record")
+
+    def test_another_account_has_its_own_zone_of_that_name(self):
+        with Device().connect() as mine, Device(1).connect() as theirs:
+            name = "Mine" + uuid.uuid4().hex
+            make_zone(mine, name)
+            save(mine, name, note("secret", "mine"))
+            with self.assertRaises(BrumeError) as refused:
+                changes(theirs, name)
+            self.assertEqual(refused.exception.code, ZONE_NOT_FOUND)
+
+
+class ChangesTests(unittest.TestCase):
+    def test_changes_go_on_from_a_token_each_record_once_and_deletions_too(self):
+        with Device().connect() as client:
+            make_zone(client, "Feed")
+            save(client, "Feed", note("a", "1"), note("b", "1"), note("c", "1"))
+            start = changes(client, "Feed")
+            self.assertFalse(start.more_coming)
+            self.assertEqual({record.name for record in start.records}, {"a", "b", "c"})
+
+            tag = next(record for record in start.records if record.name == "b").change_tag
+            save(client, "Feed", note("b", "2", tag), deletions=["a"])
+            later = changes(client, "Feed", start.token)
+            self.assertEqual([record.name for record in later.records], ["b"])
+            self.assertEqual(later.records[0].fields[0].value.string_value, "2")
+            self.assertEqual([(gone.name, gone.type) for gone in later.deletions], [("a", "Note")])
+
+            head = changes(client, "Feed", later.token)
+            self.assertEqual((len(head.records), len(head.deletions), head.more_coming), (0, 0, False))
+
+    def test_pages_meet_without_gap_or_overlap(self):
+        with Device().connect() as client:
+            make_zone(client, "Pages")
+            for first in range(0, 60, 20):
+                save(client, "Pages", *(note(f"n{index:02}", "x") for index in range(first, first + 20)))
+            names, token, more = [], b"", True
+            while more:
+                page = changes(client, "Pages", token, limit=7)
+                names += [record.name for record in page.records]
+                token, more = page.token, page.more_coming
+            self.assertEqual(sorted(names), [f"n{index:02}" for index in range(60)])
+
+    def test_a_token_of_the_zones_earlier_life_expires(self):
+        with Device().connect() as client:
+            make_zone(client, "Reborn")
+            token = changes(client, "Reborn").token
+            client.call(
+                p.METHOD_ZONES_MODIFY,
+                p.ModifyZonesRequest(database=p.DATABASE_SCOPE_PRIVATE, deletions=[private("Reborn")]),
+                p.ModifyZonesResponse)
+            make_zone(client, "Reborn")
+            with self.assertRaises(BrumeError) as refused:
+                changes(client, "Reborn", token)
+            self.assertEqual(refused.exception.code, CHANGE_TOKEN_EXPIRED)
+
+    def test_a_made_up_token_is_refused(self):
+        with Device().connect() as client:
+            make_zone(client, "Forged")
+            for token in (b"x", b"\0" * 64, os.urandom(48)):
+                with self.assertRaises(BrumeError) as refused:
+                    changes(client, "Forged", token)
+                self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
+
+    def test_the_database_says_which_zones_changed(self):
+        def zones_since(client, token):
+            names, more = [], True
+            while more:
+                page = client.call(
+                    p.METHOD_DATABASES_CHANGES,
+                    p.DatabaseChangesRequest(database=p.DATABASE_SCOPE_PRIVATE, token=token),
+                    p.DatabaseChangesResponse)
+                names += [zone.name for zone in page.changed]
+                token, more = page.token, page.more_coming
+            return names, token
+
+        with Device().connect() as client:
+            name = "Zone" + uuid.uuid4().hex
+            _, token = zones_since(client, b"")
+            make_zone(client, name)
+            names, token = zones_since(client, token)
+            self.assertEqual(names, [name])
+            save(client, name, note("n", "1"))
+            names, token = zones_since(client, token)
+            self.assertEqual(names, [name])
+
+
+class NotificationTests(unittest.TestCase):
+    def subscribe(self, client, zone):
+        subscription = p.Subscription(
+            id="zone-" + zone, zone=p.ZoneSubscription(zone=private(zone)),
+            notification_info=p.NotificationInfo(should_send_content_available=True))
+        answer = client.call(
+            p.METHOD_SUBSCRIPTIONS_MODIFY,
+            p.ModifySubscriptionsRequest(
+                database=p.DATABASE_SCOPE_PRIVATE, saves=[subscription], operation_id=os.urandom(16)),
+            p.ModifySubscriptionsResponse)
+        self.assertEqual(answer.saves[0].WhichOneof("outcome"), "subscription", answer)
+        self.addCleanup(self.unsubscribe, subscription.id)
+        return subscription.id
+
+    def unsubscribe(self, subscription_id):
+        with Device().connect() as client:
+            client.call(
+                p.METHOD_SUBSCRIPTIONS_MODIFY,
+                p.ModifySubscriptionsRequest(database=p.DATABASE_SCOPE_PRIVATE, deletions=[subscription_id]),
+                p.ModifySubscriptionsResponse)
+
+    def next_of(self, stream, subscription_id):
+        """The next event of one subscription; other tests' events of the same account may stand between."""
+        while True:
+            event = stream.next_event()
+            if event.subscription_id == subscription_id:
+                return event
+
+    def test_a_push_reaches_the_other_device_and_the_stream_resumes_behind_the_acknowledged_one(self):
+        listener, writer = Device(), Device()
+        zone = "Push" + uuid.uuid4().hex
+        with writer.connect() as writing:
+            make_zone(writing, zone)
+            with listener.connect() as listening:
+                subscription_id = self.subscribe(listening, zone)
+                stream = listening.open_notifications()
+                self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+
+                save(writing, zone, note("n", "first"))
+                event = self.next_of(stream, subscription_id)
+                self.assertEqual(event.WhichOneof("kind"), "zone_changed")
+                self.assertEqual(event.zone_changed.zone.name, zone)
+                self.assertTrue(event.notification_info.should_send_content_available)
+                stream.acknowledge(event)
+                stream.close()
+
+            # Two commits while the device is away: both are delivered, the acknowledged one is not.
+            for name in ("second", "third"):
+                save(writing, zone, note(name, name))
+            with listener.connect() as listening:
+                stream = listening.open_notifications()
+                first = stream.next_event()
+                self.assertEqual(first.WhichOneof("kind"), "ready")
+                self.assertTrue(first.ready.resumed)
+                missed = [self.next_of(stream, subscription_id) for _ in range(2)]
+                positions = [missed_event.position for missed_event in missed]
+                self.assertEqual(len(set(positions + [event.position])), 3)
+
+            # Nothing was acknowledged this time; with a position the stream resumes behind that one.
+            with listener.connect() as listening:
+                stream = listening.open_notifications(position=positions[0])
+                self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+                self.assertEqual(self.next_of(stream, subscription_id).position, positions[1])
+
+    def test_the_device_that_made_the_change_is_left_out(self):
+        device, other = Device(), Device()
+        zone = "Own" + uuid.uuid4().hex
+        with device.connect() as client, other.connect() as writing:
+            make_zone(client, zone)
+            subscription_id = self.subscribe(client, zone)
+            stream = client.open_notifications()
+            self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+            save(client, zone, note("own", "1"))
+            tag = save(writing, zone, note("other", "1")).saves[0].record.change_tag
+            first = self.next_of(stream, subscription_id)
+            save(writing, zone, note("other", "2", tag))
+            second = self.next_of(stream, subscription_id)
+            # Three commits, two events: the first one is that of the other device.
+            self.assertLess(first.committed_milliseconds, second.committed_milliseconds + 1)
+            self.assertNotEqual(first.notification_id, second.notification_id)
+            client.ping()
+            self.assertFalse(
+                [item for item in client._streams[stream._stream] if subscription_id.encode() in item[1]])
+
+    def test_a_second_stream_of_the_device_ends_the_first(self):
+        device = Device()
+        with device.connect() as one, device.connect() as two:
+            first = one.open_notifications()
+            first.next_event()
+            second = two.open_notifications()
+            self.assertEqual(second.next_event().WhichOneof("kind"), "ready")
+            with self.assertRaises(BrumeError) as ended:
+                while True:
+                    first.next_event()
+            self.assertEqual(ended.exception.code, OPERATION_CANCELLED)
+
+
+def main():
+    global p, ready
+    if len(sys.argv) != 2:
+        sys.exit("usage: test_client.py READY_FILE (what brume dev --ready-file writes)")
+    with open(sys.argv.pop(), encoding="utf-8") as file:
+        ready = json.load(file)
+    if len(ready["accounts"]) < 2:
+        sys.exit("test_client.py needs a server with two accounts: brume dev --accounts alice,bob")
+    with tempfile.TemporaryDirectory() as generated:
+        p = Protocol(os.path.join(FOLDER, "../../proto"), generated)
+        outcome = unittest.main(exit=False, verbosity=2)
+    sys.exit(0 if outcome.result.wasSuccessful() else 1)
+
+
+if __name__ == "__main__":
+    main()
