@@ -1,0 +1,103 @@
+internal import BrumeModel
+internal import BrumeWire
+internal import Foundation
+
+/// The keys of an archived record. Base keys hold what is known of the version that the edits started from.
+private enum ArchiveKey {
+    static let changeTag = "RecordChangeTag"
+    static let creator = "CreatorUserRecordName"
+    static let creationDate = "CreationDate"
+    static let modifier = "LastModifiedUserRecordName"
+    static let modificationDate = "ModificationDate"
+    static let parent = "ParentRecordName"
+    static let fields = "Fields"
+    static let changedKeys = "ChangedKeys"
+    static let isParentChanged = "IsParentChanged"
+    static let basePrefix = "Base"
+}
+
+extension CKRecordState {
+    func encodeSystemFields(with coder: NSCoder) {
+        version?.encode(with: coder, prefix: "")
+        coder.encodeIfPresent(parent, forKey: ArchiveKey.parent)
+    }
+
+    func encodeFields(with coder: NSCoder) {
+        fields.encode(with: coder, forKey: ArchiveKey.fields)
+        coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
+        coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
+        guard let base else { return }
+        base.version.encode(with: coder, prefix: ArchiveKey.basePrefix)
+        coder.encodeIfPresent(base.parent, forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
+        base.fields.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
+    }
+
+    /// Nil when the archive holds something that no record does.
+    init?(coder: NSCoder) {
+        let parent = coder.stringIfPresent(forKey: ArchiveKey.parent)
+        if let parent, CKRecord.ID.problem(withName: parent) != nil { return nil }
+        let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
+        guard changedKeys.allSatisfy({ Names.problemWithFieldKey($0) == nil }) else { return nil }
+        guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
+        var base: Base?
+        if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
+            let baseParent = coder.stringIfPresent(forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
+            if let baseParent, CKRecord.ID.problem(withName: baseParent) != nil { return nil }
+            guard
+                let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
+            else { return nil }
+            base = Base(version: version, parent: baseParent, fields: baseFields)
+        }
+        self.init(
+            version: Version(coder: coder, prefix: ""), parent: parent, fields: fields,
+            changedKeys: changedKeys,
+            isParentChanged: coder.containsValue(forKey: ArchiveKey.isParentChanged)
+                && coder.decodeBool(forKey: ArchiveKey.isParentChanged),
+            base: base)
+    }
+}
+
+extension CKRecordState.Version {
+    fileprivate func encode(with coder: NSCoder, prefix: String) {
+        coder.encodeIfPresent(changeTag, forKey: prefix + ArchiveKey.changeTag)
+        coder.encodeIfPresent(creator, forKey: prefix + ArchiveKey.creator)
+        coder.encodeIfPresent(creationDate, forKey: prefix + ArchiveKey.creationDate)
+        coder.encodeIfPresent(modifier, forKey: prefix + ArchiveKey.modifier)
+        coder.encodeIfPresent(modificationDate, forKey: prefix + ArchiveKey.modificationDate)
+    }
+
+    fileprivate init?(coder: NSCoder, prefix: String) {
+        guard let changeTag = coder.stringIfPresent(forKey: prefix + ArchiveKey.changeTag),
+            let creationDate = coder.dateIfPresent(forKey: prefix + ArchiveKey.creationDate),
+            let modificationDate = coder.dateIfPresent(forKey: prefix + ArchiveKey.modificationDate)
+        else { return nil }
+        self.init(
+            changeTag: changeTag, creator: coder.stringIfPresent(forKey: prefix + ArchiveKey.creator) ?? "",
+            creationDate: creationDate, modifier: coder.stringIfPresent(forKey: prefix + ArchiveKey.modifier) ?? "",
+            modificationDate: modificationDate)
+    }
+}
+
+extension [String: FieldValue] {
+    /// Archives the fields as the protocol encodes those of a record: each value keeps its kind and all its bits, which
+    /// Foundation's archives of numbers do not promise.
+    fileprivate func encode(with coder: NSCoder, forKey key: String) {
+        let bytes = StoredRecord.encode(
+            SystemFields(name: "", type: ""), fields: map { StoredRecord.encodeField(key: $0.key, value: $0.value) })
+        coder.encode(Data(bytes) as NSData, forKey: key)
+    }
+
+    /// Nil when the archive holds something that no record's fields are; empty when it holds none.
+    fileprivate init?(coder: NSCoder, forKey key: String) {
+        guard coder.containsValue(forKey: key) else {
+            self = [:]
+            return
+        }
+        guard let data = coder.dataIfPresent(forKey: key),
+            let record = try? [UInt8](data).withUnsafeBytes({ try StoredRecord.decode($0) }),
+            CKRecord.holdsValidNames(record),
+            record.fields.keys.allSatisfy({ Names.problemWithFieldKey($0) == nil })
+        else { return nil }
+        self = record.fields
+    }
+}

@@ -1,0 +1,111 @@
+internal import BrumeModel
+internal import Foundation
+
+/// What a record holds, as a value: its fields, which of them were edited, and the version on the server that the edits
+/// started from. Copies share the fields' storage until one of them is edited.
+struct CKRecordState: Sendable {
+    /// What the server says of a version of the record.
+    struct Version: Sendable {
+        var changeTag: String
+        var creator: String
+        var creationDate: Date
+        var modifier: String
+        var modificationDate: Date
+    }
+
+    /// The version that the edits started from, with the fields that are known of it: the ancestor in a conflict.
+    struct Base: Sendable {
+        var version: Version
+        var parent: String?
+        var fields: [String: FieldValue]
+    }
+
+    /// The version that was fetched or saved last; nil for a record that is new to this process.
+    private(set) var version: Version?
+    private(set) var base: Base?
+    private(set) var fields: [String: FieldValue] = [:]
+    private(set) var parent: String?
+
+    /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
+    private(set) var edits: [String: UInt64] = [:]
+    private(set) var parentEdit: UInt64?
+    /// Counts edits, so that an answer to a save tells the edits that it covers from those made since.
+    private(set) var editCount: UInt64 = 0
+
+    /// A new record.
+    init() {}
+
+    /// A record of an answer.
+    init(version: Version, parent: String?, fields: [String: FieldValue]) {
+        self.version = version
+        self.parent = parent
+        self.fields = fields
+        base = Base(version: version, parent: parent, fields: fields)
+    }
+
+    /// A record of an archive. `base` is nil when only the system fields were archived.
+    init(
+        version: Version?, parent: String?, fields: [String: FieldValue], changedKeys: [String], isParentChanged: Bool,
+        base: Base?
+    ) {
+        self.version = version
+        self.parent = parent
+        self.fields = fields
+        self.base = base
+        editCount = 1
+        for key in changedKeys { edits[key] = 1 }
+        if isParentChanged { parentEdit = 1 }
+    }
+
+    /// Sets or removes a field. An equal value is an edit too.
+    mutating func set(_ value: FieldValue?, forKey key: String) {
+        editCount += 1
+        fields[key] = value
+        edits[key] = editCount
+    }
+
+    mutating func setParent(_ name: String?) {
+        editCount += 1
+        parent = name
+        parentEdit = editCount
+    }
+
+    /// What a save under the given policy sends (cloudkit.md 2.1): the edited keys, or with `allKeys` also the others that
+    /// the record holds.
+    func save(name: String, type: String, policy: SavePolicy) -> RecordSave<DecodedFields> {
+        var sent: DecodedFields = policy == .allKeys ? fields.mapValues { $0 } : [:]
+        for key in edits.keys {
+            sent.updateValue(fields[key], forKey: key)
+        }
+        let parentChange: ParentChange =
+            if let parent, parentEdit != nil || policy == .allKeys {
+                .set(parent)
+            } else if parentEdit != nil, version != nil {
+                .removed
+            } else {
+                .unchanged
+            }
+        return RecordSave(
+            name: name, type: type, changeTag: version?.changeTag ?? "", parent: parentChange, fields: sent)
+    }
+
+    /// Takes over the server's answer to a save of `sent`, an earlier copy of this state.
+    ///
+    /// Edits made since then stay edits. When the answer holds the fields, they replace those that have no such edit, so
+    /// that the record shows the version whose tag it has.
+    mutating func saved(
+        as version: Version, parent savedParent: String?, fields savedFields: [String: FieldValue]?, sent: CKRecordState
+    ) {
+        edits = edits.filter { $0.value > sent.editCount }
+        if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
+        let known = savedFields ?? sent.fields
+        if savedFields != nil {
+            var merged = known
+            for key in edits.keys { merged[key] = fields[key] }
+            fields = merged
+        }
+        if parentEdit == nil { parent = savedParent }
+        self.version = version
+        base = Base(version: version, parent: savedParent, fields: known)
+    }
+}

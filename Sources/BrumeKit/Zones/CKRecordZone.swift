@@ -1,0 +1,92 @@
+package import BrumeModel
+public import Foundation
+
+/// A place for records in a database. In a custom zone, records have a history that can be fetched and are saved
+/// atomically.
+///
+/// Immutable, so it may be passed between threads.
+///
+/// Differs from CloudKit: sharing and encryption scopes are absent.
+public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// What a zone can do. Raw values are CloudKit's.
+    public struct Capabilities: OptionSet, Sendable {
+        /// The bits of the set.
+        public let rawValue: UInt
+
+        /// A set of the given bits.
+        public init(rawValue: UInt) {
+            self.rawValue = rawValue
+        }
+
+        /// The zone's changes since a token can be fetched.
+        public static let fetchChanges = Capabilities(rawValue: 1 << 0)
+        /// A request's changes to the zone happen all or not at all.
+        public static let atomic = Capabilities(rawValue: 1 << 1)
+        /// A hierarchy of the zone's records can be shared.
+        public static let sharing = Capabilities(rawValue: 1 << 2)
+        /// The zone can be shared as a whole.
+        public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
+    }
+
+    /// The zone's name and owner.
+    public let zoneID: CKRecordZone.ID
+
+    /// What the zone can do, as the server says: empty until the zone has been saved or fetched, and for a default zone.
+    public let capabilities: Capabilities
+
+    /// A zone of the current user, to be saved.
+    ///
+    /// - Parameter zoneName: 1 to 255 ASCII characters that do not start with an underscore. Another name traps.
+    public convenience init(zoneName: String) {
+        self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
+    }
+
+    /// A zone with the given id, to be saved.
+    public convenience init(zoneID: CKRecordZone.ID) {
+        self.init(zoneID: zoneID, capabilities: [])
+    }
+
+    /// A zone as the server describes it.
+    package init(zoneID: CKRecordZone.ID, capabilities: Capabilities) {
+        self.zoneID = zoneID
+        self.capabilities = capabilities
+    }
+
+    /// The zone that each database has from the start. It has no capabilities and can't be deleted.
+    public class func `default`() -> CKRecordZone {
+        CKRecordZone(zoneID: .default)
+    }
+
+    /// The zone's name and owner.
+    public override var description: String { "<CKRecordZone \(zoneID)>" }
+
+    /// The receiver itself, which can't change.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// Archives are read under secure coding.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Writes id and capabilities into a keyed archive.
+    public func encode(with coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKRecordZone.self)
+        coder.encode(zoneID, forKey: "ZoneID")
+        coder.encode(Int64(bitPattern: UInt64(capabilities.rawValue)), forKey: "Capabilities")
+    }
+
+    /// Reads an archived zone; nil when the archive holds no valid one.
+    public init?(coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKRecordZone.self)
+        guard let zoneID = coder.objectIfPresent(of: CKRecordZoneID.self, forKey: "ZoneID") else { return nil }
+        self.zoneID = zoneID
+        let bits = coder.containsValue(forKey: "Capabilities") ? coder.decodeInt64(forKey: "Capabilities") : 0
+        capabilities = Capabilities(rawValue: UInt(UInt64(bitPattern: bits)))
+    }
+}
+
+extension CKRecordZone {
+    /// The zone of an answer; nil for a name that no zone can have.
+    package convenience init?(_ zone: Zone, currentUser: String?) {
+        guard let zoneID = CKRecordZone.ID(zone.id, currentUser: currentUser) else { return nil }
+        self.init(zoneID: zoneID, capabilities: Capabilities(rawValue: UInt(zone.capabilities.rawValue)))
+    }
+}
