@@ -1,0 +1,45 @@
+extension CKError.Code {
+    /// What the code means and what to do next, for an error that says nothing itself.
+    var sentence: String {
+        switch self {
+        case .internalError: "something failed inside; report it with the request's id"
+        case .partialFailure: "some items failed; look at partialErrorsByItemID"
+        case .networkUnavailable: "there is no network; try again when there is"
+        case .networkFailure: "the service can't be reached; try again after a pause"
+        case .badContainer: "the container is unknown or closed to this account; check its identifier"
+        case .serviceUnavailable: "the service is away; try again after retryAfterSeconds"
+        case .requestRateLimited: "there were too many requests; try again after retryAfterSeconds"
+        case .missingEntitlement: "the app lacks an entitlement for the container"
+        case .notAuthenticated: "there is no valid account; sign in or check the token"
+        case .permissionFailure: "the account may not do this"
+        case .unknownItem: "the item does not exist"
+        case .invalidArguments: "the request breaks a rule; correct it"
+        case .resultsTruncated: "the results were cut short"
+        case .serverRecordChanged: "the record on the server is newer; merge into serverRecord and save that"
+        case .serverRejectedRequest: "the server refused the request"
+        case .assetFileNotFound: "an asset's file is missing"
+        case .assetFileModified: "an asset's file changed during the save"
+        case .incompatibleVersion: "the app is too old for the server; update it"
+        case .constraintViolation: "a value that has to be unique is not"
+        case .operationCancelled: "the operation was cancelled"
+        case .changeTokenExpired:
+            "the change token is not valid any more; fetch from nil and drop what does not come again"
+        case .batchRequestFailed: "another item of the atomic batch failed; correct that one and send all again"
+        case .zoneBusy: "the zone is busy; try again after retryAfterSeconds"
+        case .badDatabase: "this database can't do that; use another scope"
+        case .quotaExceeded: "the database is full; delete something first"
+        case .zoneNotFound: "the zone does not exist; save it first"
+        case .limitExceeded: "the request is too large; split it in half"
+        case .userDeletedZone: "the user deleted the zone; ask before saving it again"
+        case .tooManyParticipants: "the share has too many participants"
+        case .alreadyShared: "the record is in a share already"
+        case .referenceViolation: "a parent reference points to nothing; save or delete both records together"
+        case .managedAccountRestricted: "the account is managed and restricted"
+        case .participantMayNeedVerification: "the participant has to be verified first"
+        case .serverResponseLost: "the answer was lost; fetch to learn the outcome, or send the same again"
+        case .assetNotAvailable: "the asset can't be downloaded"
+        case .accountTemporarilyUnavailable: "the account can't be used just now; wait for CKAccountChanged"
+        case .participantAlreadyInvited: "the participant was invited already"
+        }
+    }
+}

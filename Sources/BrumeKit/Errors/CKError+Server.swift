@@ -1,0 +1,49 @@
+package import BrumeModel
+internal import Foundation
+
+extension CKError {
+    /// An error that this client makes.
+    package init(_ code: Code, message: String, retryAfterSeconds: Double? = nil) {
+        var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
+        if let retryAfterSeconds { userInfo[CKErrorRetryAfterKey] = retryAfterSeconds }
+        self.init(code, userInfo: userInfo)
+    }
+
+    /// The error that the server tells.
+    ///
+    /// - Parameters:
+    ///   - requestID: The request that failed, for the operator's log.
+    ///   - serverRecord: For a conflict: the record in ``ServiceError/serverRecord``, decoded.
+    ///   - outgoing: For a conflict: the save that failed, which knows client record and ancestor.
+    package init(
+        _ error: ServiceError, requestID: String? = nil, serverRecord: CKRecord? = nil, outgoing: OutgoingRecord? = nil
+    ) {
+        var userInfo: [String: Any] = [
+            NSLocalizedDescriptionKey: error.message, "ServerErrorDescription": error.message,
+        ]
+        if error.retryAfterMilliseconds > 0 {
+            userInfo[CKErrorRetryAfterKey] = Double(error.retryAfterMilliseconds) / 1000
+        }
+        if let requestID { userInfo["RequestUUID"] = requestID }
+        // A newer server may know more codes; its sentence says what happened.
+        let code = Code(rawValue: Int(error.code.rawValue)) ?? .internalError
+        if code == .serverRecordChanged {
+            if let serverRecord { userInfo[CKRecordChangedErrorServerRecordKey] = serverRecord }
+            if let outgoing {
+                userInfo[CKRecordChangedErrorClientRecordKey] = outgoing.clientRecord()
+                userInfo[CKRecordChangedErrorAncestorRecordKey] = outgoing.ancestorRecord()
+            }
+        }
+        self.init(code, userInfo: userInfo)
+    }
+
+    /// The error of a call that throws when some of its items failed.
+    package static func partialFailure(_ errorsByItemID: [AnyHashable: any Error]) -> CKError {
+        CKError(
+            .partialFailure,
+            userInfo: [
+                NSLocalizedDescriptionKey: "\(errorsByItemID.count) of the items failed; look at partialErrorsByItemID",
+                CKPartialErrorsByItemIDKey: errorsByItemID,
+            ])
+    }
+}
