@@ -1,0 +1,79 @@
+internal import BrumeModel
+internal import Foundation
+
+/// What a notification says, as a value: from a push payload or from the notification stream.
+struct CKNotificationContent: Sendable {
+    enum Kind: Sendable {
+        case recordZone(CKRecordZone.ID?, CKDatabaseScope)
+        case database(CKDatabaseScope)
+    }
+
+    var kind: Kind
+    var notificationID: CKNotificationID?
+    var containerIdentifier: String?
+    var subscriptionOwnerUserRecordID: CKRecord.ID?
+    var subscriptionID: CKSubscription.ID?
+    var isPruned = false
+
+    /// Reads the `ck` dictionary of a push payload (cloudkit.md 1.9); nil when there is none of a kind that is built.
+    ///
+    /// The payload is hostile until checked: values of wrong types count as absent, and names that nothing can have too.
+    init?(payload: [AnyHashable: Any]) {
+        guard let content = payload["ck"] as? [AnyHashable: Any] else { return nil }
+        if let zoneChange = content["fet"] as? [AnyHashable: Any] {
+            kind = .recordZone(Self.zoneID(zoneChange), Self.scope(zoneChange))
+            subscriptionID = zoneChange["sid"] as? String
+        } else if let databaseChange = content["met"] as? [AnyHashable: Any] {
+            kind = .database(Self.scope(databaseChange))
+            subscriptionID = databaseChange["sid"] as? String
+        } else {
+            return nil
+        }
+        notificationID = (content["nid"] as? String).map(CKNotificationID.init)
+        containerIdentifier = content["cid"] as? String
+        if let user = content["ckuserid"] as? String, CKRecord.ID.problem(withName: user) == nil {
+            subscriptionOwnerUserRecordID = CKRecord.ID(recordName: user)
+        }
+    }
+
+    /// Reads an event of the notification stream; nil for one that tells the stream's own state.
+    init?(_ event: NotificationEvent, containerIdentifier: String?, currentUser: String?) {
+        switch event.kind {
+        case .ready: return nil
+        case .zoneChanged(let zone):
+            guard let zoneID = CKRecordZone.ID(zone, currentUser: currentUser) else { return nil }
+            // Zone subscriptions exist in private databases alone.
+            kind = .recordZone(zoneID, .private)
+        case .databaseChanged(let scope): kind = .database(CKDatabaseScope(scope))
+        case .fetchFromToken(let scope):
+            kind = .database(CKDatabaseScope(scope))
+            isPruned = true
+        }
+        notificationID = event.notificationID.isEmpty ? nil : CKNotificationID(event.notificationID)
+        subscriptionID = event.subscriptionID.isEmpty ? nil : event.subscriptionID
+        self.containerIdentifier = containerIdentifier
+        if let currentUser, CKRecord.ID.problem(withName: currentUser) == nil {
+            subscriptionOwnerUserRecordID = CKRecord.ID(recordName: currentUser)
+        }
+    }
+
+    private static func scope(_ change: [AnyHashable: Any]) -> CKDatabaseScope {
+        (change["dbs"] as? Int).flatMap(CKDatabaseScope.init(rawValue:)) ?? .private
+    }
+
+    private static func zoneID(_ change: [AnyHashable: Any]) -> CKRecordZone.ID? {
+        guard let name = change["zid"] as? String else { return nil }
+        return CKRecordZone.ID(ZoneID(name: name, owner: change["zoid"] as? String ?? ""), currentUser: nil)
+    }
+}
+
+extension CKDatabaseScope {
+    /// The scope in an answer.
+    init(_ scope: DatabaseScope) {
+        self =
+            switch scope {
+            case .public: .public
+            case .private: .private
+            }
+    }
+}

@@ -1,0 +1,110 @@
+internal import BrumeModel
+public import Foundation
+internal import Synchronization
+
+/// What a user wants to be told about in a database: the base of ``CKRecordZoneSubscription`` and
+/// ``CKDatabaseSubscription``.
+///
+/// Saved for the user and the database. Saving one with an id that exists replaces that one. May be used from several
+/// threads.
+///
+/// Differs from CloudKit: query subscriptions are absent.
+public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Sendable: the id and what subclasses add as constants are immutable, the settings are behind the mutex.
+
+    /// The name of a subscription: 1 to 255 bytes, unique for the user in the database.
+    public typealias ID = String
+
+    /// The kinds of subscriptions. Raw values are CloudKit's.
+    public enum SubscriptionType: Int, Sendable {
+        /// Records that match a query.
+        case query = 1
+        /// A zone.
+        case recordZone = 2
+        /// A database.
+        case database = 3
+    }
+
+    struct Settings: Sendable {
+        var notificationInfo: CKNotificationInfo?
+        var recordType: CKRecord.RecordType?
+    }
+
+    /// The subscription's name.
+    public let subscriptionID: CKSubscription.ID
+
+    /// The kind of the subscription.
+    public let subscriptionType: SubscriptionType
+
+    private let settings: Mutex<Settings>
+
+    /// How notifications are shown; with nil they are silent.
+    ///
+    /// The subscription keeps a copy and gives copies: set the property again after a change to what it gave.
+    public var notificationInfo: NotificationInfo? {
+        get { settings.withLock { $0.notificationInfo }.map { CKNotificationInfo($0.modelInfo) } }
+        set {
+            let copy = newValue.map { CKNotificationInfo($0.modelInfo) }
+            settings.withLock { $0.notificationInfo = copy }
+        }
+    }
+
+    init(subscriptionID: CKSubscription.ID, subscriptionType: SubscriptionType, settings: Settings = Settings()) {
+        if let problem = Names.problemWithSubscriptionID(subscriptionID) {
+            preconditionFailure("CKSubscription: \(problem)")
+        }
+        self.subscriptionID = subscriptionID
+        self.subscriptionType = subscriptionType
+        self.settings = Mutex(settings)
+    }
+
+    /// The settings for a copy, which shares nothing that can change.
+    var copiedSettings: Settings { Settings(notificationInfo: notificationInfo, recordType: sharedRecordType) }
+
+    /// `recordType` of the subclasses that have it.
+    var sharedRecordType: CKRecord.RecordType? {
+        get { settings.withLock { $0.recordType } }
+        set { settings.withLock { $0.recordType = newValue } }
+    }
+
+    /// Kind and name.
+    public override var description: String {
+        "<\(type(of: self)): subscriptionID=\(subscriptionID), type=\(subscriptionType)>"
+    }
+
+    /// A subscription of its own with the same values.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        preconditionFailure("CKSubscription is abstract: make a CKRecordZoneSubscription or a CKDatabaseSubscription")
+    }
+
+    // MARK: Archiving
+
+    /// Archives are read under secure coding.
+    public class var supportsSecureCoding: Bool { true }
+
+    /// Writes the subscription into a keyed archive.
+    public func encode(with coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKSubscription.self)
+        coder.encode(subscriptionID as NSString, forKey: "SubscriptionID")
+        coder.encode(Int64(subscriptionType.rawValue), forKey: "SubscriptionType")
+        coder.encodeIfPresent(sharedRecordType, forKey: "RecordType")
+        if let notificationInfo { coder.encode(notificationInfo, forKey: "NotificationInfo") }
+    }
+
+    /// Reads an archived subscription; nil when the archive holds no valid one of the class that is asked for.
+    public required init?(coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKSubscription.self)
+        guard let subscriptionID = coder.stringIfPresent(forKey: "SubscriptionID"),
+            Names.problemWithSubscriptionID(subscriptionID) == nil,
+            coder.containsValue(forKey: "SubscriptionType"),
+            let subscriptionType = SubscriptionType(
+                rawValue: Int(truncatingIfNeeded: coder.decodeInt64(forKey: "SubscriptionType")))
+        else { return nil }
+        self.subscriptionID = subscriptionID
+        self.subscriptionType = subscriptionType
+        settings = Mutex(
+            Settings(
+                notificationInfo: coder.objectIfPresent(of: CKNotificationInfo.self, forKey: "NotificationInfo"),
+                recordType: coder.stringIfPresent(forKey: "RecordType")))
+    }
+}

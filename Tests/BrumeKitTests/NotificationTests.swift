@@ -1,0 +1,80 @@
+import BrumeKit
+import BrumeModel
+import Foundation
+import Testing
+
+@Suite("A notification")
+struct NotificationTests {
+    @Test("of a zone is read from a push payload")
+    func zonePayload() throws {
+        let payload: [AnyHashable: Any] = [
+            "aps": [:] as [String: Any],
+            "ck": [
+                "ce": 2, "cid": "iCloud.a", "nid": "n", "ckuserid": "_u",
+                "fet": ["dbs": 2, "zid": "Notes", "zoid": "_o", "sid": "s"] as [String: Any],
+            ] as [String: Any],
+        ]
+        let notification = try #require(
+            CKNotification(fromRemoteNotificationDictionary: payload) as? CKRecordZoneNotification)
+        #expect(notification.notificationType == .recordZone)
+        #expect(notification.recordZoneID == CKRecordZone.ID(zoneName: "Notes", ownerName: "_o"))
+        #expect(notification.databaseScope == .private && notification.subscriptionID == "s")
+        #expect(notification.containerIdentifier == "iCloud.a" && notification.notificationID != nil)
+        #expect(notification.subscriptionOwnerUserRecordID?.recordName == "_u")
+        #expect(!notification.isPruned)
+        #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: payload) != nil)
+        #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: payload) == nil)
+    }
+
+    @Test("of a database is read from a push payload")
+    func databasePayload() throws {
+        let payload: [AnyHashable: Any] = ["ck": ["met": ["dbs": 3, "sid": "s"] as [String: Any]]]
+        let notification = try #require(CKNotification(fromRemoteNotificationDictionary: payload))
+        #expect(notification.notificationType == .database)
+        #expect((notification as? CKDatabaseNotification)?.databaseScope == .shared)
+        #expect(notification.containerIdentifier == nil && notification.notificationID == nil)
+    }
+
+    @Test("is none in other payloads, and hostile ones do no harm")
+    func otherPayloads() throws {
+        let payloads: [[AnyHashable: Any]] = [
+            [:], ["aps": ["alert": "x"]], ["ck": "text"], ["ck": [:] as [String: Any]], ["ck": ["fet": 1]],
+            ["ck": ["qry": ["rid": "r", "sid": "s"]]],
+        ]
+        for payload in payloads {
+            #expect(CKNotification(fromRemoteNotificationDictionary: payload) == nil)
+        }
+        let hostile: [AnyHashable: Any] = [
+            "ck": [
+                "cid": 5, "ckuserid": "", "fet": ["dbs": 99, "zid": "_hidden", "zoid": "", "sid": 4] as [String: Any],
+            ] as [String: Any]
+        ]
+        let notification = try #require(CKRecordZoneNotification(fromRemoteNotificationDictionary: hostile))
+        #expect(notification.recordZoneID == nil && notification.subscriptionID == nil)
+        #expect(notification.containerIdentifier == nil && notification.subscriptionOwnerUserRecordID == nil)
+    }
+
+    private func event(_ kind: NotificationEvent.Kind, subscriptionID: String = "s") -> NotificationEvent {
+        NotificationEvent(
+            position: [1], notificationID: "n", subscriptionID: subscriptionID, notificationInfo: nil, kind: kind,
+            committedMilliseconds: 0)
+    }
+
+    @Test("is made of each event of the notification stream that tells of a change")
+    func events() throws {
+        func make(_ event: NotificationEvent) -> CKNotification? {
+            CKNotification(event, containerIdentifier: "iCloud.a", currentUser: "_me")
+        }
+        let zone = try #require(
+            make(event(.zoneChanged(ZoneID(name: "Z", owner: "_me")))) as? CKRecordZoneNotification)
+        #expect(zone.recordZoneID == CKRecordZone.ID(zoneName: "Z") && zone.databaseScope == .private)
+        #expect(zone.subscriptionID == "s" && zone.containerIdentifier == "iCloud.a")
+        #expect(zone.subscriptionOwnerUserRecordID?.recordName == "_me")
+        let database = try #require(make(event(.databaseChanged(.private))) as? CKDatabaseNotification)
+        #expect(database.databaseScope == .private && !database.isPruned)
+        let dropped = try #require(
+            make(event(.fetchFromToken(.private), subscriptionID: "")) as? CKDatabaseNotification)
+        #expect(dropped.isPruned && dropped.subscriptionID == nil)
+        #expect(make(event(.ready(resumed: true))) == nil)
+    }
+}
