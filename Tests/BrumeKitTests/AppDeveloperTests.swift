@@ -60,6 +60,33 @@ struct AppDeveloperTests {
         #expect(record["value"] == nil)
     }
 
+    @Test("sets optional values, counts up, and hands values on, in the usual ways")
+    func idioms() throws {
+        let record = CKRecord(recordType: "Note")
+        let name: String? = "n"
+        let tags: [String]? = nil
+        let ids = [CKRecord.ID(recordName: "a"), CKRecord.ID(recordName: "b")]
+        record["name"] = name
+        record["tags"] = tags
+        record["tags2"] = ["t"] as NSArray?
+        record["count"] = (record["count"] as? Int ?? 0) + 1
+        record["count"] = (record["count"] as? Int ?? 0) + 1
+        record["choice"] = ids.isEmpty ? nil : "some"
+        record["references"] = ids.map { CKRecord.Reference(recordID: $0, action: .none) }
+        record["cast"] = name as (any CKRecordValue)?
+        let value = record["choice"]
+        record["handed"] = value
+        #expect(record.allKeys() == ["cast", "choice", "count", "handed", "name", "references", "tags2"])
+        #expect(Set(record.changedKeys()) == Set(record.allKeys() + ["tags"]))
+        #expect(record["count"] as? Int == 2)
+        #expect(record["handed"] as? String == "some")
+        #expect(record["missing"] as String? ?? "none" == "none")
+        let all = Dictionary(uniqueKeysWithValues: record.map { ($0.0, $0.1) })
+        #expect((all["references"] as? [CKRecord.Reference])?.map(\.recordID) == ids)
+        record.setParent(ids.first)
+        #expect(record.parent?.recordID == ids.first)
+    }
+
     @Test("goes through a record's fields")
     func iteration() {
         let record = CKRecord(recordType: "Note")
