@@ -63,7 +63,7 @@ struct  Brume__Store__V1__DatabaseIdentity
 
 
 /*
- * Zone 0 is the default zone; any other number is the sequence of the commit that made the zone (its incarnation).
+ * Zone 0 is the default zone; any other number is the position of the change that made the zone (its incarnation).
  */
 struct  Brume__Store__V1__RecordPut
 {

@@ -1,0 +1,54 @@
+package import BrumeModel
+
+/// An engine's answer, and what has to become durable before the answer may be given.
+package struct Decision<Answer: Sendable>: Sendable {
+    package var answer: Answer
+    /// Nil: nothing changed.
+    package var commit: Commit?
+
+    package init(answer: Answer, commit: Commit?) {
+        self.answer = answer
+        self.commit = commit
+    }
+}
+
+/// One commit that the engine has applied: what the journal keeps, and what pushes and followers need to know of it.
+///
+/// An operation's id and answer are set in `entry` by the caller before the entry is appended; see
+/// ``Database/remember(operation:answer:)``.
+package struct Commit: Equatable, Sendable {
+    package var entry: JournalEntry
+    /// In the order in which the commit touched them, each once.
+    package var zones: [TouchedZone]
+
+    package var sequence: UInt64 { entry.sequence }
+}
+
+/// What a commit did to one zone.
+package struct TouchedZone: Equatable, Sendable {
+    /// The owner is empty: the database's own.
+    package var zone: ZoneID
+    /// The zone's incarnation; 0 is the default zone.
+    package var incarnation: UInt64
+    /// The types of the records that changed or went, each once. Empty for a deleted zone.
+    package var recordTypes: [String]
+    package var isNew: Bool
+    package var isDeleted: Bool
+
+    package var isNewOrDeleted: Bool { isNew || isDeleted }
+}
+
+/// Who asks. The server has authenticated them; the engine knows only what its own rules need.
+package struct Caller: Equatable, Sendable {
+    /// The user record name; empty for a caller without an account.
+    package var user: String
+    /// Whether a private database is the caller's own.
+    package var isOwner: Bool
+
+    package init(user: String, isOwner: Bool) {
+        self.user = user
+        self.isOwner = isOwner
+    }
+
+    package var isAnonymous: Bool { user.isEmpty }
+}

@@ -1,0 +1,40 @@
+internal import BrumeModel
+
+/// Gathers what one request changes, zone by zone, into one commit.
+struct CommitBuilder {
+    /// The sequence that the commit will have, if anything changes.
+    let sequence: UInt64
+    private(set) var changes: [Change] = []
+    private(set) var touched: [TouchedZone] = []
+    /// Changes that have a position: those of records and zones.
+    private(set) var positions: UInt32 = 0
+
+    init(sequence: UInt64) {
+        self.sequence = sequence
+    }
+
+    var isEmpty: Bool { changes.isEmpty }
+
+    /// The position of the next change of a record or a zone.
+    mutating func nextPosition() -> ChangePosition {
+        defer { positions += 1 }
+        return ChangePosition(sequence: sequence, index: positions)
+    }
+
+    mutating func append(_ change: Change) {
+        changes.append(change)
+    }
+
+    mutating func touch(_ zone: TouchedZone) {
+        touched.append(zone)
+    }
+
+    /// The commit, or nil when nothing changed.
+    func commit(of database: DatabaseID, nowMilliseconds: Int64) -> Commit? {
+        if changes.isEmpty { return nil }
+        return Commit(
+            entry: JournalEntry(
+                database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes),
+            zones: touched)
+    }
+}

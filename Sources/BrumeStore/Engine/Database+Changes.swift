@@ -1,0 +1,154 @@
+package import BrumeModel
+
+extension Database {
+    /// Bytes that a page may reach when it completes the commit that it is in: below ``Limits/frameBytes`` with room for
+    /// the rest of the message.
+    static let completedPageBytes = 3 * 1024 * 1024 + 512 * 1024
+
+    /// What a deletion costs in a page beside its name and type: tags, lengths and nesting.
+    private static let deletionOverheadBytes = 16
+
+    /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change first.
+    ///
+    /// Without a token: the records that exist, no deletions. (A first fetch of several pages does tell of deletions that
+    /// happened before its later pages; a device that does not know the record ignores them.) Always ends in a token, which
+    /// is never ahead of what the page holds.
+    ///
+    /// The server's own page (`resultsLimit` 0) ends at ``Limits/changesPerPage`` or ``Limits/pageBytes``, and then
+    /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A limit of
+    /// the caller's ends the page wherever it is reached.
+    ///
+    /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or from
+    /// before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments` for the
+    /// default zone.
+    package func zoneChanges(
+        zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?
+    ) throws(ServiceError) -> ZoneChangesPage<[UInt8], ChangeToken> {
+        let index = try zoneIndex(of: zone).get()
+        if zoneStates[index].isDefault {
+            throw ServiceError(
+                .invalidArguments, "the default zone keeps no history; use a custom zone, or fetch records by id")
+        }
+        if let token { try check(token, of: zoneStates[index]) }
+        return page(
+            ofZoneAt: index, after: token?.position, countLimit: resultsLimit > 0 ? resultsLimit : nil,
+            desiredKeys: desiredKeys)
+    }
+
+    private func check(_ token: ChangeToken, of zone: ZoneState) throws(ServiceError) {
+        if token.kind != .zone {
+            throw ServiceError(.invalidArguments, "the token is not a zone's; use the one that the zone's changes gave")
+        }
+        if token.epoch != epoch {
+            throw ServiceError(
+                .changeTokenExpired, "the token is from before the server's data was restored; start over")
+        }
+        if token.incarnation != zone.incarnation {
+            throw ServiceError(
+                .changeTokenExpired, "the token is of a zone that was deleted and made again; start over")
+        }
+        if token.position > zone.lastChange {
+            throw ServiceError(.changeTokenExpired, "the token is ahead of the zone's history; start over")
+        }
+        if token.position < zone.floor {
+            throw ServiceError(.changeTokenExpired, "the token is older than the zone's history; start over")
+        }
+    }
+
+    private func page(
+        ofZoneAt index: Int, after position: ChangePosition?, countLimit: Int?, desiredKeys: DesiredKeys?
+    ) -> ZoneChangesPage<[UInt8], ChangeToken> {
+        let entries = zoneStates[index].feed.entries
+        var records: [[UInt8]] = []
+        var deletions: [DeletedRecord] = []
+        var bytes = 0
+        var last = position ?? .start
+        var moreComing = false
+        for entry in entries[zoneStates[index].feed.firstIndex(after: last)...] {
+            let slot = zoneStates[index][entry.slot]
+            if slot.position != entry.position || (slot.isDeleted && position == nil) { continue }
+            let count = records.count + deletions.count
+            let record = slot.isDeleted ? [] : Database.project(slot.bytes, desiredKeys)
+            let cost =
+                slot.isDeleted
+                ? slot.name.utf8.count + slot.type.utf8.count + Database.deletionOverheadBytes : record.count
+            if count > 0 {
+                let isFull = count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
+                let completesCommit =
+                    entry.position.sequence == last.sequence && count < countLimit ?? .max
+                    && bytes + cost <= Database.completedPageBytes
+                if isFull, !completesCommit {
+                    moreComing = true
+                    break
+                }
+            }
+            if slot.isDeleted {
+                deletions.append(DeletedRecord(name: slot.name, type: slot.type))
+            } else {
+                records.append(record)
+            }
+            bytes += cost
+            last = entry.position
+        }
+        // At the end nothing is behind the last change, whether or not it was of a kind that the page shows.
+        if !moreComing { last = zoneStates[index].lastChange }
+        return ZoneChangesPage(
+            records: records, deletions: deletions,
+            token: ChangeToken(
+                kind: .zone, epoch: epoch, incarnation: zoneStates[index].incarnation, position: last),
+            moreComing: moreComing)
+    }
+
+    /// One page of the zones that changed, came or went since a token, by their last change. The default zone never appears.
+    ///
+    /// Without a token: the zones that exist. A zone that was deleted and made again appears as changed alone: whoever knew
+    /// the earlier one learns of it from the zone token, which has expired.
+    ///
+    /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and `invalidArguments`
+    /// for the public database.
+    package func databaseChanges(
+        since token: ChangeToken?, resultsLimit: Int
+    ) throws(ServiceError) -> DatabaseChangesPage<ChangeToken> {
+        if id.scope == .public {
+            throw ServiceError(.invalidArguments, "the public database keeps no history; fetch records by id")
+        }
+        if let token {
+            if token.kind != .database {
+                throw ServiceError(
+                    .invalidArguments, "the token is not a database's; use the one that the database's changes gave")
+            }
+            if token.epoch != epoch {
+                throw ServiceError(
+                    .changeTokenExpired, "the token is from before the server's data was restored; start over")
+            }
+            if token.position > zoneFeedHead {
+                throw ServiceError(.changeTokenExpired, "the token is ahead of the database's history; start over")
+            }
+        }
+        // An entry is at most a name of 255 bytes: the bound on the count bounds the page's bytes.
+        let countLimit = resultsLimit > 0 ? min(resultsLimit, Limits.pageBytes / 512) : Limits.changesPerPage
+        var page = DatabaseChangesPage<ChangeToken>(
+            changed: [], deletions: [], token: databaseToken(at: .start), moreComing: false)
+        var last = token?.position ?? .start
+        for entry in zoneFeed.entries[zoneFeed.firstIndex(after: last)...] {
+            let state = zoneStates[Int(entry.slot)]
+            if state.lastChange != entry.position || (state.deletion != nil && token == nil) { continue }
+            if page.changed.count + page.deletions.count >= countLimit {
+                page.moreComing = true
+                break
+            }
+            if let reason = state.deletion {
+                page.deletions.append(.init(zone: state.id, reason: reason))
+            } else {
+                page.changed.append(state.id)
+            }
+            last = entry.position
+        }
+        page.token = databaseToken(at: page.moreComing ? last : zoneFeedHead)
+        return page
+    }
+
+    private func databaseToken(at position: ChangePosition) -> ChangeToken {
+        ChangeToken(kind: .database, epoch: epoch, incarnation: 0, position: position)
+    }
+}

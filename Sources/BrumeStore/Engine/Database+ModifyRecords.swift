@@ -1,0 +1,117 @@
+package import BrumeModel
+internal import BrumeWire
+
+extension Database {
+    /// Saves and deletes records: each zone's items atomically where the zone can and the request does not say otherwise.
+    ///
+    /// Results stand in the order of the request; nothing of a failed item is written. All zones of the request are one
+    /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are checked
+    /// here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
+    package func modifyRecords(
+        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64
+    ) -> Decision<[ZoneModificationResult<[UInt8]>]> {
+        assert(request.database == id.scope, "a request was routed to a database of another scope")
+        var itemsLeft = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
+        if let refusal = refusal(of: caller, itemCount: itemsLeft) {
+            return Decision(answer: request.zones.map { ZoneBatch.refusal(of: $0, refusal) }, commit: nil)
+        }
+        var builder = CommitBuilder(sequence: sequence + 1)
+        var results: [ZoneModificationResult<[UInt8]>] = []
+        var seen = Set<Int>()
+        for modification in request.zones {
+            itemsLeft -= modification.saves.count + modification.deletions.count
+            switch zoneIndex(of: modification.zone) {
+            case .failure(let error):
+                results.append(ZoneBatch.refusal(of: modification, error))
+            case .success(let index):
+                guard seen.insert(index).inserted else {
+                    results.append(ZoneBatch.refusal(of: modification, Database.repeatedZone))
+                    continue
+                }
+                var batch = ZoneBatch(
+                    modification, savePolicy: request.savePolicy,
+                    isAtomic: request.isAtomic && !zoneStates[index].isDefault, caller: caller, scope: id.scope,
+                    tag: ChangeTag(epoch: epoch, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
+                    changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft)
+                results.append(batch.evaluate(in: zoneStates[index]))
+                apply(batch, toZoneAt: index, into: &builder)
+            }
+        }
+        return Decision(answer: results, commit: finish(builder, nowMilliseconds: nowMilliseconds))
+    }
+
+    /// Makes the user's record (cloudkit.md 1.1) in the default zone, unless it exists. Done at a user's first access, in
+    /// the private and in the public database.
+    package func ensureUserRecord(named name: String, nowMilliseconds: Int64) -> Commit? {
+        if zoneStates[0].liveSlot(of: name) != nil { return nil }
+        var builder = CommitBuilder(sequence: sequence + 1)
+        let tag = ChangeTag(epoch: epoch, sequence: builder.sequence)
+        let record = StoredRecord.encode(
+            SystemFields(
+                name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,
+                createdMilliseconds: nowMilliseconds, modifier: name, modifiedMilliseconds: nowMilliseconds),
+            fields: [])
+        put(
+            RecordSlot(
+                name: name, type: Names.userRecordType, position: .start, tag: tag, bytes: record, parent: "",
+                cascadeTargets: [], isDeleted: false), inZoneAt: 0, into: &builder)
+        builder.touch(
+            TouchedZone(
+                zone: .defaultZone, incarnation: 0, recordTypes: [Names.userRecordType], isNew: false, isDeleted: false)
+        )
+        return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// Counts the commit, if anything changed.
+    func finish(_ builder: CommitBuilder, nowMilliseconds: Int64) -> Commit? {
+        guard let commit = builder.commit(of: id, nowMilliseconds: nowMilliseconds) else { return nil }
+        sequence = builder.sequence
+        return commit
+    }
+
+    private func refusal(of caller: Caller, itemCount: Int) -> ServiceError? {
+        if caller.isAnonymous {
+            return ServiceError(.notAuthenticated, "saving and deleting needs an account; sign in")
+        }
+        if id.scope == .private, !caller.isOwner {
+            return ServiceError(.permissionFailure, "only its owner may change a private database")
+        }
+        if itemCount > Limits.changesPerCommit {
+            return ServiceError(
+                .limitExceeded, "a request has \(itemCount) items; the limit is \(Limits.itemsPerRequest): split it")
+        }
+        return nil
+    }
+
+    private static let repeatedZone = ServiceError(
+        .invalidArguments, "a request names a zone twice; put all items of a zone together")
+
+    /// Saves first, then deletions and their cascades.
+    private func apply(_ batch: ZoneBatch, toZoneAt index: Int, into builder: inout CommitBuilder) {
+        if batch.staged.isEmpty, batch.deletions.isEmpty { return }
+        var types = Set<String>()
+        for save in batch.staged {
+            types.insert(save.record.type)
+            put(save.record, inZoneAt: index, into: &builder)
+        }
+        for deletion in batch.deletions {
+            let type = zoneStates[index][deletion.slot].type
+            types.insert(type)
+            zoneStates[index].delete(deletion.slot, at: builder.nextPosition())
+            builder.append(
+                .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
+        }
+        noteChange(inZoneAt: index, isNewEntry: false)
+        builder.touch(
+            TouchedZone(
+                zone: zoneStates[index].id, incarnation: zoneStates[index].incarnation, recordTypes: types.sorted(),
+                isNew: false, isDeleted: false))
+    }
+
+    private func put(_ record: RecordSlot, inZoneAt index: Int, into builder: inout CommitBuilder) {
+        var record = record
+        record.position = builder.nextPosition()
+        builder.append(.recordPut(zone: zoneStates[index].incarnation, record: record.bytes))
+        zoneStates[index].put(record)
+    }
+}

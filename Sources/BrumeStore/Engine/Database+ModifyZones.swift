@@ -1,0 +1,130 @@
+package import BrumeModel
+
+extension Database {
+    /// Saves and deletes zones, each by itself. Saving a zone that exists succeeds and changes nothing; deleting a missing
+    /// zone succeeds.
+    ///
+    /// A deleted zone takes its records and its subscriptions with it. Made again, it is empty and another incarnation, and
+    /// tokens of the earlier one have expired. A zone that is both saved and deleted in one request fails twice.
+    package func modifyZones(
+        _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64
+    ) -> Decision<ModifyZonesResult> {
+        assert(request.database == id.scope, "a request was routed to a database of another scope")
+        if let refusal = zoneRefusal(of: caller) {
+            return Decision(
+                answer: ModifyZonesResult(
+                    saves: request.saves.map { _ in .failure(refusal) },
+                    deletions: request.deletions.map { _ in refusal }),
+                commit: nil)
+        }
+        var builder = CommitBuilder(sequence: sequence + 1)
+        var result = ModifyZonesResult()
+        let saved = Set(request.saves.map(\.name))
+        let deleted = Set(request.deletions.map(\.name))
+        for zone in request.saves {
+            result.saves.append(
+                deleted.contains(zone.name)
+                    ? .failure(Database.savedAndDeleted)
+                    : save(zone, into: &builder).map { Database.answer(for: zoneStates[$0]) })
+        }
+        for zone in request.deletions {
+            result.deletions.append(
+                saved.contains(zone.name) ? Database.savedAndDeleted : delete(zone, into: &builder))
+        }
+        return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
+    }
+
+    private static let savedAndDeleted = ServiceError(
+        .invalidArguments, "a zone is both saved and deleted in one request; send two requests")
+
+    private func zoneRefusal(of caller: Caller) -> ServiceError? {
+        if id.scope == .public {
+            return ServiceError(
+                .badDatabase, "the public database has no zones but its default zone; use a private database")
+        }
+        if caller.isAnonymous { return ServiceError(.notAuthenticated, "zones need an account; sign in") }
+        if !caller.isOwner {
+            return ServiceError(.permissionFailure, "only its owner may change a private database")
+        }
+        return nil
+    }
+
+    private func save(_ zone: ZoneID, into builder: inout CommitBuilder) -> Result<Int, ServiceError> {
+        guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner else {
+            return .failure(ServiceError(.permissionFailure, "a zone can't be made in another user's database"))
+        }
+        if case .success(let index) = zoneIndex(of: zone) { return .success(index) }
+        if let problem = Names.problemWithZoneName(zone.name) {
+            return .failure(ServiceError(.invalidArguments, problem))
+        }
+        // The default zone is not a custom one.
+        if zoneIndexOfIncarnation.count - 1 >= Limits.zonesPerDatabase {
+            return .failure(
+                ServiceError(
+                    .limitExceeded,
+                    "the database has \(Limits.zonesPerDatabase) zones, the most it may have; delete one first"))
+        }
+        let position = builder.nextPosition()
+        let index = createZone(named: zone.name, at: position)
+        builder.append(.zoneCreation(zone: position.rawValue, name: zone.name))
+        builder.touch(
+            TouchedZone(
+                zone: zoneStates[index].id, incarnation: position.rawValue, recordTypes: [], isNew: true,
+                isDeleted: false))
+        return .success(index)
+    }
+
+    private func delete(_ zone: ZoneID, into builder: inout CommitBuilder) -> ServiceError? {
+        if zone.isDefault {
+            return ServiceError(.invalidArguments, "the default zone can't be deleted; delete its records")
+        }
+        guard case .success(let index) = zoneIndex(of: zone) else { return nil }
+        let incarnation = zoneStates[index].incarnation
+        for subscription in subscriptions(ofZoneNamed: zone.name) {
+            builder.append(.subscriptionDeletion(id: subscription.id))
+            removeSubscription(subscription.id)
+        }
+        builder.append(.zoneDeletion(zone: incarnation, name: zone.name, reason: .deleted))
+        deleteZone(at: index, reason: .deleted, position: builder.nextPosition())
+        builder.touch(
+            TouchedZone(
+                zone: ZoneID(name: zone.name), incarnation: incarnation, recordTypes: [], isNew: false, isDeleted: true)
+        )
+        return nil
+    }
+
+    // MARK: Shared with replay
+
+    /// Makes a zone whose incarnation is its creation's position. The name must be free.
+    func createZone(named name: String, at position: ChangePosition) -> Int {
+        let state = ZoneState(name: name, incarnation: position.rawValue, lastChange: position)
+        let index: Int
+        let isNewEntry: Bool
+        if let known = zoneIndexOfName[name] {
+            // A zone of this name was deleted: the deletion leaves the feed, because whoever knew the zone learns from its
+            // expired token that it began anew.
+            precondition(zoneStates[known].deletion != nil, "a zone is made whose name is taken")
+            index = known
+            zoneStates[known] = state
+            isNewEntry = false
+        } else {
+            index = zoneStates.count
+            zoneStates.append(state)
+            zoneIndexOfName[name] = index
+            isNewEntry = true
+        }
+        zoneIndexOfIncarnation[state.incarnation] = index
+        noteChange(inZoneAt: index, isNewEntry: isNewEntry)
+        return index
+    }
+
+    /// Drops all that a zone holds; its name and the deletion stay in the database's feed.
+    func deleteZone(at index: Int, reason: ZoneDeletionReason, position: ChangePosition) {
+        zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
+        var state = ZoneState(
+            name: zoneStates[index].name, incarnation: zoneStates[index].incarnation, lastChange: position)
+        state.deletion = reason
+        zoneStates[index] = state
+        noteChange(inZoneAt: index, isNewEntry: false)
+    }
+}

@@ -1,0 +1,103 @@
+package import BrumeModel
+internal import BrumeWire
+
+/// A journal entry that can't follow on what a database holds: the journal, or the snapshot before it, is damaged.
+package struct ReplayError: Error, Equatable, Sendable {
+    package let sequence: UInt64
+    package let problem: String
+}
+
+extension Database {
+    /// Applies a commit of the journal again. Entries up to ``sequence`` are skipped, so that replay from an older place is
+    /// harmless; one that is not the next is damage, and so is one that does not fit what the database holds.
+    ///
+    /// After an error the database is of no more use.
+    package func apply(_ entry: JournalEntry) throws(ReplayError) {
+        guard entry.database == id else {
+            throw ReplayError(sequence: entry.sequence, problem: "an entry is of another database")
+        }
+        if entry.sequence <= sequence { return }
+        guard entry.sequence == sequence + 1 else {
+            throw ReplayError(
+                sequence: entry.sequence,
+                problem: "commit \(entry.sequence) follows on commit \(sequence): those between are missing")
+        }
+        guard entry.sequence < 1 << 44, entry.changes.count <= Limits.changesPerCommit * 2 else {
+            throw ReplayError(sequence: entry.sequence, problem: "an entry is larger than the server writes")
+        }
+        var builder = CommitBuilder(sequence: entry.sequence)
+        var touched: [Int] = []
+        for change in entry.changes {
+            do throws(ServiceError) {
+                try apply(change, touched: &touched, builder: &builder)
+            } catch {
+                throw ReplayError(sequence: entry.sequence, problem: error.message)
+            }
+        }
+        touched.sort { zoneStates[$0].lastChange < zoneStates[$1].lastChange }
+        for index in touched where zoneStates[index].deletion == nil && !zoneStates[index].isDefault {
+            if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
+        }
+        if !entry.operationID.isEmpty { remember(operation: entry.operationID, answer: entry.operationAnswer) }
+        sequence = entry.sequence
+    }
+
+    private func apply(
+        _ change: Change, touched: inout [Int], builder: inout CommitBuilder
+    ) throws(ServiceError) {
+        switch change {
+        case .recordPut(let incarnation, let bytes):
+            let index = try zoneIndex(ofIncarnation: incarnation)
+            var record = try RecordSlot(decoding: bytes)
+            record.position = builder.nextPosition()
+            zoneStates[index].put(record)
+            if touched.last != index { touched.append(index) }
+        case .recordDeletion(let incarnation, let name, _):
+            let index = try zoneIndex(ofIncarnation: incarnation)
+            guard let slot = zoneStates[index].liveSlot(of: name) else {
+                throw ServiceError(.internalError, "a record is deleted that is not there")
+            }
+            zoneStates[index].delete(slot, at: builder.nextPosition())
+            if touched.last != index { touched.append(index) }
+        case .zoneCreation(let incarnation, let name):
+            let position = builder.nextPosition()
+            guard incarnation == position.rawValue, Names.problemWithZoneName(name) == nil else {
+                throw ServiceError(.internalError, "a zone is made that the server would not have made")
+            }
+            if let known = zoneIndexOfName[name], zoneStates[known].deletion == nil {
+                throw ServiceError(.internalError, "a zone is made that is there already")
+            }
+            _ = createZone(named: name, at: position)
+        case .zoneDeletion(let incarnation, _, let reason):
+            let index = try zoneIndex(ofIncarnation: incarnation)
+            if zoneStates[index].isDefault { throw ServiceError(.internalError, "the default zone is deleted") }
+            deleteZone(at: index, reason: reason, position: builder.nextPosition())
+        case .subscriptionPut(let subscription):
+            putSubscription(subscription)
+        case .subscriptionDeletion(let id):
+            removeSubscription(id)
+        }
+    }
+
+    private func zoneIndex(ofIncarnation incarnation: UInt64) throws(ServiceError) -> Int {
+        guard let index = zoneIndexOfIncarnation[incarnation] else {
+            throw ServiceError(.internalError, "a change is in a zone that is not there")
+        }
+        return index
+    }
+}
+
+extension RecordSlot {
+    /// What the engine keeps of an encoded record; its position is to be set.
+    init(decoding bytes: [UInt8]) throws(ServiceError) {
+        let parts = try StoredRecord.parts(of: bytes)
+        guard let tag = ChangeTag(parts.system.changeTag) else {
+            throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
+        }
+        var cascadeTargets: [String] = []
+        for field in parts.fields { cascadeTargets += StoredRecord.cascadeTargets(of: field) }
+        self.init(
+            name: parts.system.name, type: parts.system.type, position: .start, tag: tag, bytes: bytes,
+            parent: parts.system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false)
+    }
+}

@@ -1,0 +1,101 @@
+package import BrumeModel
+
+/// A database in memory: zones, records, feeds, subscriptions, and the answers to recent operations.
+///
+/// It decides a request and applies it at once; the commit in the ``Decision`` has to become durable before the answer is
+/// given, or a read is answered that could show it. Not thread-safe: all of a database belongs to one event loop. It knows
+/// no clock (time is an argument), no disk and no network.
+///
+/// Every commit has the next sequence number. All changes of a request, in whatever zones, are one commit.
+package final class Database {
+    package let id: DatabaseID
+    /// The data folder's epoch: part of new change tags and of all tokens.
+    package let epoch: UInt32
+    /// Of the last commit that was applied.
+    package internal(set) var sequence: UInt64 = 0
+
+    /// The default zone first; a deleted zone keeps its place, for its name.
+    var zoneStates: [ZoneState]
+    /// Deleted zones included.
+    var zoneIndexOfName: [String: Int]
+    /// Zones that exist.
+    var zoneIndexOfIncarnation: [UInt64: Int]
+    /// Custom zones, deleted ones included, by their last change.
+    var zoneFeed = Feed()
+    /// Position of the last change in any custom zone.
+    var zoneFeedHead = ChangePosition.start
+    package internal(set) var subscriptions: [Subscription] = []
+    var operations = RememberedOperations(
+        countLimit: Limits.rememberedOperations, bytesLimit: Limits.rememberedOperationBytes)
+
+    /// An empty database.
+    package init(id: DatabaseID, epoch: UInt32) {
+        self.id = id
+        self.epoch = epoch
+        zoneStates = [ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start)]
+        zoneIndexOfName = [Names.defaultZone: 0]
+        zoneIndexOfIncarnation = [0: 0]
+    }
+
+    /// Records that exist, in all zones.
+    package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
+
+    // MARK: Zones
+
+    /// The default zone, then the others in the order of their creation.
+    package var zones: [Zone] {
+        zoneStates.filter { $0.deletion == nil }.sorted { $0.incarnation < $1.incarnation }.map(Database.answer(for:))
+    }
+
+    package func zone(_ zone: ZoneID) -> Result<Zone, ServiceError> {
+        zoneIndex(of: zone).map { Database.answer(for: zoneStates[$0]) }
+    }
+
+    /// Tells a zone from an earlier one of the same name; 0 for the default zone, nil for a zone that does not exist.
+    package func incarnation(of zone: ZoneID) -> UInt64? {
+        guard case .success(let index) = zoneIndex(of: zone) else { return nil }
+        return zoneStates[index].incarnation
+    }
+
+    static func answer(for state: ZoneState) -> Zone {
+        Zone(id: state.id, capabilities: state.isDefault ? [] : .custom)
+    }
+
+    /// Where a zone that exists is kept. Another owner's zone is as unknown here as one that never was.
+    func zoneIndex(of zone: ZoneID) -> Result<Int, ServiceError> {
+        guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner,
+            let index = zoneIndexOfName[zone.name], zoneStates[index].deletion == nil
+        else {
+            return .failure(
+                ServiceError(.zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones"))
+        }
+        return .success(index)
+    }
+
+    /// Moves a custom zone that has changed to the end of the database's feed.
+    func noteChange(inZoneAt index: Int, isNewEntry: Bool) {
+        if zoneStates[index].isDefault { return }
+        zoneFeedHead = zoneStates[index].lastChange
+        zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
+        if zoneFeed.needsCompaction {
+            zoneFeed.compact { zoneStates[Int($0)].lastChange }
+        }
+    }
+
+    // MARK: Operations
+
+    /// Keeps the answer to an operation, so that ``rememberedAnswer(to:)`` has it. Bounded: the oldest go first.
+    ///
+    /// The caller also puts both into the commit's entry before it is appended: replay remembers them again.
+    package func remember(operation id: [UInt8], answer: [UInt8]) {
+        operations.add(id: id, answer: answer)
+    }
+
+    package func rememberedAnswer(to id: [UInt8]) -> [UInt8]? { operations[id] }
+
+    // MARK: Subscriptions
+
+    package func subscription(_ id: String) -> Subscription? {
+        subscriptions.first { $0.id == id }
+    }
+}

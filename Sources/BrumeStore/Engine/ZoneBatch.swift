@@ -1,0 +1,254 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Decides the saves and deletions that one request asks for in one zone, without changing the zone.
+///
+/// Every item is looked at by itself first (names, permissions, tags, limits); what passes is *staged*. Then references are
+/// checked against the state after the whole batch, so that the order of items does not matter; see
+/// `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its innocent items fail with
+/// `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
+struct ZoneBatch {
+    struct StagedSave {
+        /// Of the request.
+        let item: Int
+        /// The older version's slot, or nil for a new record.
+        let existing: Int32?
+        /// As it will be stored; its position is given when it is applied.
+        let record: RecordSlot
+        /// Whether this save names a parent that the record did not have before.
+        let setsParent: Bool
+        /// Whether `deleteSelf` references differ from those of the older version.
+        let changesCascades: Bool
+    }
+
+    struct StagedDeletion {
+        /// Of the request, or nil for a cascade.
+        let item: Int?
+        let slot: Int32
+        let name: String
+    }
+
+    let modification: ZoneModification<CheckedFields>
+    let savePolicy: SavePolicy
+    let isAtomic: Bool
+    let caller: Caller
+    let scope: DatabaseScope
+    let tag: ChangeTag
+    let nowMilliseconds: Int64
+    /// Changes that the commit has room for.
+    let changesLeft: Int
+
+    private(set) var staged: [StagedSave] = []
+    private(set) var deletions: [StagedDeletion] = []
+    private var saveResults: [SaveResult<[UInt8]>] = []
+    private var deletionResults: [ServiceError?] = []
+    private var hasFailed = false
+
+    init(
+        _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
+        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, changesLeft: Int
+    ) {
+        self.modification = modification
+        self.savePolicy = savePolicy
+        self.isAtomic = isAtomic
+        self.caller = caller
+        self.scope = scope
+        self.tag = tag
+        self.nowMilliseconds = nowMilliseconds
+        self.changesLeft = changesLeft
+    }
+
+    /// What every item gets when the zone as a whole is refused.
+    static func refusal(
+        of modification: ZoneModification<CheckedFields>, _ error: ServiceError
+    ) -> ZoneModificationResult<[UInt8]> {
+        ZoneModificationResult(
+            saves: modification.saves.map { _ in SaveResult(outcome: .failure(error)) },
+            deletions: modification.deletions.map { _ in error })
+    }
+
+    /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
+    mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<[UInt8]> {
+        let repeated = repeatedNames()
+        saveResults.reserveCapacity(modification.saves.count)
+        staged.reserveCapacity(modification.saves.count)
+        for (item, save) in modification.saves.enumerated() {
+            let result =
+                repeated.contains(save.name)
+                ? .failure(ZoneBatch.repeatedName)
+                : stage(save, item: item, in: zone)
+            switch result {
+            case .success(let result): saveResults.append(result)
+            case .failure(let error):
+                saveResults.append(SaveResult(outcome: .failure(error)))
+                hasFailed = true
+            }
+        }
+        for (item, name) in modification.deletions.enumerated() {
+            let error =
+                repeated.contains(name) ? ZoneBatch.repeatedName : stageDeletion(of: name, item: item, in: zone)
+            deletionResults.append(error)
+            if error != nil { hasFailed = true }
+        }
+        settleReferences(in: zone)
+        if isAtomic, hasFailed { failInnocents() }
+        return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
+    }
+
+    /// Takes back a staged save that can't stand.
+    mutating func fail(stagedSave index: Int, _ error: ServiceError) {
+        saveResults[staged[index].item] = SaveResult(outcome: .failure(error))
+        hasFailed = true
+    }
+
+    /// Takes back a requested deletion that can't stand.
+    mutating func fail(requestedDeletion item: Int, _ error: ServiceError) {
+        deletionResults[item] = error
+        hasFailed = true
+    }
+
+    mutating func keepStaged(where isKept: (Int, StagedSave) -> Bool) {
+        staged = staged.enumerated().filter { isKept($0.offset, $0.element) }.map(\.element)
+    }
+
+    mutating func setDeletions(_ deletions: [StagedDeletion]) {
+        self.deletions = deletions
+    }
+
+    private mutating func failInnocents() {
+        let innocent = ServiceError(
+            .batchRequestFailed, "nothing was written, because another item of this atomic batch failed; fix that one")
+        for index in saveResults.indices {
+            if case .failure = saveResults[index].outcome { continue }
+            saveResults[index] = SaveResult(outcome: .failure(innocent))
+        }
+        for index in deletionResults.indices where deletionResults[index] == nil {
+            deletionResults[index] = innocent
+        }
+        staged = []
+        deletions = []
+    }
+
+    private static let repeatedName = ServiceError(
+        .invalidArguments, "a record is named twice in one request; save or delete each record once")
+
+    private func repeatedNames() -> Set<String> {
+        if modification.saves.count + modification.deletions.count < 2 { return [] }
+        var seen = Set<String>(minimumCapacity: modification.saves.count + modification.deletions.count)
+        var repeated = Set<String>()
+        for save in modification.saves where !seen.insert(save.name).inserted { repeated.insert(save.name) }
+        for name in modification.deletions where !seen.insert(name).inserted { repeated.insert(name) }
+        return repeated
+    }
+
+    // MARK: One item
+
+    /// Checks one save by itself and stages it, unless it changes nothing.
+    private mutating func stage(
+        _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
+    ) -> Result<SaveResult<[UInt8]>, ServiceError> {
+        if let problem = save.fields.problem { return .failure(problem) }
+        let existing = zone.liveSlot(of: save.name)
+        if let error = refusal(of: save, existing: existing.map { zone[$0] }) { return .failure(error) }
+        let merged: MergedRecord
+        do throws(ServiceError) {
+            merged = try MergedRecord(save, over: existing.map { zone[$0].bytes })
+        } catch {
+            return .failure(error)
+        }
+        let isKnownToClient: Bool
+        if let existing {
+            isKnownToClient = ChangeTag(save.changeTag) == zone[existing].tag
+            if !merged.isChanged {
+                let bytes =
+                    isKnownToClient ? StoredRecord.encode(merged.system, fields: []) : zone[existing].bytes
+                return .success(SaveResult(outcome: .record(bytes), fieldsOmitted: isKnownToClient))
+            }
+        } else {
+            isKnownToClient = true
+        }
+        var system = merged.system
+        system.changeTag = tag.text
+        system.modifier = caller.user
+        system.modifiedMilliseconds = nowMilliseconds
+        if existing == nil {
+            system.creator = caller.user
+            system.createdMilliseconds = nowMilliseconds
+        }
+        let bytes = StoredRecord.encode(system, fields: merged.fields)
+        if bytes.count > Limits.recordBytes {
+            return .failure(
+                ServiceError(
+                    .limitExceeded,
+                    "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it"))
+        }
+        var cascadeTargets: [String] = []
+        for field in merged.fields { cascadeTargets += StoredRecord.cascadeTargets(of: field) }
+        staged.append(
+            StagedSave(
+                item: item, existing: existing,
+                record: RecordSlot(
+                    name: system.name, type: system.type, position: .start, tag: tag, bytes: bytes,
+                    parent: system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false),
+                setsParent: system.parent != nil && (existing.map { zone[$0].parent } ?? "") != system.parent,
+                changesCascades: existing.map { zone[$0].cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
+        let answer = isKnownToClient ? StoredRecord.encode(system, fields: []) : bytes
+        return .success(SaveResult(outcome: .record(answer), fieldsOmitted: isKnownToClient))
+    }
+
+    /// Why a save can't be, as far as its names, the caller, the tag and the type say.
+    private func refusal(of save: RecordSave<CheckedFields>, existing: RecordSlot?) -> ServiceError? {
+        guard let existing else {
+            if save.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }
+            if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
+                return ServiceError(
+                    .unknownItem, "the record was deleted; save it without its change tag to make it again")
+            }
+            let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type)
+            return problem.map { ServiceError(.invalidArguments, $0) }
+        }
+        if existing.type == Names.userRecordType {
+            if existing.name != caller.user { return ZoneBatch.userRecordRefusal }
+        } else if scope == .public, systemCreator(of: existing) != caller.user {
+            return ServiceError(.permissionFailure, "only its creator may change a record of the public database")
+        }
+        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
+            return ServiceError(
+                .serverRecordChanged,
+                save.changeTag.isEmpty
+                    ? "the record exists already; merge into the server's record and save that"
+                    : "the record was changed since it was fetched; merge into the server's record and save that",
+                serverRecord: existing.bytes)
+        }
+        if save.type != existing.type {
+            return ServiceError(
+                .invalidArguments, "a record's type can't change; save it under another name, or delete it first")
+        }
+        return nil
+    }
+
+    /// Checks one deletion by itself and stages it. Deleting a missing record succeeds.
+    private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
+        guard let slot = zone.liveSlot(of: name) else { return nil }
+        let record = zone[slot]
+        if record.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }
+        if scope == .public, systemCreator(of: record) != caller.user {
+            return ServiceError(.permissionFailure, "only its creator may delete a record of the public database")
+        }
+        deletions.append(StagedDeletion(item: item, slot: slot, name: name))
+        return nil
+    }
+
+    private static let userRecordRefusal = ServiceError(
+        .permissionFailure,
+        "user records are made by the server, and each may be changed by its user alone and deleted by nobody")
+
+    /// Decoded when it is needed: only the public database asks.
+    private func systemCreator(of record: RecordSlot) -> String? {
+        do throws(ServiceError) {
+            return try StoredRecord.parts(of: record.bytes).system.creator
+        } catch {
+            return nil
+        }
+    }
+}

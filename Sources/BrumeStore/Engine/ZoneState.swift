@@ -1,0 +1,169 @@
+internal import BrumeModel
+
+/// One zone of a database: its records by name, the feed of its changes, and the indexes that reference rules need.
+///
+/// The default zone (incarnation 0) keeps no history: it has no feed, and a deleted record leaves nothing behind.
+struct ZoneState: Sendable {
+    let name: String
+    /// The raw position of the change that made the zone: unique in the database. 0 for the default zone.
+    let incarnation: UInt64
+    /// Position of the last change in the zone, its creation and its deletion included.
+    var lastChange: ChangePosition
+    /// Tokens below it have expired, because tombstones that they need are gone.
+    var floor: ChangePosition
+    /// Set when the zone is deleted: what is left then is its name and `lastChange`.
+    var deletion: ZoneDeletionReason?
+
+    private(set) var slots: [RecordSlot] = []
+    private(set) var feed = Feed()
+    private(set) var liveCount = 0
+    private var slotOfName: [String: Int32] = [:]
+    private var freeSlots: [Int32] = []
+    /// Live records by their parent's name.
+    private var childSlots: [String: Set<Int32>] = [:]
+    /// Live records by the targets of their `deleteSelf` references: one element for each reference.
+    private var referrerSlots: [String: [Int32]] = [:]
+
+    init(name: String, incarnation: UInt64, lastChange: ChangePosition, floor: ChangePosition = .start) {
+        self.name = name
+        self.incarnation = incarnation
+        self.lastChange = lastChange
+        self.floor = floor
+    }
+
+    var isDefault: Bool { incarnation == 0 }
+
+    /// Deleted records that the feed still tells of.
+    var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount }
+
+    /// As the database's own, with an empty owner.
+    var id: ZoneID { ZoneID(name: name) }
+
+    // MARK: Look-ups
+
+    /// The slot of a record that exists.
+    func liveSlot(of name: String) -> Int32? {
+        guard let slot = slotOfName[name], !slots[Int(slot)].isDeleted else { return nil }
+        return slot
+    }
+
+    subscript(slot: Int32) -> RecordSlot { slots[Int(slot)] }
+
+    /// Slots of the records whose parent is `name`.
+    func children(of name: String) -> Set<Int32> { childSlots[name] ?? [] }
+
+    /// Slots of the records with a `deleteSelf` reference to `name`: one element for each reference.
+    func referrers(of name: String) -> [Int32] { referrerSlots[name] ?? [] }
+
+    /// Whether deletions have to look at references at all.
+    var holdsReferences: Bool { !childSlots.isEmpty || !referrerSlots.isEmpty }
+
+    // MARK: Changes
+
+    /// Puts a record, new or in place of its older version. `record.position` must be behind every earlier one.
+    mutating func put(_ record: RecordSlot) {
+        assert(!record.isDeleted, "a put holds a record, not a tombstone")
+        let slot: Int32
+        var replacesEntry = false
+        if let known = slotOfName[record.name] {
+            slot = known
+            replacesEntry = true
+            if slots[Int(known)].isDeleted {
+                liveCount += 1
+            } else {
+                removeFromIndexes(known)
+            }
+            slots[Int(known)] = record
+        } else {
+            liveCount += 1
+            if let free = freeSlots.popLast() {
+                slot = free
+                slots[Int(free)] = record
+            } else {
+                slot = Int32(slots.count)
+                slots.append(record)
+            }
+            slotOfName[record.name] = slot
+        }
+        addToIndexes(slot)
+        noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
+    }
+
+    /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
+    mutating func delete(_ slot: Int32, at position: ChangePosition) {
+        precondition(!slots[Int(slot)].isDeleted, "a record is deleted twice")
+        removeFromIndexes(slot)
+        liveCount -= 1
+        let name = slots[Int(slot)].name
+        let type = slots[Int(slot)].type
+        slots[Int(slot)] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
+        if isDefault {
+            slotOfName[name] = nil
+            freeSlots.append(slot)
+        }
+        noteChange(at: position, slot: slot, replacesEntry: true)
+    }
+
+    private mutating func noteChange(at position: ChangePosition, slot: Int32, replacesEntry: Bool) {
+        lastChange = max(lastChange, position)
+        if isDefault { return }
+        feed.append(position, slot: slot, replacesEntry: replacesEntry)
+        if feed.needsCompaction {
+            let slots = slots
+            feed.compact { slots[Int($0)].position }
+        }
+    }
+
+    private mutating func addToIndexes(_ slot: Int32) {
+        let parent = slots[Int(slot)].parent
+        if !parent.isEmpty { childSlots[parent, default: []].insert(slot) }
+        for target in slots[Int(slot)].cascadeTargets { referrerSlots[target, default: []].append(slot) }
+    }
+
+    private mutating func removeFromIndexes(_ slot: Int32) {
+        let parent = slots[Int(slot)].parent
+        if !parent.isEmpty {
+            childSlots[parent]?.remove(slot)
+            if childSlots[parent]?.isEmpty == true { childSlots[parent] = nil }
+        }
+        for target in slots[Int(slot)].cascadeTargets {
+            if let index = referrerSlots[target]?.lastIndex(of: slot) { referrerSlots[target]?.remove(at: index) }
+            if referrerSlots[target]?.isEmpty == true { referrerSlots[target] = nil }
+        }
+    }
+
+    // MARK: Loading
+
+    /// Adds a record or tombstone from a snapshot; ``finishLoading()`` orders them. False when the name is there already.
+    mutating func load(_ record: RecordSlot) -> Bool {
+        guard slotOfName[record.name] == nil else { return false }
+        let slot = Int32(slots.count)
+        slots.append(record)
+        slotOfName[record.name] = slot
+        if !record.isDeleted {
+            liveCount += 1
+            addToIndexes(slot)
+        }
+        return true
+    }
+
+    /// Makes the feed of what was loaded. False when two changes stand at one position.
+    mutating func finishLoading() -> Bool {
+        if isDefault { return true }
+        feed = Feed(
+            unordered: slots.indices.map { Feed.Entry(position: slots[$0].position, slot: Int32($0)) })
+        for index in feed.entries.indices.dropFirst()
+        where feed.entries[index - 1].position == feed.entries[index].position {
+            return false
+        }
+        return (feed.entries.last?.position ?? .start) <= lastChange
+    }
+}
+
+extension RecordSlot {
+    static func tombstone(name: String, type: String, position: ChangePosition) -> RecordSlot {
+        RecordSlot(
+            name: name, type: type, position: position, tag: ChangeTag(epoch: 0, sequence: 0), bytes: [], parent: "",
+            cascadeTargets: [], isDeleted: true)
+    }
+}
