@@ -1,0 +1,115 @@
+/// What the store asks of a disk. Paths are relative to one data folder, with `/` between their parts.
+///
+/// The contract is that of a POSIX file system and no more: what is written is lost in a crash until `sync` of its file has
+/// returned; a file that was made, renamed or removed may be found as before until `syncDirectory` of its folder has
+/// returned. All calls block. They may come from several threads, but never two at a time for one file.
+package protocol Disk: AnyObject, Sendable {
+    /// Opens a file that exists, to read it.
+    func openForReading(_ path: String) throws(DiskError) -> DiskFile
+    /// Opens a file that exists, to read and write it.
+    func openForWriting(_ path: String) throws(DiskError) -> DiskFile
+    /// Makes a file that does not exist yet; one that does is an error.
+    func create(_ path: String) throws(DiskError) -> DiskFile
+    /// Closes without syncing.
+    func close(_ file: DiskFile)
+
+    /// Writes all bytes at an offset; the file grows when they end behind its end.
+    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError)
+    /// Reads up to `length` bytes; fewer only where the file ends.
+    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8]
+    func size(of file: DiskFile) throws(DiskError) -> UInt64
+    /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on the
+    /// disk: it is never tried again.
+    func sync(_ file: DiskFile) throws(DiskError)
+    /// Makes the file `length` bytes long, the new ones zero and allocated on the disk, so that later writes don't grow it.
+    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError)
+
+    /// Replaces `target` if it exists.
+    func rename(_ path: String, to target: String) throws(DiskError)
+    /// Removes a file.
+    func remove(_ path: String) throws(DiskError)
+    /// The names in a folder, sorted; none for a folder that does not exist.
+    func list(_ path: String) throws(DiskError) -> [String]
+    /// Makes a folder; it is no error that it is there already.
+    func makeDirectory(_ path: String) throws(DiskError)
+    /// Makes the names in a folder durable. The data folder itself is the empty path.
+    func syncDirectory(_ path: String) throws(DiskError)
+}
+
+/// An open file, by a number that its disk gave.
+package struct DiskFile: Hashable, Sendable {
+    package let id: Int
+
+    package init(id: Int) {
+        self.id = id
+    }
+}
+
+/// A call to the disk that failed.
+package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// As the system names it: `write`, `fdatasync`, `rename` …
+    package let call: String
+    package let path: String
+    /// The system's text.
+    package let message: String
+    /// No space, or a quota or file-size limit: writing again helps once there is room.
+    package let isFull: Bool
+    /// The file or folder does not exist.
+    package let isMissing: Bool
+
+    package init(call: String, path: String, message: String, isFull: Bool = false, isMissing: Bool = false) {
+        self.call = call
+        self.path = path
+        self.message = message
+        self.isFull = isFull
+        self.isMissing = isMissing
+    }
+
+    package var description: String { "\(call) of \(path): \(message)" }
+}
+
+extension Disk {
+    /// Reads a whole file; nil when it does not exist.
+    ///
+    /// - Parameter limit: The most bytes it may have: a larger file is an error, and is not read.
+    func readFile(_ path: String, limit: UInt64 = .max) throws(DiskError) -> [UInt8]? {
+        let file: DiskFile
+        do throws(DiskError) {
+            file = try openForReading(path)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { close(file) }
+        let size = try size(of: file)
+        if size > limit {
+            throw DiskError(call: "read", path: path, message: "the file has \(size) bytes; at most \(limit) are right")
+        }
+        let bytes = try read(file, at: 0, length: Int(size))
+        if bytes.count != Int(size) {
+            throw DiskError(call: "read", path: path, message: "\(bytes.count) of \(size) bytes could be read")
+        }
+        return bytes
+    }
+
+    /// Puts a file in place whole, or not at all: written under a temporary name, synced, renamed, folder synced.
+    ///
+    /// What a crash left under the temporary name is replaced.
+    func replaceFile(_ path: String, in folder: String, with bytes: [UInt8]) throws(DiskError) {
+        let temporary = path + temporaryFileSuffix
+        do throws(DiskError) {
+            try remove(temporary)
+        } catch {
+            if !error.isMissing { throw error }
+        }
+        let file = try create(temporary)
+        defer { close(file) }
+        try write(bytes, to: file, at: 0)
+        try sync(file)
+        try rename(temporary, to: path)
+        try syncDirectory(folder)
+    }
+}
+
+/// How the names of unfinished files end. They mean nothing and are removed.
+let temporaryFileSuffix = ".tmp"

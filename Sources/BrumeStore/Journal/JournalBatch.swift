@@ -1,0 +1,66 @@
+/// The entries of one group commit, laid out as they go to the disk: one buffer, one write.
+///
+/// Filled by ``append(_:)``, finished by the ``JournalWriter``; ``removeAll()`` keeps the memory for the next one.
+package struct JournalBatch: Sendable {
+    /// Room for the header, then the body.
+    fileprivate(set) var bytes: [UInt8]
+    package private(set) var entryCount: UInt32 = 0
+
+    /// A batch beyond this is not begun: what is more goes into the next one. The reason is memory at recovery.
+    package static let bytesLimit = 64 * 1024 * 1024
+
+    package init() {
+        bytes = [UInt8](repeating: 0, count: JournalFormat.batchHeaderBytes)
+    }
+
+    package var isEmpty: Bool { entryCount == 0 }
+
+    /// Bytes that go to the disk, but for the padding.
+    package var count: Int { bytes.count }
+
+    /// Whether `entry` fits. An empty batch takes any entry.
+    package func hasRoom(for entry: [UInt8]) -> Bool {
+        isEmpty || bytes.count + entry.count + 4 <= JournalBatch.bytesLimit
+    }
+
+    /// Adds an encoded `JournalEntry`.
+    package mutating func append(_ entry: [UInt8]) {
+        precondition(hasRoom(for: entry), "a journal batch takes no more; write it first")
+        bytes.appendInteger(UInt32(entry.count))
+        bytes += entry
+        entryCount += 1
+    }
+
+    package mutating func removeAll() {
+        bytes.removeSubrange(JournalFormat.batchHeaderBytes...)
+        entryCount = 0
+    }
+
+    /// Bytes on the disk, padding included.
+    var paddedCount: Int {
+        (bytes.count + JournalFormat.alignment - 1) / JournalFormat.alignment * JournalFormat.alignment
+    }
+
+    /// Writes header and padding in place; returns the checksum, which the next batch is chained to.
+    ///
+    /// May be done again, with another salt or number, after ``unseal(bodyEnd:)``.
+    mutating func seal(number: UInt64, salt: UInt64, previousCRC: UInt32) -> UInt32 {
+        let bodyBytes = bytes.count - JournalFormat.batchHeaderBytes
+        bytes += [UInt8](repeating: 0, count: paddedCount - bytes.count)
+        bytes.setInteger(JournalFormat.batchMagic, at: 0)
+        bytes.setInteger(salt, at: 8)
+        bytes.setInteger(number, at: 16)
+        bytes.setInteger(UInt32(bodyBytes), at: 24)
+        bytes.setInteger(entryCount, at: 28)
+        bytes.setInteger(previousCRC, at: 32)
+        bytes.setInteger(UInt32(0), at: 36)
+        let crc = bytes.checksum(8..<bytes.count)
+        bytes.setInteger(crc, at: 4)
+        return crc
+    }
+
+    /// Takes the padding off again, so that a batch that could not be written can be tried once more.
+    mutating func unseal(bodyEnd: Int) {
+        bytes.removeSubrange(bodyEnd...)
+    }
+}

@@ -1,0 +1,178 @@
+/// Appends batches to the journal and makes them durable. Owned by one thread; every call blocks on the disk.
+///
+/// After a failed sync, or any failure that leaves open what is on the disk, every later call fails with the same error: the
+/// server stops, and recovery reads what is there. A full disk is not one of these: the same batch may be written again when
+/// there is room.
+package struct JournalWriter: Sendable {
+    /// How the journal is laid out; the defaults are for the real disk.
+    package struct Options: Sendable {
+        /// Of one segment. 16 MiB: cheap to fill with zeros, and seldom.
+        package var segmentBytes = 16 * 1024 * 1024
+        /// Random, for the segments that this writer makes; see ``JournalFormat``.
+        package var salt: UInt64
+
+        package init(salt: UInt64, segmentBytes: Int = 16 * 1024 * 1024) {
+            self.salt = salt
+            self.segmentBytes = segmentBytes
+        }
+    }
+
+    private let disk: any Disk
+    private let options: Options
+    private var file: DiskFile
+    private var path: String
+    private var header: SegmentHeader
+    /// Where the next batch goes.
+    private var offset: UInt64
+    private var segmentLength: UInt64
+    private var nextBatch: UInt64
+    private var previousCRC: UInt32
+    private var failure: DiskError?
+    /// The oldest segment that is kept.
+    package private(set) var oldestSegment: UInt64
+
+    /// The segment that the next batch goes to, unless it is full.
+    package var segment: UInt64 { header.number }
+    /// Batches that were written in the journal's whole life.
+    package var batchCount: UInt64 { nextBatch - 1 }
+
+    /// Goes on behind the last batch of a segment that exists.
+    init(
+        disk: any Disk, options: Options, continuing header: SegmentHeader, scan: SegmentScan, length: Int,
+        oldestSegment: UInt64
+    ) throws(DiskError) {
+        self.disk = disk
+        self.options = options
+        self.header = header
+        self.oldestSegment = oldestSegment
+        path = JournalFormat.path(ofSegment: header.number)
+        offset = UInt64(scan.end)
+        segmentLength = UInt64(length)
+        nextBatch = scan.nextBatch
+        previousCRC = scan.lastCRC
+        file = try disk.openForWriting(path)
+        if scan.tornBytes > 0 {
+            // Behind the last batch all has to be zero again before anything is appended, or a later tear could not be told
+            // from what this one left.
+            try disk.write([UInt8](repeating: 0, count: scan.tornBytes), to: file, at: offset)
+            try disk.sync(file)
+        }
+    }
+
+    /// Begins a journal.
+    init(creatingOn disk: any Disk, options: Options) throws(DiskError) {
+        self.disk = disk
+        self.options = options
+        header = SegmentHeader(number: 1, firstBatch: 1, salt: options.salt, previousCRC: 0)
+        oldestSegment = 1
+        offset = UInt64(JournalFormat.segmentHeaderBytes)
+        nextBatch = 1
+        previousCRC = 0
+        path = JournalFormat.path(ofSegment: 1)
+        segmentLength = JournalWriter.segmentLength(options, batchBytes: 0)
+        file = try JournalWriter.createSegment(header, length: segmentLength, on: disk)
+    }
+
+    /// Writes a batch and syncs it; when this returns, its entries are durable.
+    package mutating func write(_ batch: inout JournalBatch) throws(DiskError) {
+        if let failure { throw failure }
+        precondition(!batch.isEmpty, "an empty batch is written to the journal")
+        let needed = UInt64(batch.paddedCount)
+        if offset + needed > segmentLength { try startSegment(batchBytes: batch.paddedCount) }
+        let bodyEnd = batch.count
+        let crc = batch.seal(number: nextBatch, salt: header.salt, previousCRC: previousCRC)
+        do throws(DiskError) {
+            try disk.write(batch.bytes, to: file, at: offset)
+        } catch {
+            batch.unseal(bodyEnd: bodyEnd)
+            if !error.isFull { failure = error }
+            throw error
+        }
+        do throws(DiskError) {
+            try disk.sync(file)
+        } catch {
+            failure = error
+            throw error
+        }
+        offset += needed
+        nextBatch += 1
+        previousCRC = crc
+    }
+
+    /// Begins a new segment, so that those before may go when snapshots hold what is in them. Does nothing while the current
+    /// one is empty.
+    package mutating func rotate() throws(DiskError) {
+        if let failure { throw failure }
+        if offset == UInt64(JournalFormat.segmentHeaderBytes) { return }
+        try startSegment(batchBytes: 0)
+    }
+
+    /// Removes the segments below `number`, the oldest first. The current one always stays.
+    ///
+    /// Each removal is durable before the next, so that a crash leaves no hole in the row.
+    package mutating func removeSegments(before number: UInt64) throws(DiskError) {
+        if let failure { throw failure }
+        while oldestSegment < min(number, header.number) {
+            do throws(DiskError) {
+                try disk.remove(JournalFormat.path(ofSegment: oldestSegment))
+            } catch {
+                if !error.isMissing { throw error }
+            }
+            try disk.syncDirectory(JournalFormat.folder)
+            oldestSegment += 1
+        }
+    }
+
+    /// Closes the file. What was written is durable already.
+    package func close() {
+        disk.close(file)
+    }
+
+    private mutating func startSegment(batchBytes: Int) throws(DiskError) {
+        let next = SegmentHeader(
+            number: header.number + 1, firstBatch: nextBatch, salt: options.salt, previousCRC: previousCRC)
+        let length = JournalWriter.segmentLength(options, batchBytes: batchBytes)
+        let created: DiskFile
+        do throws(DiskError) {
+            created = try JournalWriter.createSegment(next, length: length, on: disk)
+        } catch {
+            if !error.isFull { failure = error }
+            throw error
+        }
+        disk.close(file)
+        file = created
+        header = next
+        path = JournalFormat.path(ofSegment: next.number)
+        segmentLength = length
+        offset = UInt64(JournalFormat.segmentHeaderBytes)
+    }
+
+    private static func segmentLength(_ options: Options, batchBytes: Int) -> UInt64 {
+        UInt64(max(options.segmentBytes, JournalFormat.segmentHeaderBytes + batchBytes))
+    }
+
+    /// Makes a segment under a temporary name, and gives it its name when it is complete and durable.
+    private static func createSegment(
+        _ header: SegmentHeader, length: UInt64, on disk: any Disk
+    ) throws(DiskError) -> DiskFile {
+        let path = JournalFormat.path(ofSegment: header.number)
+        let temporary = path + temporaryFileSuffix
+        do throws(DiskError) {
+            try disk.remove(temporary)
+        } catch {
+            if !error.isMissing { throw error }
+        }
+        let file = try disk.create(temporary)
+        do throws(DiskError) {
+            try disk.preallocate(file, length: length)
+            try disk.write(header.encoded, to: file, at: 0)
+            try disk.sync(file)
+            try disk.rename(temporary, to: path)
+            try disk.syncDirectory(JournalFormat.folder)
+        } catch {
+            disk.close(file)
+            throw error
+        }
+        return file
+    }
+}

@@ -1,0 +1,54 @@
+/// The data folder's own file, `brume.meta`: that this is a data folder of Brume, its format, and its epoch.
+///
+/// ```
+///  0  8  "BRUMEMET"
+///  8  4  format version, 1
+/// 12  4  epoch: random, another one after a restore from a backup
+/// 16  4  CRC-32C of bytes 0 to 15
+/// ```
+package struct MetaFile: Equatable, Sendable {
+    package static let path = "brume.meta"
+    static let version: UInt32 = 1
+    private static let magic = Array("BRUMEMET".utf8)
+    private static let byteCount = 20
+
+    package let epoch: UInt32
+
+    package init(epoch: UInt32) {
+        self.epoch = epoch
+    }
+
+    /// Reads the file; nil when there is none.
+    package static func read(from disk: any Disk) throws(StoreError) -> MetaFile? {
+        let bytes: [UInt8]?
+        do throws(DiskError) {
+            bytes = try disk.readFile(path, limit: 4096)
+        } catch {
+            throw .disk(error)
+        }
+        guard let bytes else { return nil }
+        guard bytes.count >= byteCount, Array(bytes[..<8]) == magic else {
+            throw .damaged(
+                Damage(file: path, offset: 0, problem: "this is not the file that a data folder of Brume has"))
+        }
+        guard bytes.checksum(0..<16) == bytes.integer(at: 16, as: UInt32.self) else {
+            throw .damaged(Damage(file: path, offset: 0, problem: "the checksum is wrong"))
+        }
+        let version: UInt32 = bytes.integer(at: 8)
+        guard version == self.version else { throw .unknownVersion(file: path, version: version) }
+        guard bytes.count == byteCount else {
+            throw .damaged(
+                Damage(file: path, offset: UInt64(byteCount), problem: "the file is longer than it should be"))
+        }
+        return MetaFile(epoch: bytes.integer(at: 12))
+    }
+
+    /// Puts the file in place, whole and durable.
+    package func write(to disk: any Disk) throws(DiskError) {
+        var bytes = MetaFile.magic
+        bytes.appendInteger(MetaFile.version)
+        bytes.appendInteger(epoch)
+        bytes.appendInteger(bytes.checksum(0..<bytes.count))
+        try disk.replaceFile(MetaFile.path, in: "", with: bytes)
+    }
+}
