@@ -1,0 +1,92 @@
+package import BrumeModel
+internal import BrumeWire
+
+/// The local journal behind the ``CommitLog`` seam, without a thread: ``flush()`` makes durable what was appended.
+///
+/// For tools and tests, which want each step in their hand. A server gives the ``JournalWriter`` to a thread of its own
+/// instead, and opens databases as this does.
+package final class LocalCommitLog: CommitLog {
+    private let disk: any Disk
+    private let recovery: Recovery
+    private var writer: JournalWriter
+    private var coverage: SegmentCoverage
+    private var batch = JournalBatch()
+    private var pending: [(database: DatabaseID, sequence: UInt64)] = []
+    private var waiting: [DatabaseID: Database]
+    private var appendedPosition: UInt64 = 0
+    package private(set) var durablePosition: UInt64 = 0
+
+    /// What recovery found.
+    package var report: Recovery.Report { recovery.report }
+    package var epoch: UInt32 { recovery.epoch }
+    /// The segment that the next batch goes to.
+    package var segment: UInt64 { writer.segment }
+
+    package init(opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32) throws(StoreError) {
+        self.disk = disk
+        recovery = try Recovery(opening: disk, options: options, newEpoch: newEpoch)
+        writer = recovery.writer
+        coverage = recovery.coverage
+        waiting = recovery.databases
+    }
+
+    package func open(_ id: DatabaseID) throws(StoreError) -> Database {
+        if let recovered = waiting.removeValue(forKey: id) { return recovered }
+        precondition(
+            coverage.holdsAll(of: id), "a database is opened that is open, or was given up without a snapshot")
+        return try recovery.loadDatabase(id) ?? Database(id: id, epoch: recovery.epoch)
+    }
+
+    package func append(_ entry: JournalEntry) throws(StoreError) -> UInt64 {
+        var bytes: [UInt8] = []
+        StoreCoder.encodeJournalEntry(entry, into: &bytes)
+        if !batch.hasRoom(for: bytes) { try flush() }
+        batch.append(bytes)
+        pending.append((entry.database, entry.sequence))
+        appendedPosition += 1
+        return appendedPosition
+    }
+
+    /// One write, one sync. After an error nothing more is durable than before.
+    package func flush() throws(StoreError) {
+        if batch.isEmpty { return }
+        do throws(DiskError) {
+            try writer.write(&batch)
+        } catch {
+            throw .disk(error)
+        }
+        for commit in pending {
+            coverage.appended(commit.database, sequence: commit.sequence, segment: writer.segment)
+        }
+        pending.removeAll()
+        batch.removeAll()
+        durablePosition = appendedPosition
+    }
+
+    package func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) {
+        precondition(
+            !pending.contains { $0.database == capture.id && $0.sequence <= capture.sequence },
+            "a snapshot is written of a commit that is not durable")
+        do throws(DiskError) {
+            try SnapshotWriter.write(capture, to: disk)
+            coverage.snapshotted(capture.id, upTo: capture.sequence)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Begins a new segment and removes those that no database needs.
+    package func trim() throws(StoreError) {
+        do throws(DiskError) {
+            try writer.rotate()
+            try writer.removeSegments(before: coverage.firstNeeded(current: writer.segment))
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// A database that comes back is read from its snapshot: write one before.
+    package func close(_ id: DatabaseID) {
+        waiting[id] = nil
+    }
+}

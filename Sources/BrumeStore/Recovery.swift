@@ -1,0 +1,147 @@
+package import BrumeModel
+internal import BrumeWire
+
+/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of.
+///
+/// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary names
+/// mean nothing, and are removed when the next file is written under that name.
+///
+/// Order on the disk: folders, the first segment, then `brume.meta`. So a folder without `brume.meta` is one whose making was
+/// cut short, if it holds nothing; if it holds anything, the file was lost, and that is damage.
+package struct Recovery {
+    package struct Report: Equatable, Sendable {
+        package var segments = 0
+        package var batches = 0
+        /// Entries in the journal.
+        package var entries = 0
+        /// Entries among them that no snapshot had.
+        package var entriesApplied = 0
+        package var snapshotsRead = 0
+        /// Bytes of the torn tail that were cut; 0: the journal's end was whole.
+        package var tornBytes = 0
+        package var isNewFolder = false
+    }
+
+    package let epoch: UInt32
+    /// Those with commits in the journal. The others are loaded by ``loadDatabase(_:)`` when they are used.
+    package let databases: [DatabaseID: Database]
+    /// Ready to append.
+    package let writer: JournalWriter
+    /// What keeps which segment.
+    package let coverage: SegmentCoverage
+    package let report: Report
+    private let disk: any Disk
+
+    /// Opens the folder that `disk` stands for, or makes it.
+    ///
+    /// - Parameter newEpoch: Random; the epoch, if the folder is made.
+    package init(
+        opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32
+    ) throws(StoreError) {
+        self.disk = disk
+        var report = Report()
+        do throws(DiskError) {
+            try disk.makeDirectory(JournalFormat.folder)
+            try disk.makeDirectory(SnapshotFormat.folder)
+            try disk.syncDirectory("")
+        } catch {
+            throw .disk(error)
+        }
+        let meta = try MetaFile.read(from: disk)
+        let epoch = meta?.epoch ?? newEpoch
+        var databases: [DatabaseID: Database] = [:]
+        var coverage = SegmentCoverage()
+        var reader = JournalReader(disk: disk)
+        let end = try reader.read { (bytes, location) throws(StoreError) in
+            let entry = try Recovery.decode(bytes, at: location)
+            let database: Database
+            if let known = databases[entry.database] {
+                database = known
+            } else {
+                let loaded = try SnapshotReader.load(entry.database, epoch: epoch, from: disk)
+                if loaded != nil { report.snapshotsRead += 1 }
+                database = loaded ?? Database(id: entry.database, epoch: epoch)
+                databases[entry.database] = database
+                coverage.snapshotted(entry.database, upTo: database.sequence)
+            }
+            if entry.sequence <= database.sequence { return }
+            do throws(ReplayError) {
+                try database.apply(entry)
+            } catch {
+                throw .damaged(
+                    Damage(file: location.file, offset: location.offset, problem: error.problem))
+            }
+            report.entriesApplied += 1
+            coverage.appended(entry.database, sequence: entry.sequence, segment: location.segment)
+        }
+        report.segments = reader.segmentCount
+        report.batches = reader.batchCount
+        report.entries = reader.entryCount
+        report.tornBytes = end?.scan.tornBytes ?? 0
+        try Recovery.checkAgreement(of: meta, with: end, on: disk)
+        do throws(DiskError) {
+            if let end {
+                writer = try JournalWriter(
+                    disk: disk, options: options, continuing: end.header, scan: end.scan, length: end.length,
+                    oldestSegment: end.oldestSegment)
+            } else {
+                writer = try JournalWriter(creatingOn: disk, options: options)
+            }
+            if meta == nil {
+                report.isNewFolder = true
+                try MetaFile(epoch: epoch).write(to: disk)
+            }
+        } catch {
+            throw .disk(error)
+        }
+        self.epoch = epoch
+        self.databases = databases
+        self.coverage = coverage
+        self.report = report
+    }
+
+    /// A database as its snapshot has it; nil when it has none, and is empty.
+    ///
+    /// Only for databases that are not in ``databases``, and have not been used since: the journal is not looked at.
+    package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
+        try SnapshotReader.load(id, epoch: epoch, from: disk)
+    }
+
+    static func decode(_ bytes: [UInt8], at location: JournalReader.Location) throws(StoreError) -> JournalEntry {
+        let result: Result<JournalEntry, StoreCodingError> = bytes.withUnsafeBytes { bytes in
+            do throws(StoreCodingError) {
+                return .success(try StoreCoder.decodeJournalEntry(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let entry): return entry
+        case .failure(let error):
+            throw .damaged(Damage(file: location.file, offset: location.offset, problem: error.message))
+        }
+    }
+
+    /// A folder has both its own file and a journal, or neither and nothing else.
+    static func checkAgreement(
+        of meta: MetaFile?, with end: JournalReader.End?, on disk: any Disk
+    ) throws(StoreError) {
+        if meta != nil, end == nil {
+            throw .damaged(
+                Damage(file: JournalFormat.path(ofSegment: 1), offset: 0, problem: "the journal's files are missing"))
+        }
+        if meta == nil {
+            let snapshots: [String]
+            do throws(DiskError) {
+                snapshots = try disk.list(SnapshotFormat.folder)
+            } catch {
+                throw .disk(error)
+            }
+            let holdsBatches = end.map { $0.scan.nextBatch > 1 } ?? false
+            if holdsBatches || snapshots.contains(where: { $0.hasSuffix(SnapshotFormat.suffix) }) {
+                throw .damaged(
+                    Damage(file: MetaFile.path, offset: 0, problem: "the file is missing, but the folder holds data"))
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package import BrumeModel
+
+/// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes on.
+///
+/// Taking one copies references only. The first commit behind it copies the arrays of the zones that it touches.
+package struct DatabaseCapture: Sendable {
+    package let id: DatabaseID
+    package let sequence: UInt64
+    let zones: [ZoneState]
+    let subscriptions: [Subscription]
+    let operations: [(id: [UInt8], answer: [UInt8])]
+}
+
+extension Database {
+    /// The database as it is now. Only what is durable may become a snapshot: write it when the commit ``sequence`` is.
+    package func capture() -> DatabaseCapture {
+        DatabaseCapture(
+            id: id, sequence: sequence, zones: zoneStates, subscriptions: subscriptions, operations: operations.all)
+    }
+}
+
+extension DatabaseCapture {
+    struct Counts: Equatable {
+        var zones: UInt64 = 0
+        var records: UInt64 = 0
+        var tombstones: UInt64 = 0
+        var deletedZones: UInt64 = 0
+    }
+
+    var counts: Counts {
+        var counts = Counts()
+        for zone in zones {
+            if zone.deletion != nil {
+                counts.deletedZones += 1
+            } else {
+                counts.zones += 1
+                counts.records += UInt64(zone.liveCount)
+                counts.tombstones += UInt64(zone.tombstoneCount)
+            }
+        }
+        return counts
+    }
+
+    var header: SnapshotHeader {
+        let counts = counts
+        return SnapshotHeader(
+            database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
+            zoneCount: counts.zones)
+    }
+
+    /// Gives the content in blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
+    func forEachBlock(_ body: (SnapshotBlock) throws(DiskError) -> Void) throws(DiskError) {
+        var block = SnapshotBlock()
+        var bytes = 0
+        func add(_ count: Int) throws(DiskError) {
+            bytes += count + 32
+            if bytes < SnapshotFormat.blockBytes { return }
+            try body(block)
+            block = SnapshotBlock()
+            bytes = 0
+        }
+        for zone in zones {
+            if let reason = zone.deletion {
+                block.deletedZones.append(.init(position: zone.lastChange, name: zone.name, reason: reason))
+            } else {
+                block.zones.append(
+                    .init(zone: zone.incarnation, name: zone.name, lastChange: zone.lastChange, floor: zone.floor))
+            }
+            try add(zone.name.utf8.count)
+        }
+        for zone in zones where zone.deletion == nil {
+            for slot in zone.slots where !(zone.isDefault && slot.isDeleted) {
+                if slot.isDeleted {
+                    block.tombstones.append(
+                        .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
+                } else {
+                    block.records.append(
+                        .init(zone: zone.incarnation, position: slot.position, record: slot.bytes))
+                }
+                try add(slot.bytes.count + slot.name.utf8.count + slot.type.utf8.count)
+            }
+        }
+        for subscription in subscriptions {
+            block.subscriptions.append(subscription)
+            try add(Limits.subscriptionBytes)
+        }
+        for operation in operations {
+            block.operations.append(.init(id: operation.id, answer: operation.answer))
+            try add(operation.id.count + operation.answer.count)
+        }
+        if block != SnapshotBlock() { try body(block) }
+    }
+}

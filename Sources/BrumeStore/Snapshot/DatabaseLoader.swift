@@ -1,0 +1,128 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says that
+/// bytes are those that were written, not that a sound program wrote them.
+final class DatabaseLoader {
+    struct Problem: Error {
+        let text: String
+    }
+
+    private let database: Database
+    private let sequence: UInt64
+    private(set) var counts = DatabaseCapture.Counts()
+    private var hasDefaultZone = false
+
+    init(id: DatabaseID, epoch: UInt32, sequence: UInt64) {
+        database = Database(id: id, epoch: epoch)
+        self.sequence = sequence
+    }
+
+    /// Adds a block's content; returns what is wrong with it.
+    func add(_ block: SnapshotBlock) -> String? {
+        do throws(Problem) {
+            for zone in block.zones { try add(zone) }
+            for zone in block.deletedZones { try add(zone) }
+            for record in block.records { try add(record) }
+            for tombstone in block.tombstones { try add(tombstone) }
+            for subscription in block.subscriptions {
+                if database.subscription(subscription.id) != nil {
+                    throw Problem(text: "a subscription stands there twice")
+                }
+                database.putSubscription(subscription)
+            }
+            for operation in block.operations { database.remember(operation: operation.id, answer: operation.answer) }
+            return nil
+        } catch {
+            return error.text
+        }
+    }
+
+    /// Orders the feeds. The database is whole then.
+    func finish() -> Result<Database, Problem> {
+        guard hasDefaultZone else { return .failure(Problem(text: "the default zone is missing")) }
+        for index in database.zoneStates.indices where !database.zoneStates[index].finishLoading() {
+            return .failure(Problem(text: "changes of a zone stand at one position, or behind its last one"))
+        }
+        database.zoneFeed = Feed(
+            unordered: database.zoneStates.indices.dropFirst().map {
+                Feed.Entry(position: database.zoneStates[$0].lastChange, slot: Int32($0))
+            })
+        database.zoneFeedHead = database.zoneFeed.entries.last?.position ?? .start
+        database.sequence = sequence
+        return .success(database)
+    }
+
+    private func add(_ zone: SnapshotZone) throws(Problem) {
+        try check(zone.lastChange)
+        var state = ZoneState(
+            name: zone.name, incarnation: zone.zone, lastChange: zone.lastChange, floor: zone.floor)
+        counts.zones += 1
+        if zone.zone == 0 {
+            guard zone.name == Names.defaultZone, !hasDefaultZone else {
+                throw Problem(text: "the default zone stands there twice, or under another name")
+            }
+            hasDefaultZone = true
+            database.zoneStates[0] = state
+            return
+        }
+        state.deletion = nil
+        guard database.zoneIndexOfIncarnation[zone.zone] == nil else {
+            throw Problem(text: "a zone stands there twice")
+        }
+        database.zoneIndexOfIncarnation[zone.zone] = try append(state)
+    }
+
+    private func add(_ zone: SnapshotDeletedZone) throws(Problem) {
+        try check(zone.position)
+        counts.deletedZones += 1
+        // A deleted zone's incarnation is asked for by nobody; it must not be 0.
+        var state = ZoneState(name: zone.name, incarnation: zone.position.rawValue, lastChange: zone.position)
+        state.deletion = zone.reason
+        _ = try append(state)
+    }
+
+    private func append(_ state: ZoneState) throws(Problem) -> Int {
+        guard database.zoneIndexOfName[state.name] == nil else {
+            throw Problem(text: "a zone's name stands there twice")
+        }
+        let index = database.zoneStates.count
+        database.zoneStates.append(state)
+        database.zoneIndexOfName[state.name] = index
+        return index
+    }
+
+    private func add(_ record: SnapshotRecord) throws(Problem) {
+        try check(record.position)
+        counts.records += 1
+        var slot: RecordSlot
+        do throws(ServiceError) {
+            slot = try RecordSlot(decoding: record.record)
+        } catch {
+            throw Problem(text: error.message)
+        }
+        slot.position = record.position
+        try load(slot, intoZone: record.zone)
+    }
+
+    private func add(_ tombstone: SnapshotTombstone) throws(Problem) {
+        try check(tombstone.position)
+        counts.tombstones += 1
+        try load(
+            .tombstone(name: tombstone.name, type: tombstone.type, position: tombstone.position),
+            intoZone: tombstone.zone)
+    }
+
+    private func load(_ slot: RecordSlot, intoZone incarnation: UInt64) throws(Problem) {
+        guard let index = database.zoneIndexOfIncarnation[incarnation] else {
+            throw Problem(text: "a record stands there before its zone")
+        }
+        guard database.zoneStates[index].load(slot) else { throw Problem(text: "a record stands there twice") }
+    }
+
+    private func check(_ position: ChangePosition) throws(Problem) {
+        guard position.sequence <= sequence else {
+            throw Problem(text: "a change is behind the snapshot's last commit")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import BrumeModel
+
+/// A snapshot on disk, format version 1: one file for each database, in `snapshots/`.
+///
+/// ```
+/// file header, 16 bytes
+///  0  8  "BRUMESNP"
+///  8  4  format version, 1
+/// 12  4  CRC-32C of bytes 0 to 11
+///
+/// block
+///  0  4  bytes of the payload
+///  4  4  kind: 1 header, 2 content, 3 footer
+///  8  4  CRC-32C field of the block before; 0 for the first
+/// 12  4  CRC-32C of bytes 0 to 11 and the payload
+/// 16     payload
+/// ```
+///
+/// The first block is a `brume.store.v1.SnapshotHeader`, the last one the footer: five counts of 8 bytes, of the content
+/// blocks, zones, records, tombstones and deleted zones. Those between are `brume.store.v1.SnapshotBlock` messages: zones
+/// first, then what is in them. The file ends with its footer. It is written under a temporary name, synced, renamed, and its
+/// folder is synced: a file that has its name is whole.
+enum SnapshotFormat {
+    static let magic = Array("BRUMESNP".utf8)
+    static let version: UInt32 = 1
+    static let fileHeaderBytes = 16
+    static let blockHeaderBytes = 16
+    static let folder = "snapshots"
+    static let suffix = ".snapshot"
+
+    /// A content block ends when it has this many bytes: enough to make its header cheap, little to hold in memory.
+    static let blockBytes = 256 * 1024
+
+    enum Kind: UInt32 {
+        case header = 1
+        case content = 2
+        case footer = 3
+    }
+
+    /// Names longer than this are hashed: file systems take 255 bytes, and a temporary file's name is longer.
+    private static let nameLimit = 200
+
+    /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is too
+    /// long, its SHA-256.
+    static func path(of database: DatabaseID) -> String {
+        let environment = database.environment == .production ? "production" : "development"
+        let scope = database.scope == .public ? "public" : "private"
+        // `+` is escaped in the parts, so that it separates them.
+        let identity = "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"
+        let name =
+            identity.utf8.count <= nameLimit ? identity : "sha256+" + SHA256.hexadecimalDigest(of: Array(identity.utf8))
+        return folder + "/" + name + suffix
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                escaped += byte < 16 ? "%0" : "%"
+                escaped += String(byte, radix: 16)
+            }
+        }
+        return escaped
+    }
+}

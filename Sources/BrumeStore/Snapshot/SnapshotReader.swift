@@ -1,0 +1,160 @@
+package import BrumeModel
+internal import BrumeWire
+
+/// Reads snapshots, checking every byte; see ``SnapshotFormat``.
+package struct SnapshotReader {
+    private let disk: any Disk
+    private let path: String
+    private let file: DiskFile
+    private let size: UInt64
+    private var offset: UInt64 = 0
+    private var previousCRC: UInt32 = 0
+
+    /// The database as its snapshot has it; nil when there is none.
+    ///
+    /// - Parameter epoch: The data folder's.
+    package static func load(
+        _ database: DatabaseID, epoch: UInt32, from disk: any Disk
+    ) throws(StoreError) -> Database? {
+        try read(SnapshotFormat.path(of: database), epoch: epoch, from: disk, expecting: database)
+    }
+
+    /// Reads the snapshot in a file, whatever database it is of; nil when the file does not exist.
+    static func read(
+        _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?
+    ) throws(StoreError) -> Database? {
+        let file: DiskFile
+        let size: UInt64
+        do throws(DiskError) {
+            file = try disk.openForReading(path)
+        } catch {
+            if error.isMissing { return nil }
+            throw .disk(error)
+        }
+        defer { disk.close(file) }
+        do throws(DiskError) {
+            size = try disk.size(of: file)
+        } catch {
+            throw .disk(error)
+        }
+        var reader = SnapshotReader(disk: disk, path: path, file: file, size: size)
+        return try reader.read(epoch: epoch, expecting: expected)
+    }
+
+    private init(disk: any Disk, path: String, file: DiskFile, size: UInt64) {
+        self.disk = disk
+        self.path = path
+        self.file = file
+        self.size = size
+    }
+
+    private mutating func read(epoch: UInt32, expecting expected: DatabaseID?) throws(StoreError) -> Database {
+        try readFileHeader()
+        let (first, payload) = try nextBlock()
+        guard first == .header else { throw damage("the first block is not the header") }
+        let header = try decode(payload, StoreCoder.decodeSnapshotHeader)
+        guard SnapshotFormat.path(of: header.database) == path, expected == nil || expected == header.database else {
+            throw damage("this is the snapshot of another database")
+        }
+        let loader = DatabaseLoader(id: header.database, epoch: epoch, sequence: header.sequence)
+        var blocks: UInt64 = 0
+        while true {
+            let start = offset
+            let (kind, payload) = try nextBlock()
+            if kind == .footer {
+                try check(footer: payload, header: header, loader: loader, blocks: blocks)
+                break
+            }
+            guard kind == .content else { throw damage("a second header follows", at: start) }
+            blocks += 1
+            if let problem = loader.add(try decode(payload, StoreCoder.decodeSnapshotBlock)) {
+                throw damage(problem, at: start)
+            }
+        }
+        guard offset == size else { throw damage("something follows the footer") }
+        switch loader.finish() {
+        case .success(let database): return database
+        case .failure(let problem): throw damage(problem.text)
+        }
+    }
+
+    private mutating func readFileHeader() throws(StoreError) {
+        let bytes = try readBytes(SnapshotFormat.fileHeaderBytes)
+        guard Array(bytes[..<8]) == SnapshotFormat.magic else { throw damage("this is not a snapshot", at: 0) }
+        guard bytes.checksum(0..<12) == bytes.integer(at: 12, as: UInt32.self) else {
+            throw damage("the file header's checksum is wrong", at: 0)
+        }
+        let version: UInt32 = bytes.integer(at: 8)
+        guard version == SnapshotFormat.version else { throw .unknownVersion(file: path, version: version) }
+    }
+
+    private mutating func nextBlock() throws(StoreError) -> (SnapshotFormat.Kind, [UInt8]) {
+        let start = offset
+        let header = try readBytes(SnapshotFormat.blockHeaderBytes)
+        let length = Int(header.integer(at: 0, as: UInt32.self))
+        guard UInt64(length) <= size - offset else { throw damage("the file ends inside a block", at: start) }
+        let payload = try readBytes(length)
+        var crc = CRC32C()
+        crc.update(Array(header[..<12]))
+        crc.update(payload)
+        guard crc.value == header.integer(at: 12, as: UInt32.self) else {
+            throw damage("a block's checksum is wrong", at: start)
+        }
+        guard header.integer(at: 8, as: UInt32.self) == previousCRC else {
+            throw damage("a block does not follow on the one before", at: start)
+        }
+        guard let kind = SnapshotFormat.Kind(rawValue: header.integer(at: 4)) else {
+            throw damage("a block is of an unknown kind", at: start)
+        }
+        previousCRC = crc.value
+        return (kind, payload)
+    }
+
+    private func check(
+        footer: [UInt8], header: SnapshotHeader, loader: DatabaseLoader, blocks: UInt64
+    ) throws(StoreError) {
+        guard footer.count == 40 else { throw damage("the footer has the wrong size") }
+        let counts = DatabaseCapture.Counts(
+            zones: footer.integer(at: 8), records: footer.integer(at: 16), tombstones: footer.integer(at: 24),
+            deletedZones: footer.integer(at: 32))
+        guard footer.integer(at: 0, as: UInt64.self) == blocks, counts == loader.counts,
+            header.zoneCount == counts.zones, header.recordCount == counts.records,
+            header.tombstoneCount == counts.tombstones
+        else {
+            throw damage("the counts in header and footer are not those of the content")
+        }
+    }
+
+    private mutating func readBytes(_ count: Int) throws(StoreError) -> [UInt8] {
+        guard UInt64(count) <= size - offset else { throw damage("the file ends too early") }
+        let bytes: [UInt8]
+        do throws(DiskError) {
+            bytes = try disk.read(file, at: offset, length: count)
+        } catch {
+            throw .disk(error)
+        }
+        guard bytes.count == count else { throw damage("the file ends too early") }
+        offset += UInt64(count)
+        return bytes
+    }
+
+    private func decode<Value>(
+        _ payload: [UInt8], _ decoder: (UnsafeRawBufferPointer) throws(StoreCodingError) -> Value
+    ) throws(StoreError) -> Value {
+        let result: Result<Value, StoreCodingError> = payload.withUnsafeBytes { bytes in
+            do throws(StoreCodingError) {
+                return .success(try decoder(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw damage(error.message)
+        }
+    }
+
+    private func damage(_ problem: String, at offset: UInt64? = nil) -> StoreError {
+        .damaged(Damage(file: path, offset: offset ?? self.offset, problem: problem))
+    }
+}

@@ -1,0 +1,84 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Writes snapshots. On a thread of its own choice: a capture does not change.
+package struct SnapshotWriter: Sendable {
+    private let disk: any Disk
+    private var file: DiskFile
+    private var offset: UInt64 = 0
+    private var previousCRC: UInt32 = 0
+
+    /// Writes a database's snapshot in place of its older one. When this returns it is durable; when it throws, the older
+    /// one is as it was.
+    package static func write(_ capture: DatabaseCapture, to disk: any Disk) throws(DiskError) {
+        let path = SnapshotFormat.path(of: capture.id)
+        let temporary = path + temporaryFileSuffix
+        do throws(DiskError) {
+            try disk.remove(temporary)
+        } catch {
+            if !error.isMissing { throw error }
+        }
+        var writer = SnapshotWriter(disk: disk, file: try disk.create(temporary))
+        do throws(DiskError) {
+            try writer.write(capture)
+            try disk.sync(writer.file)
+            disk.close(writer.file)
+        } catch {
+            disk.close(writer.file)
+            // What is left of it would take room that a full disk has not; the older snapshot stays.
+            try? disk.remove(temporary)
+            throw error
+        }
+        try disk.rename(temporary, to: path)
+        try disk.syncDirectory(SnapshotFormat.folder)
+    }
+
+    private init(disk: any Disk, file: DiskFile) {
+        self.disk = disk
+        self.file = file
+    }
+
+    private mutating func write(_ capture: DatabaseCapture) throws(DiskError) {
+        var header = SnapshotFormat.magic
+        header.appendInteger(SnapshotFormat.version)
+        header.appendInteger(header.checksum(0..<header.count))
+        try append(header)
+
+        var payload: [UInt8] = []
+        StoreCoder.encodeSnapshotHeader(capture.header, into: &payload)
+        try appendBlock(.header, payload)
+        var blocks: UInt64 = 0
+        try capture.forEachBlock { (block) throws(DiskError) in
+            payload.removeAll(keepingCapacity: true)
+            StoreCoder.encodeSnapshotBlock(block, into: &payload)
+            try appendBlock(.content, payload)
+            blocks += 1
+        }
+        let counts = capture.counts
+        var footer: [UInt8] = []
+        for count in [blocks, counts.zones, counts.records, counts.tombstones, counts.deletedZones] {
+            footer.appendInteger(count)
+        }
+        try appendBlock(.footer, footer)
+    }
+
+    private mutating func appendBlock(_ kind: SnapshotFormat.Kind, _ payload: [UInt8]) throws(DiskError) {
+        var block: [UInt8] = []
+        block.reserveCapacity(SnapshotFormat.blockHeaderBytes + payload.count)
+        block.appendInteger(UInt32(payload.count))
+        block.appendInteger(kind.rawValue)
+        block.appendInteger(previousCRC)
+        var crc = CRC32C()
+        crc.update(block)
+        crc.update(payload)
+        block.appendInteger(crc.value)
+        block += payload
+        previousCRC = crc.value
+        try append(block)
+    }
+
+    private mutating func append(_ bytes: [UInt8]) throws(DiskError) {
+        try disk.write(bytes, to: file, at: offset)
+        offset += UInt64(bytes.count)
+    }
+}
