@@ -23,7 +23,7 @@ demo: packages release certs ## A server and a tour of it, in one command
 	@"$$(swift build -c release --show-bin-path)/brume" demo
 
 certs: release ## Make a certificate authority and a server certificate in certs/, once
-	@if [ ! -e certs/ca.pem ]; then "$$(swift build -c release --show-bin-path)/brume" certs certs; fi
+	@if [ ! -e certs/server.pem ]; then "$$(swift build -c release --show-bin-path)/brume" certs; fi
 
 build: packages ## Debug build of everything, tests included, warnings as errors
 	@swift build --build-tests $(DEBUG_FLAGS)

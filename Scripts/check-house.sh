@@ -34,7 +34,7 @@ declare -A arrows=(
     [BrumeKit]="BrumeModel BrumeWire BrumeSystem"
     [CloudKit]="BrumeKit"
     [BrumeLoad]="BrumeKit"
-    [brume]="BrumeServer BrumeLoad BrumeKit BrumeSystem"
+    [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeStore"
 )
 modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL"
