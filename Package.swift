@@ -48,7 +48,7 @@ let package = Package(
         library("BrumeTestKit", ["BrumeModel", "BrumeStore"]),
 
         tests("BrumeModelTests", ["BrumeModel"]),
-        tests("BrumeWireTests", ["BrumeWire", "BrumeModel"]),
+        tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
         tests("BrumeStoreTests", ["BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),

@@ -16,7 +16,6 @@ extension ProtobufCBinaryData {
 
     /// Whether the bytes are valid UTF-8, without making a string.
     var isText: Bool {
-        if buffer.allSatisfy({ $0 < 0x80 }) { return true }
-        return (try? UTF8Span(validating: buffer.span)) != nil
+        (try? UTF8Span(validating: buffer.span)) != nil
     }
 }

@@ -41,20 +41,27 @@ extension MessageCoder {
             (save) throws(ServiceError) in self.recordSave(save)
         }
         let deletions = lossyTexts(zone.pointee.deletions, zone.pointee.n_deletions)
-        if saves.count + deletions.count > 1 {
-            // Bytes that aren't UTF-8 all look alike in a lossy name: such items fail for themselves.
-            var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
-            for save in saves where !seen.insert(save.name).inserted && !Self.isUnreadable(save.name) {
-                throw RequestChecks.twice(save.name, "record")
-            }
-            for name in deletions where !seen.insert(name).inserted && !Self.isUnreadable(name) {
-                throw RequestChecks.twice(name, "record")
-            }
-        }
+        try Self.distinctRecords(saves, deletions)
         return ZoneModification(zone: id, saves: saves, deletions: deletions)
     }
 
-    private static func isUnreadable(_ name: String) -> Bool { name.unicodeScalars.contains("\u{FFFD}") }
+    /// Fails where a record is named twice. Names that no record can have are their items' failures, also when they are alike.
+    private static func distinctRecords(
+        _ saves: [RecordSave<CheckedFields>], _ deletions: [String]
+    ) throws(ServiceError) {
+        guard saves.count + deletions.count > 1 else { return }
+        var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
+        for save in saves where !seen.insert(save.name).inserted && isRecordName(save.name) {
+            throw RequestChecks.twice(save.name, "record")
+        }
+        for name in deletions where !seen.insert(name).inserted && isRecordName(name) {
+            throw RequestChecks.twice(name, "record")
+        }
+    }
+
+    private static func isRecordName(_ name: String) -> Bool {
+        Names.isUserRecordName(name) || Names.problemWithRecordName(name) == nil
+    }
 
     private func recordSave(_ save: UnsafeMutablePointer<Brume__V1__RecordSave>) -> RecordSave<CheckedFields> {
         let name = save.pointee.name.lossyText

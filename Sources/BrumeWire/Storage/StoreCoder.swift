@@ -27,8 +27,7 @@ package enum StoreCoder {
         to bytes: inout [UInt8], _ build: (MessageArena) -> UnsafeMutablePointer<Message>
     ) {
         let arena = MessageArena(bytesLimit: .max)
-        bytes.append(contentsOf: packed(build(arena)))
-        withExtendedLifetime(arena) {}
+        withExtendedLifetime(arena) { bytes.append(contentsOf: packed(build(arena))) }
     }
 
     static func text(_ data: ProtobufCBinaryData, _ kind: StaticString) throws(StoreCodingError) -> String {

@@ -69,7 +69,9 @@ package enum StoredRecord {
 
     /// Decodes a record, system fields and values.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Record {
-        try decode(bytes, fieldArena: MessageArena(bytesLimit: MessageCoder.defaultArenaBytesLimit))
+        let arena = MessageArena(bytesLimit: MessageCoder.defaultArenaBytesLimit)
+        defer { withExtendedLifetime(arena) {} }
+        return try decode(bytes, fieldArena: arena)
     }
 
     /// Decodes a record, one field after the other in the arena.
@@ -150,7 +152,8 @@ package enum StoredRecord {
 
     /// The canonical encoding of a field.
     package static func encodeField(key: String, value: FieldValue) -> EncodedField {
-        EncodedField(key: key, bytes: packed(MessageArena(bytesLimit: .max).field(key, value)))
+        let arena = MessageArena(bytesLimit: .max)
+        return withExtendedLifetime(arena) { EncodedField(key: key, bytes: packed(arena.field(key, value))) }
     }
 
     private static func appendTarget(

@@ -1,0 +1,165 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+/// Bytes from outside are refused or understood; they never crash, read past their end, or take memory without limit.
+struct HostileBytesTests {
+    private typealias Decode = (UnsafeRawBufferPointer) throws -> Void
+
+    /// Every message that a peer sends, and what reads it.
+    private static func messages(_ coder: MessageCoder) -> [(bytes: [UInt8], decode: Decode)] {
+        let record = MessageSamples.recordBytes
+        let zone = Zone(id: MessageSamples.zone, capabilities: .custom)
+        let changes = ZoneChangesPage(
+            records: [record], deletions: [DeletedRecord(name: "d", type: "T")], token: [1] as [UInt8], moreComing: true
+        )
+        let databaseChanges = DatabaseChangesPage(
+            changed: [zone.id], deletions: [.init(zone: zone.id, reason: .purged)], token: [1] as [UInt8],
+            moreComing: true)
+        let event = NotificationEvent(
+            position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: MessageSamples.notificationInfo,
+            kind: .zoneChanged(zone.id), committedMilliseconds: 1)
+        let hello = Hello(
+            clientVersion: "v", deviceID: MessageSamples.operationID, container: "c", environment: .production,
+            credentials: .account("token"))
+        let account = Account(name: "a", email: "e", createdMilliseconds: 1, tokens: 1, userRecordName: "u")
+        let results = [
+            ZoneModificationResult(
+                saves: [
+                    SaveResult(outcome: .record(record)), SaveResult(outcome: .failure(MessageSamples.errorWithRecord)),
+                ], deletions: [nil, MessageSamples.error])
+        ]
+        var journal: [UInt8] = []
+        StoreCoder.encodeJournalEntry(StoreSamples.journalEntry, into: &journal)
+        var block: [UInt8] = []
+        StoreCoder.encodeSnapshotBlock(StoreSamples.block, into: &block)
+        return [
+            (
+                coder.encodeModifyRecordsRequest(MessageSamples.modifyRequest),
+                { _ = try coder.decodeModifyRecordsRequest($0) }
+            ),
+            (coder.encodeModifyRecordsResponse(results), { _ = try coder.decodeModifyRecordsResponse($0) }),
+            (
+                coder.encodeFetchRecordsRequest(
+                    FetchRecordsRequest(
+                        database: .public, zones: [.init(zone: .defaultZone, names: ["a"])], desiredKeys: ["k"])),
+                { _ = try coder.decodeFetchRecordsRequest($0) }
+            ),
+            (
+                coder.encodeFetchRecordsResponse([[.record(record), .failure(MessageSamples.error), .deferred]]),
+                { _ = try coder.decodeFetchRecordsResponse($0) }
+            ),
+            (coder.encodeZoneChangesResponse(changes), { _ = try coder.decodeZoneChangesResponse($0) }),
+            (coder.encodeDatabaseChangesResponse(databaseChanges), { _ = try coder.decodeDatabaseChangesResponse($0) }),
+            (
+                coder.encodeModifyZonesRequest(ModifyZonesRequest(database: .private, saves: [zone.id])),
+                { _ = try coder.decodeModifyZonesRequest($0) }
+            ),
+            (
+                coder.encodeModifyZonesResponse(
+                    ModifyZonesResult(saves: [.success(zone), .failure(MessageSamples.error)], deletions: [nil])),
+                { _ = try coder.decodeModifyZonesResponse($0) }
+            ),
+            (
+                coder.encodeModifySubscriptionsRequest(
+                    ModifySubscriptionsRequest(
+                        database: .private, saves: MessageSamples.subscriptions, deletions: ["x"])),
+                { _ = try coder.decodeModifySubscriptionsRequest($0) }
+            ),
+            (
+                coder.encodeListSubscriptionsResponse(MessageSamples.subscriptions),
+                { _ = try coder.decodeListSubscriptionsResponse($0) }
+            ),
+            (coder.encodeNotificationEvent(event), { _ = try coder.decodeNotificationEvent($0) }),
+            (coder.encodeHello(hello), { _ = try coder.decodeHello($0) }),
+            (
+                coder.encodeWelcome(Welcome(serverVersion: "v", userRecordName: "u", serverEpoch: 1)),
+                { _ = try coder.decodeWelcome($0) }
+            ),
+            (
+                coder.encodeCall(CallHeader(method: .zonesList, requestID: "r", operationGroup: "g")),
+                { _ = try coder.decodeCall($0) }
+            ),
+            (coder.encodeGoaway(Goaway(reason: CallStatus(code: 6, message: "m"))), { _ = try coder.decodeGoaway($0) }),
+            (
+                coder.encodeAddAccountResponse(account: account, token: "t"),
+                { _ = try coder.decodeAddAccountResponse($0) }
+            ),
+            (record, { _ = try StoredRecord.decode($0) }),
+            (record, { _ = try StoredRecord.parts(of: [UInt8]($0)) }),
+            (journal, { _ = try StoreCoder.decodeJournalEntry($0) }),
+            (block, { _ = try StoreCoder.decodeSnapshotBlock($0) }),
+        ]
+    }
+
+    @Test("a message that is cut at any byte is refused or understood")
+    func truncation() throws {
+        for message in Self.messages(MessageCoder()) {
+            try message.bytes.decoded(message.decode)
+            for count in 0..<message.bytes.count {
+                try? Array(message.bytes.prefix(count)).decoded(message.decode)
+            }
+        }
+    }
+
+    @Test("20,000 messages with random damage are refused or understood")
+    func mutation() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let coder = MessageCoder()
+        let messages = Self.messages(coder)
+        var understood = 0
+        for _ in 0..<20_000 {
+            let message = messages[Int.random(in: 0..<messages.count, using: &random)]
+            var bytes = message.bytes
+            for _ in 0..<Int.random(in: 1...6, using: &random) { damage(&bytes, &random) }
+            if (try? bytes.decoded(message.decode)) != nil { understood += 1 }
+        }
+        #expect(understood < 20_000, "damage is noticed, seed \(seed)")
+    }
+
+    private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+        guard !bytes.isEmpty else { return }
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 2: bytes.remove(at: place)
+        case 3: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+        default:
+            let end = min(bytes.count, place + Int.random(in: 1...40, using: &random))
+            bytes.insert(contentsOf: bytes[place..<end], at: Int.random(in: 0...bytes.count, using: &random))
+        }
+    }
+
+    @Test("a message that would take more memory than the arena's limit is refused, and the memory is given back")
+    func arenaLimit() throws {
+        let coder = MessageCoder(arenaBytesLimit: 1024 * 1024)
+        // Half a million empty saves in two bytes each.
+        let saves = (0..<1_000_000).map { UInt8($0 % 2 == 0 ? 0x12 : 0) }
+        let bytes = ProtoBytes().varint(1, 2).bytes(5, saves).bytes
+        let error = #expect(throws: ServiceError.self) { try bytes.decoded(coder.decodeModifyRecordsRequest) }
+        #expect(error?.code == .limitExceeded)
+        #expect(coder.retainedBytes <= 1024 * 1024)
+        let small = coder.encodeModifyRecordsRequest(MessageSamples.modifyRequest)
+        #expect(try small.decoded(coder.decodeModifyRecordsRequest).zones.count == 2)
+        #expect(coder.retainedBytes <= 2 * 1024 * 1024)
+    }
+
+    @Test("the memory of a large message is not held on to")
+    func retention() throws {
+        let coder = MessageCoder()
+        let fields: DecodedFields = [
+            "a": .bytes([UInt8](repeating: 1, count: 900_000)), "b": .strings([String](repeating: "", count: 40_000)),
+        ]
+        let large = coder.encodeModifyRecordsRequest(
+            ModifyRecordsRequest(
+                database: .private,
+                zones: [ZoneModification(zone: .defaultZone, saves: [RecordSave(name: "a", type: "T", fields: fields)])]
+            ))
+        #expect(try large.decoded(coder.decodeModifyRecordsRequest).zones[0].saves[0].fields.problem == nil)
+        for _ in 0..<3 { _ = try coder.encodeListZonesRequest(.public).decoded(coder.decodeListZonesRequest) }
+        #expect(coder.retainedBytes <= 8 * 1024 * 1024)
+    }
+}

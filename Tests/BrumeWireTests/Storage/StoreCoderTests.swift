@@ -1,0 +1,68 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+/// The bodies of the data folder come back as they were written.
+struct StoreCoderTests {
+    @Test("a journal entry comes back with changes of every kind, behind what stood in the buffer")
+    func journal() throws {
+        var bytes: [UInt8] = [7, 7]
+        StoreCoder.encodeJournalEntry(StoreSamples.journalEntry, into: &bytes)
+        #expect(bytes.prefix(2) == [7, 7])
+        #expect(try Array(bytes.dropFirst(2)).decoded(StoreCoder.decodeJournalEntry) == StoreSamples.journalEntry)
+        let empty = JournalEntry(
+            database: DatabaseID(container: "c", environment: .development, scope: .public, owner: ""), sequence: 1,
+            committedMilliseconds: 0, changes: [])
+        bytes = []
+        StoreCoder.encodeJournalEntry(empty, into: &bytes)
+        #expect(try bytes.decoded(StoreCoder.decodeJournalEntry) == empty)
+    }
+
+    @Test("a snapshot's header and blocks come back")
+    func snapshot() throws {
+        let header = SnapshotHeader(
+            database: StoreSamples.privateDatabase, sequence: 9, recordCount: 1, tombstoneCount: 2, zoneCount: .max)
+        var bytes: [UInt8] = []
+        StoreCoder.encodeSnapshotHeader(header, into: &bytes)
+        #expect(try bytes.decoded(StoreCoder.decodeSnapshotHeader) == header)
+        for block in [StoreSamples.block, SnapshotBlock()] {
+            bytes = []
+            StoreCoder.encodeSnapshotBlock(block, into: &bytes)
+            #expect(try bytes.decoded(StoreCoder.decodeSnapshotBlock) == block)
+        }
+    }
+
+    @Test("the account file comes back")
+    func accounts() throws {
+        let accounts = [
+            StoredAccount(
+                name: "ada", email: "", createdMilliseconds: 1, id: MessageSamples.operationID,
+                tokenHashes: [[UInt8](repeating: 3, count: 32), []]),
+            StoredAccount(name: "bob", email: "b@example.com", createdMilliseconds: -1, id: []),
+        ]
+        var bytes: [UInt8] = []
+        StoreCoder.encodeAccounts(accounts, into: &bytes)
+        #expect(try bytes.decoded(StoreCoder.decodeAccounts) == accounts)
+    }
+
+    @Test("a body that names an impossible database, reason or change is told, not trapped on")
+    func impossible() {
+        let owned = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 1).text(4, "owner")
+        let unowned = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 2)
+        let unknown = ProtoBytes().text(1, "c").varint(2, 9).varint(3, 1)
+        for database in [owned, unowned, unknown] {
+            #expect(throws: StoreCodingError.self) {
+                try ProtoBytes().message(1, database).bytes.decoded(StoreCoder.decodeJournalEntry)
+            }
+        }
+        #expect(throws: StoreCodingError.self) { try [UInt8]().decoded(StoreCoder.decodeJournalEntry) }
+        let good = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 1)
+        for change in [
+            ProtoBytes(), ProtoBytes().message(4, ProtoBytes().varint(3, 3)),
+            ProtoBytes().message(2, ProtoBytes().bytes(2, [0xFF])), ProtoBytes().message(5, ProtoBytes()),
+        ] {
+            let entry = ProtoBytes().message(1, good).message(4, change)
+            #expect(throws: StoreCodingError.self) { try entry.bytes.decoded(StoreCoder.decodeJournalEntry) }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import BrumeModel
+import BrumeWire
+
+/// Bodies of the data folder with something in every place.
+enum StoreSamples {
+    static let privateDatabase = DatabaseID(
+        container: "iCloud.com.example", environment: .production, scope: .private, owner: MessageSamples.userName)
+
+    static var journalEntry: JournalEntry {
+        JournalEntry(
+            database: privateDatabase, sequence: .max, committedMilliseconds: -1,
+            changes: [
+                .recordPut(zone: 5, record: MessageSamples.recordBytes),
+                .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
+                .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
+                .subscriptionDeletion(id: "a\0b"),
+            ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2])
+    }
+
+    static var block: SnapshotBlock {
+        SnapshotBlock(
+            zones: [
+                SnapshotZone(
+                    zone: 5, name: "Notes", lastChange: ChangePosition(sequence: 9, index: 1),
+                    floor: ChangePosition(sequence: 2, index: 0))
+            ],
+            records: [
+                SnapshotRecord(
+                    zone: 5, position: ChangePosition(sequence: 9, index: 1), record: MessageSamples.recordBytes)
+            ],
+            tombstones: [
+                SnapshotTombstone(zone: 5, position: ChangePosition(sequence: 8, index: 0), name: "gone", type: "Note")
+            ],
+            deletedZones: [
+                SnapshotDeletedZone(
+                    position: ChangePosition(sequence: 7, index: 0), name: "Old", reason: .encryptedDataReset)
+            ], subscriptions: MessageSamples.subscriptions,
+            operations: [SnapshotOperation(id: MessageSamples.operationID, answer: [])])
+    }
+}
