@@ -1,0 +1,345 @@
+package import BrumeModel
+internal import BrumeWire
+internal import Synchronization
+
+/// A client's relation to one server, with one account in one container: connects when something is to be done, comes back by
+/// itself after the connection broke, and gives every call exactly one outcome.
+///
+/// The decisions are ``ClientSessionStateMachine``'s; this actor gives it time and bytes, and does what it says. It lives on its
+/// transport's executor, so that a call costs one hop there and back. When the last reference to it goes, its connection
+/// closes.
+package actor ClientSession {
+    /// What tells sessions apart: those with one key are one.
+    package struct Key: Hashable, Sendable {
+        package var endpoint: ServerEndpoint
+        /// Nil: the public database is read without an account.
+        package var accountToken: String?
+        package var container: String
+        package var environment: UInt8
+        package var deviceID: [UInt8]
+    }
+
+    package nonisolated let transport: any ClientTransport
+    package nonisolated let key: Key
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { transport.asUnownedSerialExecutor() }
+
+    /// The account's user record, as the last welcome named it.
+    private nonisolated let userRecordName = Mutex<String?>(nil)
+
+    private var machine: ClientSessionStateMachine
+    private var reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
+    private let coder = MessageCoder()
+    private var connection: (any TransportConnection)?
+    private var callers: [UInt64: CheckedContinuation<Result<ClientSessionStateMachine.Answer, ServiceError>, Never>] =
+        [:]
+    private var lastID: UInt64 = 0
+    private var timer: (any TransportTimer)?
+    private var timerNanoseconds = UInt64.max
+
+    private var fanOut = NotificationFanOut()
+    private var listeners: [UInt64: CheckedContinuation<Result<NotificationEvent, ServiceError>, Never>] = [:]
+    /// Why the notification stream ended, for consumers that have not been told.
+    private var failedConsumers: [UInt64: ServiceError] = [:]
+
+    package init(key: Key, transport: any ClientTransport, seed: UInt64 = .random(in: .min ... .max)) {
+        self.key = key
+        self.transport = transport
+        let credentials: Hello.Credentials = key.accountToken.map { .account($0) } ?? .none
+        machine = ClientSessionStateMachine(
+            hello: Hello(
+                clientVersion: Self.version, deviceID: key.deviceID, container: key.container,
+                environment: Environment(rawValue: key.environment), credentials: credentials),
+            serverName: key.endpoint.name, seed: seed)
+    }
+
+    deinit {
+        // Nobody waits: whoever does holds the session.
+        guard let connection else { return }
+        transport.execute { connection.close() }
+    }
+
+    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an account,
+    /// and before the first connection.
+    package nonisolated var currentUser: String? { userRecordName.withLock { $0 } }
+
+    /// For the server's log.
+    private static let version = "BrumeKit 0.1.0"
+
+    // MARK: Calls
+
+    /// Sends a request and gives the message that answers it.
+    ///
+    /// Waits for a connection within the timeout, and sends again after a broken one where the call's effect allows it.
+    ///
+    /// - Throws: What the server says of the call; `networkUnavailable`, `networkFailure` or `serverResponseLost` when there
+    ///   was no answer in time; what the server says of the account when it does not take it; `operationCancelled` when the
+    ///   task is cancelled; `requestRateLimited` beyond ``ClientSessionLimits/callsMax``.
+    func unary(_ call: UnaryCall, timeoutNanoseconds: UInt64) async throws(ServiceError) -> [UInt8] {
+        guard case .message(let payload) = try await answer(.unary(call), timeoutNanoseconds).get() else {
+            preconditionFailure("a unary call was answered with something else than a message")
+        }
+        return payload
+    }
+
+    /// What the server said when it took the connection in; connects when there is none.
+    package func welcome(
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
+    ) async throws(ServiceError) -> SessionWelcome {
+        guard case .welcome(let welcome) = try await answer(.welcome, timeoutNanoseconds).get() else {
+            preconditionFailure("who asked for the welcome got something else")
+        }
+        return SessionWelcome(
+            userRecordName: welcome.userRecordName.isEmpty ? nil : welcome.userRecordName,
+            serverVersion: welcome.serverVersion, serverEpoch: welcome.serverEpoch)
+    }
+
+    /// Nanoseconds from a ping to its answer; connects when there is no connection.
+    package func ping(
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
+    ) async throws(ServiceError) -> UInt64 {
+        guard case .roundTrip(let nanoseconds) = try await answer(.ping, timeoutNanoseconds).get() else {
+            preconditionFailure("a ping was answered with something else than a round trip")
+        }
+        return nanoseconds
+    }
+
+    /// How long a call takes at most when the caller says nothing.
+    package static let defaultTimeoutNanoseconds = ClientSessionLimits.callNanoseconds
+
+    private func answer(
+        _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64
+    ) async -> Result<ClientSessionStateMachine.Answer, ServiceError> {
+        lastID += 1
+        let id = lastID
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                callers[id] = continuation
+                let now = transport.nowNanoseconds
+                let (deadline, overflow) = now.addingReportingOverflow(timeoutNanoseconds)
+                perform(machine.callStarted(id: id, work, deadline: overflow ? .max : deadline, now: now))
+            }
+        } onCancel: {
+            // Behind the start of the call, also when the task was cancelled before it.
+            onExecutor { session in
+                session.perform(session.machine.callCancelled(id: id, now: session.transport.nowNanoseconds))
+            }
+        }
+    }
+
+    // MARK: Notifications
+
+    /// Someone begins to listen; the stream opens with the first one.
+    func consumerAdded() -> UInt64 {
+        lastID += 1
+        fanOut.consumerAdded(lastID)
+        perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
+        return lastID
+    }
+
+    /// The next event for a consumer, once it has handled the one before. Throws when the account is refused.
+    func nextEvent(consumer id: UInt64) async throws(ServiceError) -> NotificationEvent {
+        let result: Result<NotificationEvent, ServiceError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                precondition(listeners[id] == nil, "an iterator of notifications is used by one task at a time")
+                let event = fanOut.next(id)
+                acknowledge()
+                if let event {
+                    continuation.resume(returning: .success(event))
+                } else if let error = failedConsumers[id] {
+                    continuation.resume(returning: .failure(error))
+                } else {
+                    listeners[id] = continuation
+                }
+            }
+        } onCancel: {
+            onExecutor { session in session.listeners.removeValue(forKey: id)?.resume(returning: .failure(.cancelled)) }
+        }
+        return try result.get()
+    }
+
+    /// A consumer ended; the stream closes with the last one.
+    nonisolated func consumerRemoved(_ id: UInt64) {
+        onExecutor { session in
+            session.fanOut.consumerRemoved(id)
+            session.failedConsumers[id] = nil
+            session.acknowledge()
+            if session.fanOut.isEmpty {
+                session.perform(session.machine.streamUnwanted(now: session.transport.nowNanoseconds))
+            }
+        }
+    }
+
+    private func streamReceived(_ payload: [UInt8]) {
+        let event: NotificationEvent
+        do throws(ServiceError) {
+            event = try payload.decoded { (bytes) throws(ServiceError) in try coder.decodeNotificationEvent(bytes) }
+        } catch {
+            return perform(machine.violated(error.message, now: transport.nowNanoseconds))
+        }
+        fanOut.eventReceived(event)
+        machine.streamAdvanced(opening: streamOpening())
+        for (id, listener) in listeners {
+            guard let event = fanOut.next(id) else { continue }
+            listeners[id] = nil
+            listener.resume(returning: .success(event))
+        }
+        acknowledge()
+    }
+
+    private func streamFailed(_ error: ServiceError) {
+        for id in fanOut.consumerIDs { failedConsumers[id] = error }
+        let waiting = listeners
+        listeners = [:]
+        for listener in waiting.values { listener.resume(returning: .failure(error)) }
+    }
+
+    private func acknowledge() {
+        guard let position = fanOut.takeAcknowledgement() else { return }
+        let message = coder.encodeNotificationsRequest(position: position)
+        perform(machine.streamAcknowledged(message, now: transport.nowNanoseconds))
+    }
+
+    private func streamOpening() -> [UInt8] {
+        coder.encodeNotificationsRequest(position: fanOut.resumePosition)
+    }
+
+    // MARK: Doing what the machine says
+
+    private nonisolated func onExecutor(_ body: @escaping @Sendable (isolated ClientSession) -> Void) {
+        transport.execute { [weak self] in self?.assumeIsolated { body($0) } }
+    }
+
+    private func perform(_ actions: [ClientSessionStateMachine.Action]) {
+        var output: [UInt8] = []
+        func flush() {
+            if !output.isEmpty { connection?.send(output) }
+            output = []
+        }
+        for action in actions {
+            switch action {
+            case .send(let frame): frame.encode(to: &output, coder: coder)
+            case .connect:
+                reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
+                connection = transport.connect(
+                    to: key.endpoint, timeoutMilliseconds: ClientSessionLimits.connectMilliseconds, receiver: self)
+            case .disconnect:
+                flush()
+                connection?.close()
+                connection = nil
+            case .welcomed(let welcome):
+                let name = welcome.userRecordName
+                userRecordName.withLock { $0 = name.isEmpty ? nil : name }
+            case .finish(let id, let result):
+                guard let caller = callers.removeValue(forKey: id) else {
+                    preconditionFailure("a call was finished twice, or never started")
+                }
+                caller.resume(returning: result)
+            case .streamReceived(let payload):
+                flush()
+                streamReceived(payload)
+            case .streamFailed(let error): streamFailed(error)
+            }
+        }
+        flush()
+        armTimer()
+    }
+
+    /// One timer for the machine's next deadline. A deadline that moved to later leaves it as it is: it fires early then, and
+    /// is set again.
+    private func armTimer() {
+        guard let deadline = machine.deadlineNanoseconds, deadline < timerNanoseconds else { return }
+        timer?.cancel()
+        timerNanoseconds = deadline
+        let now = transport.nowNanoseconds
+        timer = transport.schedule(afterNanoseconds: deadline - min(now, deadline)) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func timerFired() {
+        timer = nil
+        timerNanoseconds = .max
+        perform(machine.timePassed(now: transport.nowNanoseconds))
+        armTimer()
+    }
+
+    // MARK: The connection
+
+    private func established(_ connection: any TransportConnection) {
+        guard connection === self.connection else { return }
+        perform(machine.connected(now: transport.nowNanoseconds))
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer, _ connection: any TransportConnection) {
+        guard connection === self.connection else { return }
+        let now = transport.nowNanoseconds
+        machine.bytesReceived(now: now)
+        var input = bytes
+        // A welcome changes the size that the frames behind it may have: the reader stops there and goes on with it.
+        while connection === self.connection {
+            let limit = machine.payloadBytesLimit
+            reader.payloadBytesLimit = limit
+            var actions: [ClientSessionStateMachine.Action] = []
+            do throws(FrameError) {
+                try reader.read(input) { header, payload in
+                    do throws(ServerFrame.Violation) {
+                        actions += machine.frameReceived(try ServerFrame(header, payload, coder: coder), now: now)
+                    } catch {
+                        actions += machine.violated(error.message, now: now)
+                    }
+                    return machine.payloadBytesLimit == limit
+                }
+            } catch {
+                actions += machine.violated(error.message, now: now)
+            }
+            let isDone = machine.payloadBytesLimit == limit
+            perform(actions)
+            if isDone { return }
+            input = UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+    }
+
+    private func ended(_ connection: any TransportConnection, _ failure: TransportFailure) {
+        guard connection === self.connection else { return }
+        self.connection = nil
+        perform(machine.disconnected(failure, now: transport.nowNanoseconds))
+    }
+}
+
+extension ClientSession: TransportReceiver {
+    package nonisolated func connectionEstablished(_ connection: any TransportConnection) {
+        assumeIsolated { $0.established(connection) }
+    }
+
+    package nonisolated func connection(
+        _ connection: any TransportConnection, received bytes: UnsafeRawBufferPointer
+    ) {
+        // The bytes stay where they are: the closure runs here, during this call.
+        nonisolated(unsafe) let bytes = bytes
+        assumeIsolated { $0.received(bytes, connection) }
+    }
+
+    package nonisolated func connectionEnded(_ connection: any TransportConnection, failure: TransportFailure) {
+        assumeIsolated { $0.ended(connection, failure) }
+    }
+}
+
+/// What the server says of itself and of the account.
+package struct SessionWelcome: Equatable, Sendable {
+    /// The account's user record in this container and environment; nil without an account.
+    package let userRecordName: String?
+    package let serverVersion: String
+    package let serverEpoch: UInt32
+}
+
+extension [UInt8] {
+    /// Decodes a message from the array's bytes.
+    func decoded<Value>(
+        _ body: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
+    ) throws(ServiceError) -> Value {
+        try withUnsafeBytes { bytes in
+            Result { () throws(ServiceError) in try body(bytes) }
+        }.get()
+    }
+}

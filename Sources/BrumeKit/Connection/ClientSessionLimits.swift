@@ -1,0 +1,40 @@
+/// The limits of a client's session, each with its reason.
+enum ClientSessionLimits {
+    /// Calls that wait or are in flight. More fail at once with `requestRateLimited`: an app that has a thousand calls open
+    /// gains nothing from another one.
+    static let callsMax = 1_000
+
+    /// Bytes of the requests of those calls, with the same rule: a phone has to hold them.
+    static let callBytesMax = 64 * 1024 * 1024
+
+    /// Bytes of requests in flight; further calls wait, so that the transport's buffer stays small. One call always may.
+    static let bytesInFlightMax = 8 * 1024 * 1024
+
+    /// How long a call takes when the caller says nothing, waiting for a connection included: CloudKit's request timeout.
+    static let callNanoseconds: UInt64 = 60_000_000_000
+
+    /// How often a call is sent again because its connection broke before the answer. A request that always breaks the
+    /// connection would otherwise break it until its time is over.
+    static let lossesMax = 10
+
+    /// TCP and TLS; the connection's greeting has a time of its own.
+    static let connectMilliseconds: UInt64 = 10_000
+
+    /// Servers that fail this many handshakes in a row, or answer with something else than Brume's protocol, are not the
+    /// ones that the configuration means: the calls that wait are told. A restart fails one or two.
+    static let unfitAttemptsMax = 3
+
+    /// Pauses between attempts to connect: they double from the first to the last, each with jitter.
+    static let pauseNanosecondsMin: UInt64 = 100_000_000
+    static let pauseNanosecondsMax: UInt64 = 30_000_000_000
+
+    /// A notification stream that another process of the same device displaced comes back so late that the two do not
+    /// wrestle for it.
+    static let displacedStreamNanoseconds: UInt64 = 30_000_000_000
+
+    /// Notifications that wait for one consumer. At more they become one that says: fetch what changed.
+    static let notificationsPerConsumer = 256
+
+    /// Sessions that are kept although nobody uses them at the moment; those used least recently close first.
+    static let idleSessionsMax = 16
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+
+/// The device's id: 16 random bytes in the file `device-id` of the state folder, made once and kept for good.
+///
+/// The server leaves a device's own changes out of its notifications, and keeps events for a device that is away, by this id.
+/// Processes that run at the same time and listen for notifications need a folder each.
+enum DeviceIdentity {
+    static let byteCount = 16
+
+    /// The folder's id, made when there is none.
+    ///
+    /// - Throws: ``ConfigurationProblem`` when the folder can't be used.
+    static func load(folder: String) throws(ConfigurationProblem) -> [UInt8] {
+        let path = folder + "/device-id"
+        if let id = try read(path) { return id }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            // Written elsewhere and linked into place: the file appears whole, and the first of several processes wins.
+            let temporary = path + "." + UUID().uuidString
+            var generator = SystemRandomNumberGenerator()
+            let id = Data((0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+            try id.write(to: URL(fileURLWithPath: temporary), options: .withoutOverwriting)
+            defer { try? FileManager.default.removeItem(atPath: temporary) }
+            do {
+                try FileManager.default.linkItem(atPath: temporary, toPath: path)
+            } catch {
+                guard FileManager.default.fileExists(atPath: path) else { throw error }
+            }
+        } catch {
+            throw ConfigurationProblem(
+                "the device id can't be written to \(path): \(error.localizedDescription); set BRUME_STATE to a folder that "
+                    + "this process can write to")
+        }
+        guard let id = try read(path) else {
+            throw ConfigurationProblem("\(path) was removed while it was made; try again")
+        }
+        return id
+    }
+
+    private static func read(_ path: String) throws(ConfigurationProblem) -> [UInt8]? {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            throw ConfigurationProblem(
+                "the device id in \(path) can't be read: \(error.localizedDescription); make it readable, or set BRUME_STATE "
+                    + "to another folder")
+        }
+        guard data.count == byteCount else {
+            throw ConfigurationProblem(
+                "\(path) holds \(data.count) bytes instead of a device id's \(byteCount); remove the file, and a new id is made"
+            )
+        }
+        return [UInt8](data)
+    }
+}
+
+/// What is wrong with how a container was configured: a sentence that names what to set.
+struct ConfigurationProblem: Error, Equatable {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

@@ -1,0 +1,93 @@
+internal import BrumeModel
+
+/// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers have handled.
+///
+/// A consumer has handled a notification when it asks for the next one, or when it ends. What waits for a consumer is
+/// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event that says "fetch from your
+/// token", so a consumer that takes nothing costs no memory, and loses nothing either.
+///
+/// Pure.
+struct NotificationFanOut: Sendable {
+    /// Where an event stands in what was received; the position is the server's.
+    private struct Mark: Sendable {
+        var number: UInt64
+        var position: [UInt8]
+    }
+
+    private struct Consumer: Sendable {
+        var waiting: [(mark: Mark, event: NotificationEvent)] = []
+        /// The event that was handed out last and may still be in work.
+        var taken: Mark?
+        /// Everything up to here is handled.
+        var handled: Mark
+    }
+
+    private var consumers: [UInt64: Consumer] = [:]
+    private var received = Mark(number: 0, position: [])
+    private var acknowledged = Mark(number: 0, position: [])
+
+    var isEmpty: Bool { consumers.isEmpty }
+
+    var consumerIDs: [UInt64] { Array(consumers.keys) }
+
+    /// Where a stream that is opened now resumes: behind what was received while there are consumers, whose events wait
+    /// here; else behind what was acknowledged. Empty: the server knows better.
+    var resumePosition: [UInt8] { consumers.isEmpty ? acknowledged.position : received.position }
+
+    mutating func consumerAdded(_ id: UInt64) {
+        if consumers.isEmpty { received = Mark(number: received.number, position: acknowledged.position) }
+        consumers[id] = Consumer(handled: received)
+    }
+
+    /// A consumer ended. What was handed out to it counts as handled.
+    mutating func consumerRemoved(_ id: UInt64) {
+        guard let consumer = consumers.removeValue(forKey: id) else { return }
+        if consumers.isEmpty { lastHandled = consumer.taken ?? consumer.handled }
+    }
+
+    /// What the last consumer had handled when it ended.
+    private var lastHandled: Mark?
+
+    /// An event came.
+    mutating func eventReceived(_ event: NotificationEvent) {
+        let position = event.position.isEmpty ? received.position : event.position
+        received = Mark(number: received.number + 1, position: position)
+        for id in consumers.keys {
+            if consumers[id]!.waiting.count < ClientSessionLimits.notificationsPerConsumer {
+                consumers[id]!.waiting.append((received, event))
+            } else {
+                let overflow = NotificationEvent(
+                    position: position, notificationID: event.notificationID, subscriptionID: "",
+                    notificationInfo: nil, kind: .fetchFromToken(.private),
+                    committedMilliseconds: event.committedMilliseconds)
+                consumers[id]!.waiting = [(received, overflow)]
+            }
+        }
+    }
+
+    /// The consumer asks for its next event, having handled the one before; nil when it has to wait.
+    mutating func next(_ id: UInt64) -> NotificationEvent? {
+        guard var consumer = consumers[id] else { return nil }
+        if let taken = consumer.taken { consumer.handled = taken }
+        consumer.taken = nil
+        defer { consumers[id] = consumer }
+        guard !consumer.waiting.isEmpty else { return nil }
+        let (mark, event) = consumer.waiting.removeFirst()
+        consumer.taken = mark
+        return event
+    }
+
+    /// The position to acknowledge, when there is a new one.
+    mutating func takeAcknowledgement() -> [UInt8]? {
+        var least = lastHandled ?? received
+        for consumer in consumers.values {
+            // Who has nothing in work and nothing waiting has handled all.
+            let mark = consumer.taken == nil && consumer.waiting.isEmpty ? received : consumer.handled
+            if mark.number < least.number { least = mark }
+        }
+        lastHandled = nil
+        guard least.number > acknowledged.number, !least.position.isEmpty else { return nil }
+        acknowledged = least
+        return least.position
+    }
+}

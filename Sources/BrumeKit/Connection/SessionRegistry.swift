@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// The process's sessions: containers with one configuration share one.
+///
+/// Sessions end when nobody uses them, but for those used last: an app that makes a container for each call keeps its
+/// connection.
+package final class SessionRegistry: Sendable {
+    package static let shared = SessionRegistry()
+
+    private struct State {
+        var sessions: [ClientSession.Key: WeakSession] = [:]
+        /// The latest last.
+        var recent: [ClientSession] = []
+    }
+
+    private struct WeakSession: Sendable {
+        weak var session: ClientSession?
+    }
+
+    private let state = Mutex(State())
+
+    /// The session for a key, made when there is none.
+    package func session(_ key: ClientSession.Key, transport: any ClientTransport) -> ClientSession {
+        var dropped: ClientSession?
+        let session = state.withLock { state in
+            let session: ClientSession
+            if let known = state.sessions[key]?.session {
+                session = known
+                state.recent.removeAll { $0 === known }
+            } else {
+                session = ClientSession(key: key, transport: transport)
+                state.sessions = state.sessions.filter { $0.value.session != nil }
+                state.sessions[key] = WeakSession(session: session)
+            }
+            state.recent.append(session)
+            if state.recent.count > ClientSessionLimits.idleSessionsMax { dropped = state.recent.removeFirst() }
+            return session
+        }
+        // It may end here, outside of the lock.
+        withExtendedLifetime(dropped) {}
+        return session
+    }
+}

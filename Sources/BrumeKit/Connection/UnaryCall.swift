@@ -1,0 +1,29 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// A request with one answer.
+struct UnaryCall: Sendable {
+    /// What may be done when the connection broke and nobody knows whether the server had the request.
+    enum Effect: Sendable {
+        /// It reads: send it again.
+        case none
+        /// It writes and carries an operation id, so that the server does it once however often it comes: send it again.
+        case onceByOperationID
+        /// It writes: the caller has to find out what happened.
+        case once
+    }
+
+    let method: Method
+    let payload: [UInt8]
+    let effect: Effect
+    /// For the server's log.
+    let requestID: String
+    var operationGroup = ""
+}
+
+extension ClientSessionStateMachine.Work {
+    /// Bytes that the call holds while it is open.
+    var byteCount: Int {
+        if case .unary(let call) = self { call.payload.count } else { 0 }
+    }
+}

@@ -1,0 +1,127 @@
+public import Foundation
+
+/// Where a container's server is and who uses it: Brume's addition to CloudKit, whose containers know Apple's servers.
+///
+/// By default a container reads it from the environment; see ``init(environment:)``. Programs that know better give it to
+/// ``CKContainer/init(identifier:configuration:)`` or, for all their containers, ``CKContainer/configureDefault(_:)``. What is
+/// missing or wrong shows as a `CKError` of the first call that needs it.
+public struct BrumeConfiguration: Hashable, Sendable {
+    /// Which of a container's two worlds.
+    public enum Environment: String, Hashable, Sendable {
+        /// For tests and development.
+        case development
+        /// For the app's users.
+        case production
+    }
+
+    /// `host:port` of the server; an IPv6 address stands in brackets.
+    public var server: String?
+    /// Path of a PEM file with the CA certificate that the server's certificate is verified against; nil: the system's CAs.
+    public var caPath: String?
+    /// The account's token; nil: no account, which can read public databases.
+    public var token: String?
+    /// The container of ``CKContainer/default()``.
+    public var container: String?
+    /// The environment of the container.
+    public var environment: Environment
+    /// The folder for the device's id, made when it is missing; nil: `~/.local/state/brume`.
+    public var stateFolder: String?
+
+    /// What was wrong with the environment's variables.
+    var problem: String?
+
+    /// A configuration in code.
+    public init(
+        server: String? = nil, caPath: String? = nil, token: String? = nil, container: String? = nil,
+        environment: Environment = .development, stateFolder: String? = nil
+    ) {
+        self.server = server
+        self.caPath = caPath
+        self.token = token
+        self.container = container
+        self.environment = environment
+        self.stateFolder = stateFolder
+    }
+
+    /// The configuration in environment variables: `BRUME_SERVER` (`host:port`), `BRUME_CA`, `BRUME_TOKEN`,
+    /// `BRUME_CONTAINER`, `BRUME_ENVIRONMENT` (`development`, which is the default, or `production`) and `BRUME_STATE`. An
+    /// empty variable counts as absent.
+    public init(environment variables: [String: String] = ProcessInfo.processInfo.environment) {
+        func value(_ name: String) -> String? {
+            guard let value = variables[name], !value.isEmpty else { return nil }
+            return value
+        }
+        self.init(
+            server: value("BRUME_SERVER"), caPath: value("BRUME_CA"), token: value("BRUME_TOKEN"),
+            container: value("BRUME_CONTAINER"), stateFolder: value("BRUME_STATE"))
+        if let name = value("BRUME_ENVIRONMENT") {
+            if let environment = Environment(rawValue: name) {
+                self.environment = environment
+            } else {
+                problem = "BRUME_ENVIRONMENT is \"\(name)\"; set it to development or production"
+            }
+        }
+    }
+}
+
+extension BrumeConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Everything but the token, which is a secret.
+    public var description: String {
+        "BrumeConfiguration(server: \(server ?? "none"), caPath: \(caPath ?? "the system's"), "
+            + "token: \(token == nil ? "none" : "set"), container: \(container ?? "none"), "
+            + "environment: \(environment.rawValue), stateFolder: \(stateFolder ?? "default"))"
+    }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// Without the token, for `dump`.
+    public var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
+}
+
+extension BrumeConfiguration {
+    /// What a session needs of it, or what is wrong: a sentence that names the variable to set.
+    func sessionKey() throws(ConfigurationProblem) -> ClientSession.Key {
+        if let problem { throw ConfigurationProblem(problem) }
+        guard let container else {
+            throw ConfigurationProblem(
+                "the default container has no name; set BRUME_CONTAINER, or use CKContainer(identifier:)")
+        }
+        let endpoint = try endpoint()
+        let folder: String
+        if let stateFolder { folder = stateFolder } else { folder = try Self.defaultStateFolder() }
+        return ClientSession.Key(
+            endpoint: endpoint, accountToken: token, container: container,
+            environment: environment == .development ? 1 : 2, deviceID: try DeviceIdentity.load(folder: folder))
+    }
+
+    private func endpoint() throws(ConfigurationProblem) -> ServerEndpoint {
+        guard let server else {
+            throw ConfigurationProblem("no server is named; set BRUME_SERVER to host:port")
+        }
+        guard let colon = server.lastIndex(of: ":"), let port = UInt16(server[server.index(after: colon)...]), port > 0
+        else {
+            throw ConfigurationProblem("BRUME_SERVER is \"\(server)\", which has no port; set it to host:port")
+        }
+        var host = String(server[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            throw ConfigurationProblem(
+                "BRUME_SERVER is \"\(server)\"; put an IPv6 address in brackets, as in [::1]:4433")
+        }
+        guard !host.isEmpty else {
+            throw ConfigurationProblem("BRUME_SERVER is \"\(server)\", which has no host; set it to host:port")
+        }
+        return ServerEndpoint(host: host, port: port, caPath: caPath)
+    }
+
+    private static func defaultStateFolder() throws(ConfigurationProblem) -> String {
+        let home = NSHomeDirectory()
+        guard !home.isEmpty, home != "/" else {
+            throw ConfigurationProblem(
+                "there is no home folder to keep the device's id in; set BRUME_STATE to a folder")
+        }
+        return home + "/.local/state/brume"
+    }
+}

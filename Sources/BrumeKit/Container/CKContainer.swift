@@ -1,0 +1,98 @@
+public import Foundation
+internal import Synchronization
+
+/// An app's place on a server: its public database, the user's private one, and the account.
+///
+/// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May be
+/// used from several threads.
+///
+/// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through ``notifications``
+/// instead of the app delegate; sharing and the discovery of users are absent.
+public final class CKContainer: NSObject, Sendable {
+    let core: ContainerCore
+
+    /// The user's own database. Its calls throw `notAuthenticated` without an account.
+    public let privateCloudDatabase: CKDatabase
+
+    /// The database that all users of the app share. Reads need no account.
+    public let publicCloudDatabase: CKDatabase
+
+    /// Zones that other users share with this one. Sharing is not there yet, so all its calls throw `badDatabase`.
+    public let sharedCloudDatabase: CKDatabase
+
+    private static let shared = Mutex(Defaults())
+
+    private struct Defaults {
+        var configuration: BrumeConfiguration?
+        var container: CKContainer?
+    }
+
+    /// The container that the default configuration names (`BRUME_CONTAINER`).
+    ///
+    /// Without a name its calls throw `internalError` with a sentence that says what to set.
+    public class func `default`() -> CKContainer {
+        let configuration = defaultConfiguration
+        return shared.withLock { shared in
+            if let container = shared.container, container.core.configuration == configuration { return container }
+            let container = CKContainer(configuration: configuration)
+            shared.container = container
+            return container
+        }
+    }
+
+    /// Brume's addition: what ``default()`` and ``init(identifier:)`` use from now on instead of the environment. Containers
+    /// that exist keep their configuration. Nil: the environment again.
+    public class func configureDefault(_ configuration: BrumeConfiguration?) {
+        shared.withLock { $0.configuration = configuration }
+    }
+
+    /// The configuration that was set, or the environment's.
+    private static var defaultConfiguration: BrumeConfiguration {
+        shared.withLock { $0.configuration } ?? BrumeConfiguration(environment: ProcessInfo.processInfo.environment)
+    }
+
+    /// The container of the given name, on the server of the default configuration.
+    public convenience init(identifier containerIdentifier: String) {
+        self.init(identifier: containerIdentifier, configuration: Self.defaultConfiguration)
+    }
+
+    /// Brume's addition: the container of the given name, on the server of the given configuration, whose own container name
+    /// does not count.
+    public convenience init(identifier containerIdentifier: String, configuration: BrumeConfiguration) {
+        var configuration = configuration
+        configuration.container = containerIdentifier
+        self.init(configuration: configuration)
+    }
+
+    private convenience init(configuration: BrumeConfiguration) {
+        self.init(
+            configuration: configuration, transport: LoopTransport.shared.map { $0 as any ClientTransport },
+            registry: .shared)
+    }
+
+    /// A container on a transport of its own kind.
+    package init(
+        configuration: BrumeConfiguration, transport: Result<any ClientTransport, TransportFailure>,
+        registry: SessionRegistry
+    ) {
+        core = ContainerCore(configuration: configuration, transport: transport, registry: registry)
+        privateCloudDatabase = CKDatabase(core: core, scope: .private)
+        publicCloudDatabase = CKDatabase(core: core, scope: .public)
+        sharedCloudDatabase = CKDatabase(core: core, scope: .shared)
+    }
+
+    /// The container's name; nil when the configuration names none.
+    public var containerIdentifier: String? { core.configuration.container }
+
+    /// The database of the given scope.
+    public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
+        switch databaseScope {
+        case .public: publicCloudDatabase
+        case .private: privateCloudDatabase
+        case .shared: sharedCloudDatabase
+        }
+    }
+
+    /// The container's name.
+    public override var description: String { "<CKContainer: \(containerIdentifier ?? "no identifier")>" }
+}

@@ -1,0 +1,148 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Fetching what changed.
+extension CKDatabase {
+    /// What happened to a zone of a database.
+    public enum DatabaseChange {
+        /// Something in the zone changed, or the zone is new.
+        public struct Modification: Hashable, Sendable {
+            /// The zone.
+            public var zoneID: CKRecordZone.ID
+        }
+
+        /// The zone is gone.
+        public struct Deletion: Hashable, Sendable {
+            /// Why a zone is gone.
+            public enum Reason: Hashable, Sendable {
+                /// An app deleted it.
+                case deleted
+                /// The user removed the app's data. Don't upload them again without asking.
+                case purged
+                /// The user reset the encrypted data.
+                case encryptedDataReset
+            }
+
+            /// The zone.
+            public var zoneID: CKRecordZone.ID
+            /// Why it is gone.
+            public var reason: Reason
+
+            /// Whether the user removed the app's data.
+            @available(*, deprecated, message: "Use reason")
+            public var purged: Bool { reason == .purged }
+        }
+    }
+
+    /// What happened to a record of a zone.
+    public enum RecordZoneChange {
+        /// The record is new or changed.
+        public struct Modification: Hashable, Sendable {
+            /// The record in its latest version.
+            public var record: CKRecord
+        }
+
+        /// The record is gone.
+        public struct Deletion: Hashable, Sendable {
+            /// The record's id.
+            public var recordID: CKRecord.ID
+            /// The record's type.
+            public var recordType: CKRecord.RecordType
+        }
+    }
+
+    /// One page of the zones that changed, came or went since a token. The default zone never appears.
+    ///
+    /// Call again with the new token while `moreComing`.
+    ///
+    /// - Parameters:
+    ///   - since: Where the fetch before ended, or nil for all zones.
+    ///   - resultsLimit: The most zones in the page; nil or 0 leaves it to the server.
+    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the zones that don't
+    ///   appear.
+    public func databaseChanges(
+        since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
+    ) async throws -> (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        let request = DatabaseChangesRequest(
+            database: try requestScope(), token: changeToken?.bytes ?? [], resultsLimit: try Self.checked(resultsLimit))
+        let page = try await core.call(
+            .databasesChanges, encode: { coder in coder.encodeDatabaseChangesRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeDatabaseChangesResponse(bytes) })
+        let currentUser = try currentUser()
+        func zoneID(_ id: ZoneID) throws(CKError) -> CKRecordZone.ID {
+            guard let zoneID = CKRecordZone.ID(id, currentUser: currentUser) else {
+                throw .unfitAnswer("a zone has a name that none can have")
+            }
+            return zoneID
+        }
+        return (
+            try page.changed.map { DatabaseChange.Modification(zoneID: try zoneID($0)) },
+            try page.deletions.map { deletion in
+                let reason: DatabaseChange.Deletion.Reason =
+                    switch deletion.reason {
+                    case .deleted: .deleted
+                    case .purged: .purged
+                    case .encryptedDataReset: .encryptedDataReset
+                    }
+                return DatabaseChange.Deletion(zoneID: try zoneID(deletion.zone), reason: reason)
+            },
+            CKServerChangeToken(bytes: page.token), page.moreComing
+        )
+    }
+
+    /// One page of what changed in a custom zone since a token: each record once, in its latest version.
+    ///
+    /// Call again with the new token while `moreComing`. Changes that this device made are among them.
+    ///
+    /// - Parameters:
+    ///   - zoneID: A custom zone of the private database.
+    ///   - since: Where the fetch before ended, or nil for all records that exist.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: The most changes in the page; nil or 0 leaves it to the server.
+    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the records that don't
+    ///   appear. `zoneNotFound` when the zone does not exist.
+    public func recordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
+    ) async throws -> (
+        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        let request = ZoneChangesRequest(
+            database: try requestScope(), zone: zoneID.modelID, token: changeToken?.bytes ?? [],
+            resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)
+        let page = try await core.call(
+            .recordsChanges, encode: { coder in coder.encodeZoneChangesRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
+        let currentUser = try currentUser()
+        var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
+        modifications.reserveCapacity(page.records.count)
+        // A record that can't be shown fails the page: its token would leave the record behind.
+        for record in page.records {
+            guard let record = CKRecord(record, zoneID: zoneID, currentUser: currentUser) else {
+                throw CKError.unfitAnswer("a record has names that none can have")
+            }
+            modifications[record.recordID] = .success(RecordZoneChange.Modification(record: record))
+        }
+        let deletions = try page.deletions.map { deletion in
+            guard CKRecord.ID.problem(withName: deletion.name) == nil else {
+                throw CKError.unfitAnswer("a deleted record has a name that none can have")
+            }
+            return RecordZoneChange.Deletion(
+                recordID: CKRecord.ID(recordName: deletion.name, zoneID: zoneID), recordType: deletion.type)
+        }
+        return (modifications, deletions, CKServerChangeToken(bytes: page.token), page.moreComing)
+    }
+
+    private static func checked(_ resultsLimit: Int?) throws(CKError) -> Int {
+        guard let resultsLimit else { return 0 }
+        guard resultsLimit >= 0 else {
+            throw CKError(
+                .invalidArguments, message: "resultsLimit is \(resultsLimit); give it a positive number, or nil")
+        }
+        return resultsLimit
+    }
+}

@@ -1,0 +1,72 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Fetching records by id.
+extension CKDatabase {
+    /// A record as the server has it.
+    ///
+    /// - Throws: `unknownItem` when there is none, `zoneNotFound` when its zone does not exist.
+    public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
+        guard let result = try await records(for: [recordID])[recordID] else {
+            throw CKError.unfitAnswer("it holds no result for the record")
+        }
+        return try result.get()
+    }
+
+    /// Records as the server has them, 400 at most; what fails for one is in its result.
+    ///
+    /// An answer has a limit of its own; when the records don't fit into one, this asks again for the rest.
+    ///
+    /// - Parameter desiredKeys: The fields to fetch; nil for all. A record that is fetched without some of its fields can be
+    ///   saved: fields that it does not hold stay as they are.
+    /// - Throws: What fails the whole request: `limitExceeded` above 400 ids.
+    public func records(
+        for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        let scope = try requestScope()
+        var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        var missing = withoutRepetitions(ids)
+        while !missing.isEmpty {
+            var zones: [(id: CKRecordZone.ID, recordIDs: [CKRecord.ID])] = []
+            var indices: [CKRecordZone.ID: Int] = [:]
+            for id in missing {
+                if let index = indices[id.zoneID] {
+                    zones[index].recordIDs.append(id)
+                } else {
+                    indices[id.zoneID] = zones.count
+                    zones.append((id.zoneID, [id]))
+                }
+            }
+            let request = FetchRecordsRequest(
+                database: scope,
+                zones: zones.map {
+                    FetchRecordsRequest.ZoneFetch(zone: $0.id.modelID, names: $0.recordIDs.map(\.recordName))
+                },
+                desiredKeys: desiredKeys)
+            let answers = try await core.call(
+                .recordsFetch, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+            guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
+                throw CKError.unfitAnswer("its results are not those of the records asked for")
+            }
+            let currentUser = try currentUser()
+            var deferred: [CKRecord.ID] = []
+            for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
+                switch outcome {
+                case .record(let record):
+                    guard record.system.name == id.recordName,
+                        let fetched = CKRecord(record, zoneID: id.zoneID, currentUser: currentUser)
+                    else { throw CKError.unfitAnswer("a record is not the one that was asked for") }
+                    results[id] = .success(fetched)
+                case .failure(let error): results[id] = .failure(CKError(error))
+                case .deferred: deferred.append(id)
+                }
+            }
+            guard deferred.count < missing.count else {
+                throw CKError.unfitAnswer("it puts off every record that was asked for")
+            }
+            missing = deferred
+        }
+        return results
+    }
+}

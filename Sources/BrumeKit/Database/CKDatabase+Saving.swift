@@ -1,0 +1,160 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Saving and deleting records.
+extension CKDatabase {
+    /// Saves a record that is new, or whose version on the server is the one that this record came from.
+    ///
+    /// The instance that is passed takes over the saved version, edits made meanwhile excepted.
+    ///
+    /// - Returns: The record as the server has it now.
+    /// - Throws: `serverRecordChanged` with the three versions when the server has another one: merge into `serverRecord` and
+    ///   save that. `unknownItem` when the record is gone, `zoneNotFound` when its zone is.
+    @discardableResult
+    public func save(_ record: CKRecord) async throws -> CKRecord {
+        let results = try await modifyRecords(saving: [record], deleting: [], atomically: false)
+        guard let result = results.saveResults[record.recordID] else {
+            throw CKError.unfitAnswer("it holds no result for the record")
+        }
+        return try result.get()
+    }
+
+    /// Deletes a record, whatever its version. For one that does not exist this succeeds.
+    ///
+    /// - Throws: `referenceViolation` when the record still is another one's parent; `zoneNotFound` when its zone does not
+    ///   exist.
+    @discardableResult
+    public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false)
+        guard let result = results.deleteResults[recordID] else {
+            throw CKError.unfitAnswer("it holds no result for the deletion")
+        }
+        try result.get()
+        return recordID
+    }
+
+    /// Saves and deletes records in one request, 400 in all.
+    ///
+    /// What fails for one record is in its result. In a custom zone, with `atomically`, all of the zone's records are saved and
+    /// deleted or none is; those that were not the reason have `batchRequestFailed`. Instances that are passed take over the
+    /// saved versions, edits made meanwhile excepted.
+    ///
+    /// - Throws: What fails the whole request: `limitExceeded` above 400 records or 2 MB, `invalidArguments` for an id that
+    ///   comes twice.
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+        let scope = try requestScope()
+        if recordsToSave.isEmpty, recordIDsToDelete.isEmpty { return ([:], [:]) }
+        let batch = OutgoingBatch(saving: recordsToSave, deleting: recordIDsToDelete)
+        if let problem = batch.repeatedID {
+            throw CKError(.invalidArguments, message: "\(problem) comes twice in one request; save or delete it once")
+        }
+        let request = ModifyRecordsRequest(
+            database: scope, savePolicy: savePolicy.modelPolicy, isAtomic: atomically,
+            operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy))
+        let results = try await core.call(
+            .recordsModify, effect: .onceByOperationID,
+            encode: { coder in coder.encodeModifyRecordsRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
+        return try batch.results(results, currentUser: try currentUser())
+    }
+}
+
+/// The records of one request, by zone.
+private struct OutgoingBatch {
+    struct Zone {
+        let id: CKRecordZone.ID
+        var saves: [OutgoingRecord] = []
+        var deletions: [CKRecord.ID] = []
+    }
+
+    var zones: [Zone] = []
+    /// An id that comes more than once. Results have one place for each id, so the server is not asked.
+    var repeatedID: CKRecord.ID?
+
+    init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID]) {
+        var indices: [CKRecordZone.ID: Int] = [:]
+        var seen: Set<CKRecord.ID> = []
+        func place(_ zones: inout [Zone], _ id: CKRecord.ID) -> Int {
+            if !seen.insert(id).inserted { repeatedID = id }
+            if let index = indices[id.zoneID] { return index }
+            indices[id.zoneID] = zones.count
+            zones.append(Zone(id: id.zoneID))
+            return zones.count - 1
+        }
+        for record in records {
+            let index = place(&zones, record.recordID)
+            zones[index].saves.append(record.outgoing())
+        }
+        for id in recordIDs {
+            let index = place(&zones, id)
+            zones[index].deletions.append(id)
+        }
+    }
+
+    func modifications(_ policy: SavePolicy) -> [ZoneModification<DecodedFields>] {
+        zones.map { zone in
+            ZoneModification(
+                zone: zone.id.modelID, saves: zone.saves.map { $0.save(policy: policy) },
+                deletions: zone.deletions.map(\.recordName))
+        }
+    }
+
+    /// Takes over what was saved, and gives each item its result.
+    func results(
+        _ answers: [ZoneModificationResult<Record>], currentUser: String?
+    ) throws(CKError) -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+        guard answers.count == zones.count else {
+            throw .unfitAnswer("it holds results for \(answers.count) zones instead of \(zones.count)")
+        }
+        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        var deletions: [CKRecord.ID: Result<Void, any Error>] = [:]
+        for (zone, answer) in zip(zones, answers) {
+            guard answer.saves.count == zone.saves.count else {
+                throw .unfitAnswer("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
+            }
+            for (outgoing, result) in zip(zone.saves, answer.saves) {
+                saves[outgoing.record.recordID] = outgoing.result(result, currentUser: currentUser).erased
+            }
+            deletions.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
+        }
+        return (saves, deletions)
+    }
+}
+
+extension OutgoingRecord {
+    /// The outcome of the save. On success the instance that was saved takes over the saved version, and the result is the
+    /// server's.
+    fileprivate func result(_ result: SaveResult<Record>, currentUser: String?) -> Result<CKRecord, CKError> {
+        switch result.outcome {
+        case .record(var saved):
+            let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
+            if result.fieldsOmitted { saved.fields = sent.fields }
+            guard isSame, let answer = CKRecord(saved, zoneID: record.recordID.zoneID, currentUser: currentUser) else {
+                return .failure(.unfitAnswer("a saved record is not the one that was sent"))
+            }
+            record.applySaved(
+                saved.system, fields: result.fieldsOmitted ? nil : saved.fields, of: self, currentUser: currentUser)
+            return .success(answer)
+        case .failure(let error):
+            let serverRecord = error.serverRecord.flatMap { bytes in
+                try? bytes.decoded { (bytes) throws(ServiceError) in try StoredRecord.decode(bytes) }
+            }
+            return .failure(
+                CKError(
+                    error,
+                    serverRecord: serverRecord.flatMap {
+                        CKRecord($0, zoneID: record.recordID.zoneID, currentUser: currentUser)
+                    },
+                    outgoing: self))
+        case .deferred:
+            return .failure(.unfitAnswer("a save is deferred"))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// The user's subscriptions in a database.
+extension CKDatabase {
+    /// All subscriptions of the user in this database.
+    public func allSubscriptions() async throws -> [CKSubscription] {
+        let scope = try requestScope()
+        let subscriptions = try await core.call(
+            .subscriptionsList, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListSubscriptionsResponse(bytes) })
+        let currentUser = try currentUser()
+        return try subscriptions.map { try Self.subscription($0, currentUser: currentUser) }
+    }
+
+    /// A subscription as the server has it.
+    ///
+    /// - Throws: `unknownItem` when there is none.
+    public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
+        guard let result = try await subscriptions(for: [subscriptionID])[subscriptionID] else {
+            throw CKError.unfitAnswer("it holds no result for the subscription")
+        }
+        return try result.get()
+    }
+
+    /// Subscriptions as the server has them; what fails for one is in its result.
+    public func subscriptions(
+        for ids: [CKSubscription.ID]
+    ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+        let scope = try requestScope()
+        let ids = withoutRepetitions(ids)
+        if ids.isEmpty { return [:] }
+        let subscriptions = try await core.call(
+            .subscriptionsFetch,
+            encode: { coder in coder.encodeFetchSubscriptionsRequest(database: scope, ids: ids) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchSubscriptionsResponse(bytes) })
+        return try Self.results(subscriptions, ids, currentUser: try currentUser())
+    }
+
+    /// Saves a subscription. One with the same id is replaced.
+    ///
+    /// - Returns: The subscription as the server has it.
+    /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist.
+    @discardableResult
+    public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
+        let results = try await modifySubscriptions(saving: [subscription], deleting: [])
+        guard let result = results.saveResults[subscription.subscriptionID] else {
+            throw CKError.unfitAnswer("it holds no result for the subscription")
+        }
+        return try result.get()
+    }
+
+    /// Deletes a subscription.
+    ///
+    /// - Throws: `unknownItem` when there is none.
+    @discardableResult
+    public func deleteSubscription(
+        withID subscriptionID: CKSubscription.ID
+    ) async throws -> CKSubscription.ID {
+        let results = try await modifySubscriptions(saving: [], deleting: [subscriptionID])
+        guard let result = results.deleteResults[subscriptionID] else {
+            throw CKError.unfitAnswer("it holds no result for the deletion")
+        }
+        try result.get()
+        return subscriptionID
+    }
+
+    /// Saves and deletes subscriptions in one request; what fails for one is in its result.
+    public func modifySubscriptions(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
+    ) async throws -> (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    ) {
+        let scope = try requestScope()
+        if subscriptionsToSave.isEmpty, subscriptionIDsToDelete.isEmpty { return ([:], [:]) }
+        let request = ModifySubscriptionsRequest(
+            database: scope, saves: subscriptionsToSave.map(\.modelSubscription), deletions: subscriptionIDsToDelete,
+            operationID: ContainerCore.newOperationID())
+        let answer = try await core.call(
+            .subscriptionsModify, effect: .onceByOperationID,
+            encode: { coder in coder.encodeModifySubscriptionsRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifySubscriptionsResponse(bytes) })
+        return (
+            try Self.results(answer.saves, request.saves.map(\.id), currentUser: try currentUser()),
+            try answer.deletions.deleteResults(subscriptionIDsToDelete)
+        )
+    }
+
+    private static func subscription(
+        _ subscription: Subscription, currentUser: String?
+    ) throws(CKError) -> CKSubscription {
+        guard let made = CKSubscription.make(subscription, currentUser: currentUser) else {
+            throw .unfitAnswer("a subscription has names that none can have")
+        }
+        return made
+    }
+
+    private static func results(
+        _ subscriptions: [Result<Subscription, ServiceError>], _ ids: [CKSubscription.ID], currentUser: String?
+    ) throws(CKError) -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+        guard subscriptions.count == ids.count else {
+            throw .unfitAnswer("it holds \(subscriptions.count) results for \(ids.count) subscriptions")
+        }
+        var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
+        for (id, result) in zip(ids, subscriptions) {
+            switch result {
+            case .success(let found): results[id] = .success(try subscription(found, currentUser: currentUser))
+            case .failure(let error): results[id] = .failure(CKError(error))
+            }
+        }
+        return results
+    }
+}

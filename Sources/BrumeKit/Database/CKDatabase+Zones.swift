@@ -1,0 +1,108 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Zones of a database.
+extension CKDatabase {
+    /// All zones of the database, the default zone first.
+    public func allRecordZones() async throws -> [CKRecordZone] {
+        let scope = try requestScope()
+        let zones = try await core.call(
+            .zonesList, encode: { coder in coder.encodeListZonesRequest(scope) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListZonesResponse(bytes) })
+        let currentUser = try currentUser()
+        return try zones.map { try Self.recordZone($0, currentUser: currentUser) }
+    }
+
+    /// A zone as the server has it.
+    ///
+    /// - Throws: `zoneNotFound` when there is none.
+    public func recordZone(for recordZoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+        guard let result = try await recordZones(for: [recordZoneID])[recordZoneID] else {
+            throw CKError.unfitAnswer("it holds no result for the zone")
+        }
+        return try result.get()
+    }
+
+    /// Zones as the server has them; what fails for one is in its result.
+    public func recordZones(
+        for ids: [CKRecordZone.ID]
+    ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        let scope = try requestScope()
+        let ids = withoutRepetitions(ids)
+        if ids.isEmpty { return [:] }
+        let zones = try await core.call(
+            .zonesFetch,
+            encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: ids.map(\.modelID)) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
+        return try Self.results(zones, ids, currentUser: try currentUser())
+    }
+
+    /// Makes a zone. For one that exists this succeeds and changes nothing.
+    ///
+    /// - Returns: The zone as the server has it.
+    /// - Throws: `badDatabase` for a database without custom zones, which is any but a private one.
+    @discardableResult
+    public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+        guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
+            throw CKError.unfitAnswer("it holds no result for the zone")
+        }
+        return try result.get()
+    }
+
+    /// Deletes a zone and its records. For one that does not exist this succeeds.
+    ///
+    /// - Throws: `invalidArguments` for the default zone.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        guard let result = try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults[zoneID] else {
+            throw CKError.unfitAnswer("it holds no result for the deletion")
+        }
+        try result.get()
+        return zoneID
+    }
+
+    /// Makes and deletes zones in one request; what fails for one is in its result.
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+    ) async throws -> (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
+        let scope = try requestScope()
+        if recordZonesToSave.isEmpty, recordZoneIDsToDelete.isEmpty { return ([:], [:]) }
+        let ids = recordZonesToSave.map(\.zoneID)
+        let request = ModifyZonesRequest(
+            database: scope, saves: ids.map(\.modelID), deletions: recordZoneIDsToDelete.map(\.modelID),
+            operationID: ContainerCore.newOperationID())
+        let answer = try await core.call(
+            .zonesModify, effect: .onceByOperationID, encode: { coder in coder.encodeModifyZonesRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
+        return (
+            try Self.results(answer.saves, ids, currentUser: try currentUser()),
+            try answer.deletions.deleteResults(recordZoneIDsToDelete)
+        )
+    }
+
+    private static func recordZone(_ zone: Zone, currentUser: String?) throws(CKError) -> CKRecordZone {
+        guard let recordZone = CKRecordZone(zone, currentUser: currentUser) else {
+            throw .unfitAnswer("a zone has a name that none can have")
+        }
+        return recordZone
+    }
+
+    private static func results(
+        _ zones: [Result<Zone, ServiceError>], _ ids: [CKRecordZone.ID], currentUser: String?
+    ) throws(CKError) -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        guard zones.count == ids.count else {
+            throw .unfitAnswer("it holds \(zones.count) results for \(ids.count) zones")
+        }
+        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        for (id, zone) in zip(ids, zones) {
+            switch zone {
+            case .success(let zone): results[id] = .success(try recordZone(zone, currentUser: currentUser))
+            case .failure(let error): results[id] = .failure(CKError(error))
+            }
+        }
+        return results
+    }
+}

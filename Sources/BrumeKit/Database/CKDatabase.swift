@@ -1,0 +1,82 @@
+internal import BrumeModel
+internal import BrumeWire
+public import Foundation
+
+/// One of a container's databases: records in zones, and the subscriptions to them.
+///
+/// Made by ``CKContainer``. May be used from several threads.
+///
+/// A call opens the connection when there is none and waits for it up to 60 s. Reads, and saves and deletions too, are sent
+/// again when the connection breaks before the answer; the server does them once. A cancelled task's call throws
+/// `operationCancelled`; what it sent may still happen.
+///
+/// Differs from CloudKit: queries, operations and completion handlers are absent.
+public final class CKDatabase: NSObject, Sendable {
+    /// Which of a container's databases.
+    public typealias Scope = CKDatabaseScope
+
+    let core: ContainerCore
+
+    /// Which of its container's databases this is.
+    public let databaseScope: Scope
+
+    init(core: ContainerCore, scope: Scope) {
+        self.core = core
+        databaseScope = scope
+    }
+
+    /// The database's scope.
+    public override var description: String { "<CKDatabase: scope=\(databaseScope)>" }
+
+    /// The scope as a request names it; throws for what can't be asked at all.
+    func requestScope() throws(CKError) -> DatabaseScope {
+        switch databaseScope {
+        case .public: return .public
+        case .private:
+            // The server says the same. Nothing else can come of it, so there is no need to wait for a connection.
+            guard core.configuration.token != nil else { throw .noAccount }
+            return .private
+        case .shared:
+            throw CKError(
+                .badDatabase,
+                message: "sharing is not there yet, so nothing is in the shared database; use the private one")
+        }
+    }
+
+    /// The current user's record name, to recognise in answers. Known once the first answer is there.
+    func currentUser() throws(CKError) -> String? {
+        try core.openSession().currentUser
+    }
+}
+
+extension CKError {
+    /// The server's answer has another shape than the request asks for.
+    static func unfitAnswer(_ what: String) -> CKError {
+        CKError(
+            .internalError,
+            message: "the server's answer can't be used: \(what); check that both sides run versions that fit")
+    }
+}
+
+extension Result where Failure == CKError {
+    /// The result as CloudKit's API has it.
+    var erased: Result<Success, any Error> { mapError { $0 as any Error } }
+}
+
+extension [ServiceError?] {
+    /// Results of deletions, in the order of the ids that were to be deleted.
+    func deleteResults<ID: Hashable>(_ ids: [ID]) throws(CKError) -> [ID: Result<Void, any Error>] {
+        guard count == ids.count else { throw .unfitAnswer("it holds \(count) results for \(ids.count) deletions") }
+        var results: [ID: Result<Void, any Error>] = [:]
+        for (id, error) in zip(ids, self) {
+            results[id] = error.map { .failure(CKError($0)) } ?? .success(())
+        }
+        return results
+    }
+}
+
+/// The ids without repetitions, in the order in which each comes first.
+func withoutRepetitions<ID: Hashable>(_ ids: [ID]) -> [ID] {
+    var seen: Set<ID> = []
+    return ids.filter { seen.insert($0).inserted }
+}
