@@ -92,6 +92,7 @@ private final class StreamClient {
         client.established = { $0.abort() }
         try server.connect(client)
         #expect(serverSide.isClosed.wait())
+        #expect(client.isClosed.wait())
         let reason = serverSide.closeReasons.value.first
         if case .io = reason {} else { #expect(reason == .peerVanished || reason?.isHandshakeFailure == true) }
         #expect(client.closeReasons.value == [.localClose])

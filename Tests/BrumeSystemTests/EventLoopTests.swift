@@ -105,6 +105,35 @@ import Testing
         #expect(events.value.prefix(4) == ["first", "hook", "second", "hook"])
     }
 
+    @Test("a loop that spins before it sleeps misses neither tasks nor timers")
+    func spinningLoop() throws {
+        let loop = try EventLoop(name: "spin")
+        loop.spinNanoseconds = 1_000_000
+        let server = try TestServer { _ in TestServer.echo() }
+        let ticks = Signal()
+        let client = TestDelegate()
+        client.established = { $0.write([1]) }
+        client.received = { connection, _ in
+            _ = connection.loop.schedule(afterMilliseconds: 3) {
+                ticks.raise()
+                connection.write([1])
+            }
+        }
+        let (port, context) = (server.listener.port, try server.certificates.clientContext())
+        loop.start()
+        loop.execute {
+            _ = Connection.connect(
+                host: "127.0.0.1", port: port, tls: context, loop: loop, timeoutMilliseconds: 10_000, delegate: client)
+        }
+        #expect(ticks.wait(count: 20))
+        for _ in 0..<20 {
+            loop.execute { ticks.raise() }
+        }
+        #expect(ticks.wait(count: 20))
+        loop.stop()
+        loop.join()
+    }
+
     @Test("stopping a loop closes its connections and tells their delegates")
     func stopClosesConnections() throws {
         let server = try TestServer { _ in TestServer.echo() }

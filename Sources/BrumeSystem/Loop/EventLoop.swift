@@ -16,6 +16,13 @@ package final class EventLoop: @unchecked Sendable {
     /// Run once per turn after events, tasks and timers, before connections flush and before sleeping.
     package var turnEnded: (() -> Void)?
 
+    /// How long the loop looks for more work before it sleeps, after it had some. 0, the default, sleeps at once.
+    ///
+    /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual
+    /// machine); some 50 to 100 microseconds of spinning save it for one or a few busy clients, at the price of a core
+    /// that is not free for others meanwhile.
+    package var spinNanoseconds: UInt64 = 0
+
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
     /// Time since 1970 by the machine's clock, read once per turn. It may jump.
@@ -40,6 +47,7 @@ package final class EventLoop: @unchecked Sendable {
     private var flushing: [any LoopHandler] = []
     private var tasks: [Mailbox.Task] = []
     private var clockIsFresh = false
+    private var lastEventNanoseconds: UInt64 = 0
 
     private let owner = Atomic<UInt>(0)
     private let thread = Mutex<pthread_t?>(nil)
@@ -118,13 +126,11 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func turn() {
-        let mayBusy = !continuing.isEmpty || !flushing.isEmpty
-        let timeout = mayBusy ? 0 : timeoutMilliseconds()
+        let isBusy = !continuing.isEmpty || !flushing.isEmpty
+        var timeout = isBusy ? 0 : timeoutMilliseconds()
+        if timeout != 0, spinNanoseconds > 0, spin() { timeout = 0 }
         let sleeps = mailbox.mayStartSleeping(timeout != 0)
-        poller.wait(timeoutMilliseconds: sleeps ? timeout : 0) { event in
-            if !clockIsFresh { readClocks() }
-            dispatch(event)
-        }
+        pollOnce(timeoutMilliseconds: sleeps ? timeout : 0)
         if !clockIsFresh { readClocks() }
         clockIsFresh = false
 
@@ -138,6 +144,28 @@ package final class EventLoop: @unchecked Sendable {
         while let body = timers.popDue(now: nowNanoseconds, lastSequence: lastSequence) { body() }
         turnEnded?()
         flush()
+    }
+
+    private func pollOnce(timeoutMilliseconds: Int32) {
+        poller.wait(timeoutMilliseconds: timeoutMilliseconds) { event in
+            if !clockIsFresh {
+                readClocks()
+                lastEventNanoseconds = nowNanoseconds
+            }
+            dispatch(event)
+        }
+    }
+
+    /// Looks for work without sleeping, for a while after the last event.
+    /// - Returns: Whether there is work, or a timer is due.
+    private func spin() -> Bool {
+        let (end, overflow) = lastEventNanoseconds.addingReportingOverflow(spinNanoseconds)
+        let until = min(overflow ? .max : end, timers.nextDeadline ?? .max)
+        while EventLoop.readMonotonic() < until {
+            pollOnce(timeoutMilliseconds: 0)
+            if clockIsFresh || mailbox.hasTasks { return true }
+        }
+        return false
     }
 
     private func readClocks() {

@@ -1,54 +1,75 @@
-internal import Synchronization
+internal import Glibc
 
 /// Tasks that other threads hand to a loop, taken in batches.
 ///
 /// The loop says when it goes to sleep; only the first task after that costs a wake-up.
-final class Mailbox: Sendable {
+///
+/// `@unchecked Sendable`: all state is behind the lock. It is a pthread mutex, because many threads may want it at once:
+/// the standard library's `Mutex` hands over within the kernel then, which costs more and is invisible to the thread
+/// sanitizer.
+final class Mailbox: @unchecked Sendable {
     typealias Task = @Sendable () -> Void
 
-    private struct State {
-        var tasks: [Task] = []
-        var isSleeping = false
-        var isClosed = false
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var tasks: [Task] = []
+    private var isSleeping = false
+    private var isClosed = false
+
+    init() {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        let result = pthread_mutex_init(mutex, nil)
+        precondition(result == 0, "no lock: \(SystemError.text(of: result))")
     }
 
-    private let state = Mutex(State())
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
 
     /// Adds a task. Any thread.
     /// - Returns: Whether the loop sleeps and must be woken.
     func append(_ task: @escaping Task) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.tasks.append(task)
-            defer { state.isSleeping = false }
-            return state.isSleeping
+        locked {
+            guard !isClosed else { return false }
+            tasks.append(task)
+            defer { isSleeping = false }
+            return isSleeping
         }
     }
 
     /// Tells whether the loop may sleep, and if so that it does. The loop's thread.
     func mayStartSleeping(_ wanted: Bool) -> Bool {
-        state.withLock { state in
-            state.isSleeping = wanted && state.tasks.isEmpty
-            return state.isSleeping
+        locked {
+            isSleeping = wanted && tasks.isEmpty
+            return isSleeping
         }
     }
 
-    /// Swaps the tasks that wait with `tasks`, which is empty and keeps its capacity, and says that the loop is awake.
+    /// Swaps the tasks that wait with `taken`, which is empty and keeps its capacity, and says that the loop is awake.
     /// The loop's thread.
-    func takeAll(into tasks: inout [Task]) {
-        state.withLock { state in
-            state.isSleeping = false
-            swap(&state.tasks, &tasks)
+    func takeAll(into taken: inout [Task]) {
+        locked {
+            isSleeping = false
+            swap(&tasks, &taken)
         }
     }
+
+    /// Whether tasks wait. The loop's thread.
+    var hasTasks: Bool { locked { !tasks.isEmpty } }
 
     /// Drops the tasks that wait and all that come.
     func close() {
-        let dropped = state.withLock { state in
-            state.isClosed = true
-            let tasks = state.tasks
-            state.tasks = []
-            return tasks
+        var dropped: [Task] = []
+        locked {
+            isClosed = true
+            swap(&tasks, &dropped)
         }
         // Released outside of the lock: a task may own something whose end hands in another task.
         withExtendedLifetime(dropped) {}

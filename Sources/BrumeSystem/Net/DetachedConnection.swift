@@ -31,9 +31,9 @@ package final class DetachedConnection: @unchecked Sendable {
 
     deinit {
         guard fd >= 0 else { return }
+        admission?.connectionEnded()
         session.close()
         SystemCall.close(fd)
-        admission?.connectionEnded()
     }
 }
 
