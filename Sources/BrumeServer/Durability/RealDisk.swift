@@ -1,0 +1,130 @@
+package import BrumeStore
+internal import BrumeSystem
+internal import Synchronization
+
+/// The store's `Disk` on a folder of the real file system.
+package final class RealDisk: Disk {
+    private struct State {
+        var files: [Int: File] = [:]
+        var nextID = 1
+    }
+
+    private let folder: String
+    private let state = Mutex(State())
+
+    /// `folder` is the data folder, which must exist.
+    package init(folder: String) {
+        self.folder = folder
+    }
+
+    package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
+
+    package func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
+        // The file is to exist already: `readWrite` would make it.
+        guard FileSystem.exists(absolute(path)) else {
+            throw DiskError(call: "open", path: path, message: "the file does not exist", isMissing: true)
+        }
+        return try open(path, .readWrite)
+    }
+
+    package func create(_ path: String) throws(DiskError) -> DiskFile { try open(path, .createExclusively) }
+
+    package func close(_ file: DiskFile) {
+        state.withLock { $0.files.removeValue(forKey: file.id) }?.close()
+    }
+
+    package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
+        let open = self[file]
+        try translating(open.path) { () throws(SystemError) in
+            let result: Result<Void, SystemError> = bytes.withUnsafeBytes { buffer in
+                Result { () throws(SystemError) in try open.write(buffer, at: Int(offset)) }
+            }
+            try result.get()
+        }
+    }
+
+    package func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+        let open = self[file]
+        var failure: SystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            do throws(SystemError) {
+                count = try open.read(into: UnsafeMutableRawBufferPointer(buffer), at: Int(offset))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw diskError(failure, open.path) }
+        return bytes
+    }
+
+    package func size(of file: DiskFile) throws(DiskError) -> UInt64 {
+        let open = self[file]
+        return try translating(open.path) { () throws(SystemError) in UInt64(try open.size()) }
+    }
+
+    package func sync(_ file: DiskFile) throws(DiskError) {
+        let open = self[file]
+        try translating(open.path) { () throws(SystemError) in try open.syncData() }
+    }
+
+    package func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        let open = self[file]
+        try translating(open.path) { () throws(SystemError) in
+            let size = try open.size()
+            if size < Int(length) { try open.writeZeros(size..<Int(length)) }
+        }
+    }
+
+    package func rename(_ path: String, to target: String) throws(DiskError) {
+        try translating(path) { () throws(SystemError) in try FileSystem.rename(absolute(path), to: absolute(target)) }
+    }
+
+    package func remove(_ path: String) throws(DiskError) {
+        try translating(path) { () throws(SystemError) in try FileSystem.remove(absolute(path)) }
+    }
+
+    package func list(_ path: String) throws(DiskError) -> [String] {
+        guard FileSystem.exists(absolute(path)) else { return [] }
+        return try translating(path) { () throws(SystemError) in try FileSystem.list(absolute(path)).sorted() }
+    }
+
+    package func makeDirectory(_ path: String) throws(DiskError) {
+        try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
+    }
+
+    package func syncDirectory(_ path: String) throws(DiskError) {
+        try translating(path) { () throws(SystemError) in try FileSystem.syncDirectory(absolute(path)) }
+    }
+
+    private subscript(file: DiskFile) -> File {
+        guard let open = state.withLock({ $0.files[file.id] }) else { preconditionFailure("a closed file is used") }
+        return open
+    }
+
+    private func absolute(_ path: String) -> String { path.isEmpty ? folder : folder + "/" + path }
+
+    private func open(_ path: String, _ mode: File.Mode) throws(DiskError) -> DiskFile {
+        let file = try translating(path) { () throws(SystemError) in try File(path: absolute(path), mode: mode) }
+        return state.withLock { state in
+            let id = state.nextID
+            state.nextID += 1
+            state.files[id] = file
+            return DiskFile(id: id)
+        }
+    }
+
+    private func translating<Outcome>(
+        _ path: String, _ body: () throws(SystemError) -> Outcome
+    ) throws(DiskError) -> Outcome {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw diskError(error, path)
+        }
+    }
+
+    private func diskError(_ error: SystemError, _ path: String) -> DiskError {
+        DiskError(
+            call: error.call, path: path, message: "\(error)", isFull: error.isDiskFull, isMissing: error.isNotFound)
+    }
+}

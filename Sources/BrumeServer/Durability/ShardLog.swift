@@ -1,0 +1,80 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeWire
+
+/// One shard's side of the local journal, behind the `CommitLog` seam.
+///
+/// Commits of a loop turn gather here and go to the journal's thread together (``submit()``); positions count this shard's
+/// commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run anywhere.
+final class ShardLog: CommitLog {
+    private let shard: Int
+    private let recovery: Recovery
+    private let disk: any Disk
+    private let groupCommit: GroupCommit
+    private var recovered: [DatabaseID: Database] = [:]
+
+    private var outbox: [[UInt8]] = []
+    private var outboxByteCount = 0
+    private var submitted: UInt64 = 0
+    private(set) var durablePosition: UInt64 = 0
+
+    init(shard: Int, recovery: Recovery, disk: any Disk, groupCommit: GroupCommit) {
+        self.shard = shard
+        self.recovery = recovery
+        self.disk = disk
+        self.groupCommit = groupCommit
+    }
+
+    /// Gives the shard what recovery replayed for it. Before the loop runs.
+    func adopt(_ database: Database) { recovered[database.id] = database }
+
+    /// The ids of what was adopted and not opened yet.
+    var adoptedIDs: [DatabaseID] { Array(recovered.keys) }
+
+    func open(_ id: DatabaseID) throws(StoreError) -> Database {
+        if let database = recovered.removeValue(forKey: id) { return database }
+        return try recovery.loadDatabase(id) ?? Database(id: id, epoch: recovery.epoch)
+    }
+
+    /// Whether the journal still holds commits of the database that its snapshot doesn't have.
+    func needsSnapshot(_ id: DatabaseID) -> Bool { !recovery.coverage.holdsAll(of: id) }
+
+    func append(_ entry: JournalEntry) -> UInt64 {
+        var bytes: [UInt8] = []
+        StoreCoder.encodeJournalEntry(entry, into: &bytes)
+        outboxByteCount += bytes.count
+        outbox.append(bytes)
+        return appendedPosition
+    }
+
+    /// The position of the last commit that was appended.
+    var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
+
+    /// Whether the disk is so far behind that writes have to wait outside.
+    var isFull: Bool { outboxByteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes }
+
+    /// Hands what was appended to the journal's thread. Once per loop turn.
+    func submit() {
+        if outbox.isEmpty { return }
+        submitted += UInt64(outbox.count)
+        groupCommit.submit(
+            GroupCommit.Submission(
+                shard: shard, entries: outbox, byteCount: outboxByteCount, lastPosition: submitted))
+        outbox = []
+        outboxByteCount = 0
+    }
+
+    /// The journal's thread has synced everything up to the position.
+    func becameDurable(_ position: UInt64) { durablePosition = max(durablePosition, position) }
+
+    func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) {
+        do throws(DiskError) {
+            try SnapshotWriter.write(capture, to: disk)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// The local journal has one owner, whom the folder's lock keeps alone: there is nobody to fence.
+    func close(_ id: DatabaseID) { recovered[id] = nil }
+}

@@ -1,0 +1,39 @@
+/// The server's own limits, each with its reason. What a connection may take is in `ServerConnectionLimits`.
+enum ServerLimits {
+    /// Commits that wait for the disk. Above it writes are refused with a time to come back: a disk that is this far
+    /// behind needs quiet, not a longer queue.
+    static let undurableBytes = 64 * 1024 * 1024
+
+    /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
+    static let batchBytes = 8 * 1024 * 1024
+
+    /// Events that a database keeps for devices that are away or slow. Overflow becomes "fetch from your token".
+    static let backlogEvents = 1_024
+
+    /// Bytes of those events.
+    static let backlogBytes = 1024 * 1024
+
+    /// Devices of a user whose last acknowledgement is remembered.
+    static let rememberedDevices = 256
+
+    /// Streams of one database: one per device that is connected.
+    static let streamsPerDatabase = 1_000
+
+    /// Output of a connection above which its stream waits and its frames are not read.
+    static let outputBytes = 1024 * 1024
+
+    /// What a call on its way to another loop counts as output: sixteen may be under way before reading pauses.
+    static let travellingBytes = outputBytes / 16
+
+    /// Accounts of one server: the account file is written whole at each change.
+    static let accounts = 100_000
+
+    /// Tokens of one account: one for each device or program, with room to rotate.
+    static let tokensPerAccount = 32
+
+    /// How often deadlines are looked at. A deadline is kept to this.
+    static let sweepMilliseconds: UInt64 = 250
+
+    /// Bytes of the account file.
+    static let accountFileBytes = 256 * 1024 * 1024
+}

@@ -1,0 +1,95 @@
+internal import Glibc
+
+/// One line per event: time, level, message, `key=value` pairs. Never a token, a record or a field.
+package struct Log: Sendable {
+    package enum Level: Int, Comparable, Sendable {
+        case debug, info, warning, error
+
+        package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+
+        var name: String {
+            switch self {
+            case .debug: "debug"
+            case .info: "info"
+            case .warning: "warning"
+            case .error: "error"
+            }
+        }
+    }
+
+    /// Lines below it are not made.
+    package let minimum: Level
+    private let write: @Sendable (String) -> Void
+
+    /// `write` gets each line without its newline, from any thread.
+    package init(minimum: Level, write: @escaping @Sendable (String) -> Void) {
+        self.minimum = minimum
+        self.write = write
+    }
+
+    /// Lines on the standard error output, one write each.
+    package static func standardError(_ minimum: Level) -> Log {
+        Log(minimum: minimum) { line in
+            var text = line + "\n"
+            text.withUTF8 { bytes in _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+        }
+    }
+
+    /// No lines at all.
+    package static let none = Log(minimum: .error) { _ in }
+
+    package func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> [(String, String)] = []) {
+        line(.debug, message, fields)
+    }
+
+    package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> [(String, String)] = []) {
+        line(.info, message, fields)
+    }
+
+    package func warning(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> [(String, String)] = []) {
+        line(.warning, message, fields)
+    }
+
+    package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> [(String, String)] = []) {
+        line(.error, message, fields)
+    }
+
+    private func line(_ level: Level, _ message: () -> String, _ fields: () -> [(String, String)]) {
+        guard level >= minimum else { return }
+        var line = "\(Log.timestamp()) \(level.name) \(Log.printable(message()))"
+        for (key, value) in fields() {
+            let text = Log.printable(value)
+            line += text.contains(" ") ? " \(key)=\"\(text)\"" : " \(key)=\(text)"
+        }
+        write(line)
+    }
+
+    /// Text from outside can't forge a line or a field: control characters and quotes are escaped.
+    private static func printable(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7F || scalar == "\"" {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// RFC 3339 with milliseconds, UTC.
+    private static func timestamp() -> String {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        var parts = tm()
+        gmtime_r(&now.tv_sec, &parts)
+        func padded(_ number: Int, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let date = [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)].map { padded($0, 2) }
+        let time = [Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec)].map { padded($0, 2) }
+        return date.joined(separator: "-") + "T" + time.joined(separator: ":") + "."
+            + padded(now.tv_nsec / 1_000_000, 3) + "Z"
+    }
+}

@@ -1,0 +1,87 @@
+internal import BrumeModel
+
+/// The last events of one database, oldest first: what devices that are away or slow are still to get.
+///
+/// Pure and bounded: what falls out moves the floor, and a device behind the floor is told to fetch from its token (P7).
+/// All devices of the database's users share it; a device's place is a position.
+struct NotificationRing {
+    struct Event {
+        var position: ChangePosition
+        /// The device that made the change, which is left out.
+        var origin: [UInt8]
+        /// An encoded `brume.v1.NotificationEvent`, shared by all streams.
+        var message: [UInt8]
+    }
+
+    private var events: [Event] = []
+    private var first = 0
+    private var byteCount = 0
+    private let eventLimit: Int
+    private let byteLimit: Int
+
+    /// Events up to here are gone: a place before it has missed some.
+    private(set) var floor: ChangePosition
+    /// The place behind the newest event.
+    private(set) var head: ChangePosition
+
+    /// A ring that knows nothing of what was before `head`.
+    init(head: ChangePosition, eventLimit: Int = ServerLimits.backlogEvents, byteLimit: Int = ServerLimits.backlogBytes)
+    {
+        floor = head
+        self.head = head
+        self.eventLimit = eventLimit
+        self.byteLimit = byteLimit
+    }
+
+    mutating func append(_ event: Event) {
+        precondition(event.position > head, "events come in the order of commits")
+        events.append(event)
+        head = event.position
+        byteCount += event.message.count
+        while events.count - first > eventLimit || (byteCount > byteLimit && events.count - first > 1) {
+            floor = events[first].position
+            byteCount -= events[first].message.count
+            events[first].message = []
+            first += 1
+        }
+        if first > eventLimit {
+            events.removeFirst(first)
+            first = 0
+        }
+    }
+
+    enum Next: Equatable {
+        /// Nothing is behind the place.
+        case none
+        /// Events between the place and the floor are gone: go on from the floor.
+        case missed(floor: ChangePosition)
+        /// The next event that the device is to get.
+        case event(ChangePosition, [UInt8])
+        /// Only the device's own changes are behind the place: go on from there.
+        case skipped(to: ChangePosition)
+    }
+
+    /// What a device at `place` gets next.
+    func next(after place: ChangePosition, device: [UInt8]) -> Next {
+        if place < floor { return .missed(floor: floor) }
+        var index = firstIndex(after: place)
+        var skippedTo: ChangePosition?
+        while index < events.count {
+            let event = events[index]
+            if event.origin != device { return .event(event.position, event.message) }
+            skippedTo = event.position
+            index += 1
+        }
+        return skippedTo.map { .skipped(to: $0) } ?? .none
+    }
+
+    private func firstIndex(after place: ChangePosition) -> Int {
+        var low = first
+        var high = events.count
+        while low < high {
+            let middle = (low + high) / 2
+            if events[middle].position <= place { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,39 @@
+internal import BrumeModel
+
+/// The one place that decides who may touch which database (P6): asked for each request, and again for each pushed event.
+///
+/// What single records allow in the public database (their creator changes them) is the engine's to decide, since it has
+/// the records.
+enum Authorisation {
+    /// The database that a request of `identity` means, or why it may not.
+    static func database(for scope: DatabaseScope, of identity: Identity) -> Result<DatabaseID, ServiceError> {
+        switch (scope, identity.role) {
+        case (_, .admin):
+            .failure(
+                ServiceError(
+                    .permissionFailure,
+                    "the operator's token opens the Admin service only; use an account's token for data"))
+        case (.public, _):
+            .success(identity.publicDatabase)
+        case (.private, .anonymous):
+            .failure(ServiceError(.notAuthenticated, "the private database needs an account; connect with its token"))
+        case (.private, .account):
+            .success(identity.privateDatabase!)
+        }
+    }
+
+    /// Whether the device may be told of changes in the database.
+    static func mayReceive(from database: DatabaseID, _ identity: Identity) -> Bool {
+        switch self.database(for: database.scope, of: identity) {
+        case .success(let allowed): allowed == database
+        case .failure: false
+        }
+    }
+
+    /// What is wrong with a request to the Admin service, or nil.
+    static func problemWithAdministration(by identity: Identity) -> ServiceError? {
+        identity.role == .admin
+            ? nil
+            : ServiceError(.permissionFailure, "the Admin service needs the token in the data folder's admin.token")
+    }
+}

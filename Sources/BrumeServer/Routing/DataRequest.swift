@@ -1,0 +1,61 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// A decoded request to one database: it may travel to the loop that owns it.
+enum DataRequest: Sendable {
+    case modifyRecords(ModifyRecordsRequest<CheckedFields>)
+    case fetchRecords(FetchRecordsRequest)
+    case zoneChanges(ZoneChangesRequest)
+    case databaseChanges(DatabaseChangesRequest)
+    case modifyZones(ModifyZonesRequest)
+    case fetchZones(DatabaseScope, [ZoneID])
+    case listZones(DatabaseScope)
+    case modifySubscriptions(ModifySubscriptionsRequest)
+    case fetchSubscriptions(DatabaseScope, [String])
+    case listSubscriptions(DatabaseScope)
+
+    /// Decodes and checks the request of a method that touches data.
+    init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
+        switch method {
+        case .recordsModify: self = .modifyRecords(try coder.decodeModifyRecordsRequest(payload))
+        case .recordsFetch: self = .fetchRecords(try coder.decodeFetchRecordsRequest(payload))
+        case .recordsChanges: self = .zoneChanges(try coder.decodeZoneChangesRequest(payload))
+        case .databasesChanges: self = .databaseChanges(try coder.decodeDatabaseChangesRequest(payload))
+        case .zonesModify: self = .modifyZones(try coder.decodeModifyZonesRequest(payload))
+        case .zonesFetch:
+            let (scope, zones) = try coder.decodeFetchZonesRequest(payload)
+            self = .fetchZones(scope, zones)
+        case .zonesList: self = .listZones(try coder.decodeListZonesRequest(payload))
+        case .subscriptionsModify: self = .modifySubscriptions(try coder.decodeModifySubscriptionsRequest(payload))
+        case .subscriptionsFetch:
+            let (scope, ids) = try coder.decodeFetchSubscriptionsRequest(payload)
+            self = .fetchSubscriptions(scope, ids)
+        case .subscriptionsList: self = .listSubscriptions(try coder.decodeListSubscriptionsRequest(payload))
+        default: throw ServiceError(.invalidArguments, "method \(method.rawValue) is not in protocol version 1")
+        }
+    }
+
+    var scope: DatabaseScope {
+        switch self {
+        case .modifyRecords(let request): request.database
+        case .fetchRecords(let request): request.database
+        case .zoneChanges(let request): request.database
+        case .databaseChanges(let request): request.database
+        case .modifyZones(let request): request.database
+        case .modifySubscriptions(let request): request.database
+        case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
+            .listSubscriptions(let scope):
+            scope
+        }
+    }
+
+    /// The operation's id, empty when the client gave none; nil for reads.
+    var operationID: [UInt8]? {
+        switch self {
+        case .modifyRecords(let request): request.operationID
+        case .modifyZones(let request): request.operationID
+        case .modifySubscriptions(let request): request.operationID
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import BrumeModel
+internal import BrumeSystem
+
+/// Turns change tokens into opaque bytes and back.
+///
+/// ```
+/// 0   1  version, 1
+/// 1   1  kind
+/// 2   4  epoch          (numbers are big-endian)
+/// 6   8  incarnation
+/// 14  8  position
+/// 22  8  digest of the scope: container, environment, database, owner, zone
+/// 30  16 MAC over bytes 0 to 29 (HMAC-SHA256, its first half)
+/// ```
+///
+/// The digest is keyed, so a token tells nothing of its scope. A wrong MAC is a token that this server did not make; a right
+/// one with another digest belongs elsewhere, which a client sees as an expired token (cloudkit.md 2.4).
+struct TokenSealer {
+    private static let version: UInt8 = 1
+    private static let bodyByteCount = 30
+    private static let byteCount = 46
+    private let authentication: MessageAuthentication
+
+    init(key: [UInt8]) {
+        authentication = MessageAuthentication(key: key)
+    }
+
+    /// The scope that a token of a zone, or with a nil zone of a database, is bound to.
+    func scope(_ database: DatabaseID, zone: String?) -> [UInt8] {
+        var message = Array("scope".utf8)
+        for part in [database.container, database.owner, zone ?? ""] {
+            withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { message.append(contentsOf: $0) }
+            message.append(contentsOf: part.utf8)
+        }
+        message += [database.environment.rawValue, database.scope.rawValue, zone == nil ? 0 : 1]
+        return Array(authentication.authenticate(message).prefix(8))
+    }
+
+    func seal(_ token: ChangeToken, scope: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = [Self.version, token.kind.rawValue]
+        bytes.reserveCapacity(Self.byteCount)
+        withUnsafeBytes(of: token.epoch.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: token.incarnation.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: token.position.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: scope)
+        bytes.append(contentsOf: authentication.authenticate(bytes).prefix(16))
+        return bytes
+    }
+
+    /// The token in `bytes`, or nil when there are none.
+    func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
+        if bytes.isEmpty { return nil }
+        let body = Array(bytes.prefix(Self.bodyByteCount))
+        guard bytes.count == Self.byteCount, bytes[0] == Self.version,
+            ConstantTime.isEqual(
+                Array(authentication.authenticate(body).prefix(16)), Array(bytes[Self.bodyByteCount...]))
+        else {
+            throw ServiceError(
+                .invalidArguments,
+                "the token was not made by this server; use one from an earlier answer, or none to start over")
+        }
+        guard body[1] == kind.rawValue, Array(body[22...]) == scope else {
+            throw ServiceError(
+                .changeTokenExpired,
+                "the token belongs to another zone or database; fetch without a token to start over")
+        }
+        func number<Number: FixedWidthInteger>(at offset: Int, _: Number.Type) -> Number {
+            body.withUnsafeBytes { Number(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
+        }
+        return ChangeToken(
+            kind: kind, epoch: number(at: 2, UInt32.self), incarnation: number(at: 6, UInt64.self),
+            position: ChangePosition(rawValue: number(at: 14, UInt64.self)))
+    }
+}

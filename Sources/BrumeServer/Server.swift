@@ -1,0 +1,281 @@
+package import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+internal import BrumeWire
+internal import Glibc
+internal import Synchronization
+
+/// A Brume server in this process: opens its data folder, recovers, listens, and stops in order.
+///
+/// `@unchecked Sendable`: set up by one thread; `drain` and `wait` may come from any.
+package final class Server: @unchecked Sendable {
+    private let core: ServerCore
+    private let lock: DirectoryLock
+    private let recovery: Recovery
+    private let disk: RealDisk
+    private let listeners = Mutex<[Listener]>([])
+    private let finished = Semaphore()
+    /// Set by `start`.
+    package private(set) var port: UInt16 = 0
+    /// What recovery found, for the operator.
+    package let recoveryReport: String
+
+    /// Opens the data folder, makes what is missing in it, and recovers what the journal holds.
+    ///
+    /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not what
+    ///   was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
+    package init(_ configuration: ServerConfiguration) throws(ServerError) {
+        let folder = configuration.dataFolder
+        disk = RealDisk(folder: folder)
+        do {
+            try FileSystem.makeDirectory(folder)
+        } catch {
+            throw ServerError(.folder, "the data folder can't be made: \(error)")
+        }
+        do {
+            lock = try DirectoryLock(directory: folder)
+        } catch {
+            throw ServerError(.folderInUse, "another server has the data folder \(folder): stop it first (\(error))")
+        }
+        let secrets = try ServerSecrets(folder: folder)
+        let accounts = try AccountStore(folder: folder)
+        do throws(StoreError) {
+            recovery = try Recovery(
+                opening: disk,
+                options: JournalWriter.Options(
+                    salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
+                newEpoch: Self.randomNumber())
+        } catch {
+            switch error {
+            case .disk: throw ServerError(.folder, "\(folder): \(error)")
+            case .damaged, .unknownVersion: throw ServerError(.damaged, "\(folder): \(error)")
+            }
+        }
+        let report = recovery.report
+        recoveryReport =
+            "\(report.entries) commits, \(report.snapshotsRead) snapshots"
+            + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
+        let core = ServerCore(
+            configuration: configuration, secrets: secrets, accounts: accounts, epoch: recovery.epoch,
+            startedNanoseconds: Self.monotonicNanoseconds())
+        self.core = core
+        do {
+            var shards: [Shard] = []
+            for index in 0..<max(1, configuration.loopCount) {
+                shards.append(Shard(index: index, loop: try EventLoop(name: "loop \(index)"), server: core))
+            }
+            let log = configuration.log
+            let groupCommit = GroupCommit(
+                writer: recovery.writer,
+                becameDurable: { [shards] index, position in
+                    let shard = shards[index]
+                    shard.loop.execute { shard.becameDurable(position) }
+                },
+                failStop: { reason in
+                    log.error(reason)
+                    exit(Self.failStopExitCode)
+                })
+            core.assemble(shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"))
+        } catch {
+            throw ServerError(.limit, "the event loops can't be made: \(error)")
+        }
+    }
+
+    /// What the process exits with when the journal can't be written or synced (EX_IOERR of sysexits.h).
+    package static let failStopExitCode: Int32 = 74
+
+    /// Where the server listens, `host:port`.
+    package var address: String {
+        let host = core.configuration.host
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    // MARK: Start
+
+    /// Listens and serves. Returns when clients can connect.
+    package func start() throws(ServerError) {
+        let configuration = core.configuration
+        let logs = core.shards.map { shard in
+            ShardLog(shard: shard.index, recovery: recovery, disk: disk, groupCommit: core.groupCommit)
+        }
+        for database in recovery.databases.values { logs[core.shard(of: database.id).index].adopt(database) }
+        do throws(StoreError) {
+            for (shard, log) in zip(core.shards, logs) { try shard.prepare(log) }
+        } catch {
+            throw ServerError(.damaged, "\(error)")
+        }
+        let tls: TLSServerContext
+        do {
+            tls = try TLSServerContext(certificatePath: configuration.certificatePath, keyPath: configuration.keyPath)
+        } catch {
+            throw ServerError(
+                .certificate, "the certificate can't be used: \(error); `brume certs` makes one for development")
+        }
+        do {
+            for shard in core.shards {
+                let listener = try Listener(
+                    host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
+                    limits: configuration.socketLimits, sharesPort: true
+                ) { [core] connection in
+                    if core.isDraining { return nil }
+                    let session = Session(shard: shard, server: core)
+                    session.accepted(connection)
+                    return session
+                }
+                port = listener.port
+                listeners.withLock { $0.append(listener) }
+            }
+        } catch {
+            throw ServerError(.listen, "\(configuration.host):\(configuration.port) can't be listened on: \(error)")
+        }
+        do {
+            try FileSystem.atomicReplace(configuration.dataFolder + "/server.json", Array(serverFile.utf8))
+        } catch {
+            throw ServerError(.folder, "the data folder can't be written: \(error)")
+        }
+        core.groupCommit.start()
+        core.adminLoop.start()
+        for shard in core.shards { shard.loop.start() }
+        core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
+    }
+
+    /// What the commands on this machine need to reach the server.
+    private var serverFile: String {
+        func quoted(_ text: String) -> String {
+            var result = "\""
+            for scalar in text.unicodeScalars {
+                switch scalar {
+                case "\"", "\\": result += "\\\(scalar)"
+                case _ where scalar.value < 0x20:
+                    result += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+                default: result.unicodeScalars.append(scalar)
+                }
+            }
+            return result + "\""
+        }
+        let ca = core.configuration.caPath.map(quoted) ?? "null"
+        return "{\"server\":\(quoted(address)),\"ca\":\(ca),\"pid\":\(getpid())}\n"
+    }
+
+    // MARK: Accounts, for the process that runs the server
+
+    /// Makes an account with one token, which is returned this once.
+    package func addAccount(name: String, email: String) throws(ServerError) -> (account: Account, token: String) {
+        let (account, token) = try core.accounts.add(
+            name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds())
+        return (view(account), token)
+    }
+
+    /// Makes another token for an account.
+    package func createToken(name: String) throws(ServerError) -> String {
+        try core.accounts.createToken(name: name)
+    }
+
+    /// The account of that name, with its user record name in a container and environment.
+    package func account(named name: String, container: String, environment: Environment) -> Account? {
+        guard let account = core.accounts.account(named: name) else { return nil }
+        return core.view(account, container: container, environment: environment)
+    }
+
+    private func view(_ account: StoredAccount) -> Account {
+        core.view(account, container: "", environment: .development)
+    }
+
+    // MARK: Stop
+
+    /// Stops in order: no new connections, goaway to all, calls in flight end, snapshots, the last sync. Any thread; ``wait()``
+    /// returns when it is done.
+    package func drain() {
+        guard core.beginDraining() else { return }
+        core.log.info("draining")
+        let core = core
+        core.adminLoop.execute { [self] in
+            listeners.withLock { listeners in
+                for (listener, shard) in zip(listeners, core.shards) { shard.loop.execute { listener.close() } }
+                listeners.removeAll()
+            }
+            for shard in core.shards { shard.loop.execute { shard.drain() } }
+            let deadline = core.adminLoop.nowNanoseconds + core.configuration.drainTimeoutMilliseconds * 1_000_000
+            waitForCalls(until: deadline)
+        }
+    }
+
+    /// On the admin loop: asks the shards until nothing is in flight, or time is over.
+    private func waitForCalls(until deadline: UInt64) {
+        let core = core
+        let count = DrainCount(shards: core.shards.count)
+        for shard in core.shards {
+            shard.loop.execute { [self] in
+                let unfinished = shard.unfinishedCount
+                core.adminLoop.execute { [self] in
+                    guard count.add(unfinished) else { return }
+                    if count.total == 0 || core.adminLoop.nowNanoseconds >= deadline {
+                        if count.total > 0 { core.log.warning("calls were cut off", [("count", String(count.total))]) }
+                        finish()
+                    } else {
+                        _ = core.adminLoop.schedule(afterMilliseconds: 5) { [self] in waitForCalls(until: deadline) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// On the admin loop: closes the sessions, writes the snapshots, and lets ``wait()`` go on.
+    private func finish() {
+        for shard in core.shards { shard.loop.execute { shard.closeSessions() } }
+        core.snapshotAll { [core, finished] result in
+            switch result {
+            case .success(let report): core.log.info("snapshots written", [("databases", String(report.databases))])
+            case .failure(let error):
+                core.log.error("no snapshots, the journal has everything", [("reason", error.message)])
+            }
+            finished.post()
+        }
+    }
+
+    /// Waits until ``drain()`` is done, then takes everything down.
+    package func wait() {
+        finished.wait()
+        for shard in core.shards {
+            shard.loop.stop()
+            shard.loop.join()
+        }
+        core.groupCommit.stop()
+        core.adminLoop.stop()
+        core.adminLoop.join()
+        try? FileSystem.remove(core.configuration.dataFolder + "/server.json")
+        lock.release()
+        core.log.info("stopped")
+    }
+
+    private static func randomNumber<Number: FixedWidthInteger>() -> Number {
+        SecureRandom.bytes(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number($1) }
+    }
+
+    private static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    private static func wallClockMilliseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+/// Adds up what is in flight. On the admin loop only, which is why it may be handed around.
+private final class DrainCount: @unchecked Sendable {
+    private var remaining: Int
+    private(set) var total = 0
+
+    init(shards: Int) { remaining = shards }
+
+    /// Returns true for the last of the shards.
+    func add(_ count: Int) -> Bool {
+        total += count
+        remaining -= 1
+        return remaining == 0
+    }
+}

@@ -1,0 +1,35 @@
+package import BrumeSystem
+package import BrumeWire
+
+/// How a server runs. Defaults suit one machine; tests shorten deadlines.
+package struct ServerConfiguration: Sendable {
+    /// Made when missing. One server at a time has it.
+    package var dataFolder: String
+    package var host = "127.0.0.1"
+    /// 0: any free port; see ``Server/port``.
+    package var port: UInt16 = 7440
+    /// PEM files of the server's certificate chain and its key.
+    package var certificatePath: String
+    package var keyPath: String
+    /// The CA file that clients verify with, written to `server.json` for the commands on this machine; nil: unknown.
+    package var caPath: String?
+    /// Event loops. Databases are divided among them.
+    package var loopCount = 2
+    /// The containers that are served; empty: every name.
+    package var containers: Set<String> = []
+    /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
+    package var journalSegmentBytes = 16 * 1024 * 1024
+    /// How long a stop waits for calls in flight.
+    package var drainTimeoutMilliseconds: UInt64 = 10_000
+    /// What one connection may take.
+    package var connectionLimits = ServerConnectionLimits()
+    /// Sockets: handshakes, stalls, counts.
+    package var socketLimits = BrumeSystem.ConnectionLimits()
+    package var log = Log.standardError(.info)
+
+    package init(dataFolder: String, certificatePath: String, keyPath: String) {
+        self.dataFolder = dataFolder
+        self.certificatePath = certificatePath
+        self.keyPath = keyPath
+    }
+}

@@ -1,0 +1,139 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+internal import BrumeWire
+internal import Synchronization
+
+/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
+///
+/// `@unchecked Sendable`: `shards`, `groupCommit` and `adminLoop` are set once, before any loop runs.
+final class ServerCore: @unchecked Sendable {
+    /// For clients' logs.
+    static let version = "brume 0.1.0"
+
+    let configuration: ServerConfiguration
+    let secrets: ServerSecrets
+    let accounts: AccountStore
+    let epoch: UInt32
+    let startedNanoseconds: UInt64
+    private(set) var shards: [Shard] = []
+    private(set) var groupCommit: GroupCommit!
+    /// Runs what may wait for a disk and belongs to no database: the operator's requests.
+    private(set) var adminLoop: EventLoop!
+    private let draining = Atomic<Bool>(false)
+
+    init(
+        configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, epoch: UInt32,
+        startedNanoseconds: UInt64
+    ) {
+        self.configuration = configuration
+        self.secrets = secrets
+        self.accounts = accounts
+        self.epoch = epoch
+        self.startedNanoseconds = startedNanoseconds
+    }
+
+    /// Completes the core. Before any loop runs.
+    func assemble(shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop) {
+        self.shards = shards
+        self.groupCommit = groupCommit
+        self.adminLoop = adminLoop
+    }
+
+    var log: Log { configuration.log }
+
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    /// Returns false when it was draining already.
+    func beginDraining() -> Bool { !draining.exchange(true, ordering: .relaxed) }
+
+    func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
+
+    /// The shard that owns the database. FNV-1a: the same in every run, and even over names.
+    func shard(of database: DatabaseID) -> Shard {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        for byte in database.container.utf8 { mix(byte) }
+        mix(database.environment.rawValue)
+        mix(database.scope.rawValue)
+        for byte in database.owner.utf8 { mix(byte) }
+        return shards[Int((hash >> 32) % UInt64(shards.count))]
+    }
+
+    // MARK: Sessions
+
+    /// Who says hello, or why they are refused.
+    func authenticate(_ hello: Hello) throws(ServiceError) -> Identity {
+        if isDraining {
+            throw ServiceError(
+                .serviceUnavailable, "the server is about to stop; reconnect", retryAfterMilliseconds: 1_000)
+        }
+        guard hello.protocolVersion == 1 else {
+            throw ServiceError(
+                .incompatibleVersion,
+                "this server speaks protocol version 1; the client asked for \(hello.protocolVersion)")
+        }
+        guard hello.deviceID.count == 16 else {
+            throw ServiceError(
+                .invalidArguments, "a device id has 16 random bytes; this one has \(hello.deviceID.count)")
+        }
+        guard let environment = hello.environment else {
+            throw ServiceError(.invalidArguments, "the hello names no environment; choose development or production")
+        }
+        try checkContainer(hello.container)
+        var identity = Identity(
+            role: .anonymous, container: hello.container, environment: environment, userRecordName: "",
+            deviceID: hello.deviceID, clientVersion: hello.clientVersion)
+        switch hello.credentials {
+        case .none: break
+        case .account(let token):
+            guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
+            identity.role = .account(name: holder.name)
+            identity.userRecordName = secrets.userRecordName(
+                accountID: holder.id, container: hello.container, environment: environment)
+        case .admin(let token):
+            guard secrets.isAdminToken(token) else { throw Self.unknownToken }
+            identity.role = .admin
+        }
+        return identity
+    }
+
+    private static let unknownToken = ServiceError(
+        .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")
+
+    private func checkContainer(_ name: String) throws(ServiceError) {
+        let isName =
+            name.hasPrefix("iCloud.") && name.utf8.count > 7 && name.utf8.count <= Limits.nameCharacters
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isName else {
+            throw ServiceError(
+                .badContainer,
+                "a container's name starts with \"iCloud.\" and has at most \(Limits.nameCharacters) characters")
+        }
+        guard configuration.containers.isEmpty || configuration.containers.contains(name) else {
+            throw ServiceError(
+                .badContainer, "this server does not serve the container; check its name with the operator")
+        }
+    }
+
+    /// Whether the account of an identity still exists with at least one token. Revocation closes sessions through the
+    /// shards; this catches the one that is on its way between two loops.
+    func isStillValid(_ identity: Identity) -> Bool {
+        switch identity.role {
+        case .anonymous, .admin: true
+        case .account(let name): !(accounts.account(named: name)?.tokenHashes.isEmpty ?? true)
+        }
+    }
+
+    func welcome(for identity: Identity) -> Welcome {
+        let limits = configuration.connectionLimits
+        return Welcome(
+            protocolVersion: 1, serverVersion: Self.version, userRecordName: identity.userRecordName,
+            serverEpoch: epoch,
+            limits: BrumeWire.ConnectionLimits(
+                frameBytes: Limits.frameBytes, concurrentCalls: limits.concurrentCalls,
+                itemsPerRequest: Limits.itemsPerRequest, requestBytes: Limits.requestBytes,
+                recordBytes: Limits.recordBytes, streamCredit: limits.streamCredit,
+                idleMilliseconds: Int(clamping: limits.idleMilliseconds)))
+    }
+}

@@ -1,0 +1,330 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+/// One connection: frames in, requests to the shard, answers and pushes out.
+///
+/// Born on the loop that accepted it; after the hello it moves to the loop that owns its account's private database, with
+/// its connection, its state and the bytes that it has not read yet.
+///
+/// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
+final class Session: ConnectionDelegate, @unchecked Sendable {
+    private(set) var shard: Shard
+    /// Set with the hello. Before it nothing asks for it.
+    private(set) var identity: Identity!
+
+    private var connection: Connection!
+    private var reader: FrameReader
+    private var machine: ServerConnectionStateMachine
+    private let server: ServerCore
+    /// Answers of this session that wait for the disk or another shard; they count as output.
+    var heldByteCount = 0
+    private var isReadingPaused = false
+    private var isEnding = false
+    private var isGone = false
+
+    init(shard: Shard, server: ServerCore) {
+        self.shard = shard
+        self.server = server
+        let limits = server.configuration.connectionLimits
+        reader = FrameReader(payloadBytesLimit: limits.helloBytes)
+        machine = ServerConnectionStateMachine(limits: limits, nowNanoseconds: shard.loop.nowNanoseconds)
+    }
+
+    // MARK: Connection
+
+    func accepted(_ connection: Connection) {
+        self.connection = connection
+        shard.add(self)
+    }
+
+    func connectionEstablished(_ connection: Connection) {}
+
+    func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+        read(bytes)
+    }
+
+    func connectionDrained(_ connection: Connection) {
+        resumeIfPossible()
+    }
+
+    func connectionClosed(_ connection: Connection, reason: CloseReason) {
+        isGone = true
+        let open = machine.closed()
+        for (stream, method) in open where method == Method.notificationsOpen.rawValue {
+            shard.closeNotifications(self, stream: stream)
+        }
+        shard.remove(self)
+        server.log.debug("connection closed", [("peer", connection.peerAddress), ("reason", reason.description)])
+    }
+
+    // MARK: Frames in
+
+    private func read(_ bytes: UnsafeRawBufferPointer) {
+        if isEnding { return }
+        var didCompleteFrame = false
+        do throws(FrameError) {
+            try reader.read(bytes) { header, payload in
+                didCompleteFrame = true
+                return handle(header, payload)
+            }
+        } catch {
+            return violate(CallStatus(.invalidArguments, error.message))
+        }
+        machine.bytesReceived(
+            isInsideFrame: reader.isInsideFrame && !isReadingPaused, didCompleteFrame: didCompleteFrame,
+            nowNanoseconds: shard.loop.nowNanoseconds)
+    }
+
+    /// Returns false when nothing more may be read for now.
+    private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) -> Bool {
+        switch header.type {
+        case .hello: return hello(payload)
+        case .call: call(header.stream, payload)
+        case .message: message(header, payload)
+        case .cancel:
+            switch machine.cancelReceived(stream: header.stream) {
+            case .cancelled(let method):
+                if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
+            case .ignore: break
+            case .violate(let violation): violate(violation)
+            }
+        case .credit:
+            switch machine.creditReceived(stream: header.stream, count: FrameWriter.credit(in: payload)) {
+            case .credited: shard.resumeNotifications(self)
+            case .ignore: break
+            case .violate(let violation): violate(violation)
+            }
+        case .ping:
+            switch machine.pingReceived(byteCount: payload.count, nowNanoseconds: shard.loop.nowNanoseconds) {
+            case .pong: write(.pong, payload: Array(payload))
+            case .violate(let violation): violate(violation)
+            }
+        case .pong: break
+        case .welcome, .status, .goaway:
+            violate(
+                CallStatus(.invalidArguments, "frame type \(header.type.rawValue) is the server's to send"))
+        }
+        if isEnding { return false }
+        pauseIfFull()
+        return !isReadingPaused
+    }
+
+    private func call(_ stream: UInt32, _ payload: UnsafeRawBufferPointer) {
+        let header: CallHeader
+        do throws(ServiceError) {
+            header = try shard.coder.decodeCall(payload)
+        } catch {
+            return violate(CallStatus(error))
+        }
+        let method = header.method
+        let action = machine.callReceived(
+            stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: method == .notificationsOpen,
+            timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
+        switch action {
+        case .none: break
+        case .refuse(let status): writeStatus(stream: stream, status)
+        case .violate(let violation): violate(violation)
+        }
+    }
+
+    private func message(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
+        let stream = header.stream
+        switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
+        case .request(let method):
+            shard.handle(Method(rawValue: method), payload, session: self, stream: stream)
+        case .streamMessage(_, let grant):
+            shard.acknowledge(payload, session: self, stream: stream)
+            if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
+        case .streamEnded:
+            shard.closeNotifications(self, stream: stream)
+            if machine.answered(stream: stream) {
+                writeStatus(stream: stream, .success)
+            }
+        case .ignore: break
+        case .refuse(let status):
+            shard.closeNotifications(self, stream: stream)
+            writeStatus(stream: stream, status)
+        case .violate(let violation): violate(violation)
+        }
+    }
+
+    // MARK: Hello
+
+    private func hello(_ payload: UnsafeRawBufferPointer) -> Bool {
+        switch machine.helloReceived() {
+        case .violate(let violation):
+            violate(violation)
+            return false
+        case .authenticate: break
+        }
+        do throws(ServiceError) {
+            let hello = try shard.coder.decodeHello(payload)
+            identity = try server.authenticate(hello)
+        } catch {
+            violate(
+                CallStatus(error))
+            return false
+        }
+        payloadLimitAfterHello = Limits.frameBytes
+        let target = server.shard(of: identity.privateDatabase ?? identity.publicDatabase)
+        // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data. It
+        // leaves when the turn's input is done.
+        connection.pauseReading()
+        shard.loop.execute { self.move(to: target) }
+        return false
+    }
+
+    /// Set when the hello is done; the reader itself is in use while it hands on a frame.
+    private var payloadLimitAfterHello: Int?
+
+    private func move(to target: Shard) {
+        if isGone || isEnding { return }
+        if target === shard { return arrived() }
+        shard.remove(self)
+        let detached = connection.detach()
+        connection = nil
+        target.loop.execute {
+            self.shard = target
+            self.connection = Connection.attach(detached, to: target.loop, delegate: self)
+            target.add(self)
+            self.arrived()
+        }
+    }
+
+    private func arrived() {
+        if isGone || isEnding { return }
+        reader.payloadBytesLimit = payloadLimitAfterHello ?? reader.payloadBytesLimit
+        // The token may have been revoked while the session was on its way.
+        guard server.isStillValid(identity) else { return revoked() }
+        machine.welcomed()
+        write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
+        shard.arrived(self)
+        connection.resumeReading()
+        if server.isDraining { drain() }
+        read(UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    // MARK: Answers
+
+    /// The answer of a unary call.
+    func answer(stream: UInt32, message: [UInt8]) {
+        guard !isGone, machine.answered(stream: stream) else { return }
+        write(.message, stream: stream, isLast: true, payload: message)
+    }
+
+    /// The failure of a call.
+    func fail(stream: UInt32, _ error: ServiceError) {
+        guard !isGone, machine.answered(stream: stream) else { return }
+        writeStatus(
+            stream: stream,
+            CallStatus(error))
+    }
+
+    /// Whether the stream has credit and the connection room.
+    func maySend(stream: UInt32) -> Bool {
+        !isGone && !isEnding && machine.sendCredit(ofStream: stream) > 0
+            && !connection.isOutputFull
+    }
+
+    /// A message of a stream that ``maySend(stream:)``.
+    func send(stream: UInt32, message: [UInt8]) {
+        machine.messageSent(stream: stream)
+        write(.message, stream: stream, payload: message)
+    }
+
+    // MARK: Time and end
+
+    /// Called by the shard's sweep.
+    func timePassed() {
+        if isGone || isEnding || connection == nil { return }
+        let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
+        if let violation = due.violation { return violate(violation) }
+        if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
+        for stream in due.expired {
+            writeStatus(
+                stream: stream,
+                CallStatus(
+                    .networkFailure, "the call was not answered within its time; call again with the same operation id")
+            )
+        }
+    }
+
+    /// The server is about to stop.
+    func drain() {
+        if isGone || isEnding || !machine.isServing { return abortUnserved() }
+        machine.drain()
+        let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
+        write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
+    }
+
+    /// Calls in flight; a drain waits for them.
+    var unaryCallCount: Int { isGone || isEnding ? 0 : machine.unaryCallCount }
+
+    /// The account's tokens were revoked, or the account removed.
+    func revoked() {
+        if isGone || isEnding { return }
+        violate(
+            CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
+    }
+
+    /// Closes once what is pending has been sent.
+    func close() {
+        if isGone || isEnding { return }
+        isEnding = true
+        connection?.close()
+    }
+
+    private func abortUnserved() {
+        if !isGone, !isEnding, identity == nil { close() }
+    }
+
+    /// The peer broke the protocol, or may not go on: it is told, and the connection ends.
+    private func violate(_ status: CallStatus) {
+        if isGone || isEnding { return }
+        server.log.info(
+            "connection refused",
+            [("peer", connection.peerAddress), ("code", String(status.code)), ("reason", status.message)])
+        writeStatus(stream: 0, status)
+        isEnding = true
+        for (stream, method) in machine.closed() where method == Method.notificationsOpen.rawValue {
+            shard.closeNotifications(self, stream: stream)
+        }
+        connection.close()
+    }
+
+    // MARK: Output
+
+    private func writeStatus(stream: UInt32, _ status: CallStatus) {
+        write(.status, stream: stream, payload: shard.coder.encodeStatus(status))
+    }
+
+    private func write(_ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8]) {
+        if isGone || isEnding { return }
+        let header = FrameHeader(type: type, stream: stream, isLast: isLast, payloadByteCount: payload.count)
+        connection.withOutput(minimumCapacity: FrameHeader.byteCount + payload.count) { target in
+            header.encode(to: target)
+            UnsafeMutableRawBufferPointer(rebasing: target[FrameHeader.byteCount...]).copyBytes(from: payload)
+            return FrameHeader.byteCount + payload.count
+        }
+    }
+
+    private var isFull: Bool { connection.isOutputFull || heldByteCount > ServerLimits.outputBytes }
+
+    private func pauseIfFull() {
+        guard !isReadingPaused, isFull else { return }
+        isReadingPaused = true
+        connection.pauseReading()
+    }
+
+    /// Goes on reading, and sending events, when the output has room again.
+    func resumeIfPossible() {
+        if isGone || isEnding || connection == nil { return }
+        if isReadingPaused, !isFull {
+            isReadingPaused = false
+            connection.resumeReading()
+            read(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        if !isGone, !isEnding { shard.resumeNotifications(self) }
+    }
+}

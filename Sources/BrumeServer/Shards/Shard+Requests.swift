@@ -1,0 +1,225 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+internal import BrumeWire
+
+/// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is durable.
+extension Shard {
+    /// A request's outcome: the answer's bytes, or why the call failed.
+    typealias Reply = Result<[UInt8], ServiceError>
+
+    /// A unary request, or the first message of a stream. `payload` is valid for the call.
+    func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
+        do throws(ServiceError) {
+            switch method {
+            case .healthCheck:
+                try coder.decodeHealthRequest(payload)
+                session.answer(
+                    stream: stream,
+                    message: coder.encodeHealthResponse(
+                        HealthStatus(
+                            isServing: !server.isDraining,
+                            uptimeMilliseconds: server.uptimeMilliseconds(at: loop.nowNanoseconds))))
+            case .notificationsOpen:
+                let position = try coder.decodeNotificationsRequest(payload)
+                let loaded = try database(try Authorisation.database(for: .private, of: session.identity).get())
+                if let error = loaded.hub.open(session, stream: stream, position: position) { throw error }
+            case .adminAddAccount, .adminListAccounts, .adminRemoveAccount, .adminCreateToken, .adminRevokeTokens,
+                .adminSnapshot:
+                try server.administer(method, payload, session: session, stream: stream)
+            default:
+                let request = try DataRequest(method, payload, coder: coder)
+                route(request, session: session, stream: stream)
+            }
+        } catch {
+            session.fail(stream: stream, error)
+        }
+    }
+
+    /// Hands the request to the shard of its database.
+    private func route(_ request: DataRequest, session: Session, stream: UInt32) {
+        let identity = session.identity!
+        let id: DatabaseID
+        switch Authorisation.database(for: request.scope, of: identity) {
+        case .success(let database): id = database
+        case .failure(let error): return session.fail(stream: stream, error)
+        }
+        let owner = server.shard(of: id)
+        if owner === self {
+            let (reply, position) = run(request, in: id, identity: identity)
+            let byteCount = reply.byteCount
+            if position > log.durablePosition { session.heldByteCount += byteCount }
+            let isHeld = position > log.durablePosition
+            whenDurable(position) {
+                if isHeld { session.heldByteCount -= byteCount }
+                session.give(reply, stream: stream)
+                if isHeld { session.resumeIfPossible() }
+            }
+            return
+        }
+        // What is under way counts as output too: it becomes that.
+        session.heldByteCount += ServerLimits.travellingBytes
+        owner.loop.execute {
+            let (reply, position) = owner.run(request, in: id, identity: identity)
+            owner.whenDurable(position) {
+                self.loop.execute {
+                    session.heldByteCount -= ServerLimits.travellingBytes
+                    session.give(reply, stream: stream)
+                    session.resumeIfPossible()
+                }
+            }
+        }
+    }
+
+    /// Runs a request on the loop that owns the database. The reply may be given when `position` is durable.
+    private func run(_ request: DataRequest, in id: DatabaseID, identity: Identity) -> (reply: Reply, position: UInt64)
+    {
+        do throws(ServiceError) {
+            let loaded = try database(id)
+            if let operationID = request.operationID {
+                let key = Self.operationKey(operationID, in: id, identity: identity)
+                if let answer = loaded.database.rememberedAnswer(to: key) {
+                    return (.success(answer), loaded.lastPosition)
+                }
+                if log.isFull {
+                    throw ServiceError(
+                        .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
+                }
+            }
+            let answer = try answer(request, in: loaded, identity: identity)
+            return (.success(answer), loaded.lastPosition)
+        } catch {
+            return (.failure(error), databasePosition(id))
+        }
+    }
+
+    /// A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
+    private func databasePosition(_ id: DatabaseID) -> UInt64 {
+        guard let loaded = try? database(id) else { return 0 }
+        return loaded.lastPosition
+    }
+
+    private func answer(
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity
+    ) throws(ServiceError) -> [UInt8] {
+        let database = loaded.database
+        let caller = Caller(user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName)
+        let now = loop.wallClockMilliseconds
+        switch request {
+        case .modifyRecords(let request):
+            let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
+            return commit(
+                decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationID: request.operationID,
+                to: loaded, identity: identity)
+        case .modifyZones(let request):
+            let decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
+            return commit(
+                decision, answer: coder.encodeModifyZonesResponse(decision.answer), operationID: request.operationID,
+                to: loaded, identity: identity)
+        case .modifySubscriptions(let request):
+            let decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
+            return commit(
+                decision, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
+                operationID: request.operationID, to: loaded, identity: identity)
+        case .fetchRecords(let request):
+            return coder.encodeFetchRecordsResponse(database.fetchRecords(request))
+        case .zoneChanges(let request):
+            let scope = sealer.scope(database.id, zone: request.zone.name)
+            let token = try sealer.open(request.token, kind: .zone, scope: scope)
+            let page = try database.zoneChanges(
+                zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys)
+            return coder.encodeZoneChangesResponse(
+                ZoneChangesPage(
+                    records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),
+                    moreComing: page.moreComing))
+        case .databaseChanges(let request):
+            let scope = sealer.scope(database.id, zone: nil)
+            let token = try sealer.open(request.token, kind: .database, scope: scope)
+            let page = try database.databaseChanges(since: token, resultsLimit: request.resultsLimit)
+            return coder.encodeDatabaseChangesResponse(
+                DatabaseChangesPage(
+                    changed: page.changed, deletions: page.deletions.map { .init(zone: $0.zone, reason: $0.reason) },
+                    token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing))
+        case .fetchZones(_, let zones):
+            return coder.encodeFetchZonesResponse(zones.map { database.zone($0) })
+        case .listZones:
+            return coder.encodeListZonesResponse(database.zones)
+        case .fetchSubscriptions(_, let ids):
+            return coder.encodeFetchSubscriptionsResponse(
+                ids.map { id in
+                    database.subscription(id).map { .success($0) }
+                        ?? .failure(ServiceError(.unknownItem, "there is no subscription with this id"))
+                })
+        case .listSubscriptions:
+            return coder.encodeListSubscriptionsResponse(database.subscriptions)
+        }
+    }
+
+    /// Takes the commit of a decision, with the answer that a retry of the operation gets again.
+    private func commit<Answer>(
+        _ decision: Decision<Answer>, answer: [UInt8], operationID: [UInt8], to loaded: LoadedDatabase,
+        identity: Identity
+    ) -> [UInt8] {
+        guard var commit = decision.commit else { return answer }
+        if !operationID.isEmpty {
+            let key = Self.operationKey(operationID, in: loaded.database.id, identity: identity)
+            commit.entry.operationID = key
+            commit.entry.operationAnswer = answer
+            loaded.database.remember(operation: key, answer: answer)
+        }
+        append(commit, to: loaded, origin: identity.deviceID)
+        return answer
+    }
+
+    /// What an operation is remembered under. In the public database the caller is part of it, so that nobody gets the answer
+    /// to somebody else's operation.
+    private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
+        if id.isEmpty || database.scope == .private { return id }
+        return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
+    }
+
+    // MARK: Notification streams
+
+    /// A later message of a device's stream.
+    func acknowledge(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
+        do throws(ServiceError) {
+            let position = try coder.decodeNotificationsRequest(payload)
+            hub(of: session)?.acknowledge(session, stream: stream, position: position)
+        } catch {
+            closeNotifications(session, stream: stream)
+            session.fail(stream: stream, error)
+        }
+    }
+
+    func closeNotifications(_ session: Session, stream: UInt32) {
+        hub(of: session)?.close(session, stream: stream)
+    }
+
+    func resumeNotifications(_ session: Session) {
+        hub(of: session)?.resume(session)
+    }
+
+    private func hub(of session: Session) -> NotificationHub? {
+        guard let id = session.identity?.privateDatabase, server.shard(of: id) === self else { return nil }
+        return (try? database(id))?.hub
+    }
+}
+
+extension Result where Success == [UInt8] {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .success(let bytes): bytes.count
+        case .failure: 0
+        }
+    }
+}
+
+extension Session {
+    /// Gives the outcome of a unary call.
+    func give(_ reply: Shard.Reply, stream: UInt32) {
+        switch reply {
+        case .success(let message): answer(stream: stream, message: message)
+        case .failure(let error): fail(stream: stream, error)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+internal import BrumeWire
+
+/// One event loop and all that it owns: its databases and the sessions whose private database is among them.
+///
+/// A turn: requests run and commit in memory; when the turn ends, all its commits go to the journal's thread at once; when
+/// they are durable, the answers that waited are given, then the pushes.
+///
+/// `@unchecked Sendable`: everything belongs to `loop`. Other threads use `loop.execute` only.
+final class Shard: @unchecked Sendable {
+    let index: Int
+    let loop: EventLoop
+    let coder = MessageCoder()
+    let sealer: TokenSealer
+
+    let server: ServerCore
+    private var databases: [DatabaseID: LoadedDatabase] = [:]
+    private var sessions: [ObjectIdentifier: Session] = [:]
+
+    /// Where commits go. Set before the loop runs.
+    private(set) var log: ShardLog!
+
+    /// What waits for the disk, in the order of positions.
+    private var waiting: [(position: UInt64, action: () -> Void)] = []
+    private var firstWaiting = 0
+
+    init(index: Int, loop: EventLoop, server: ServerCore) {
+        self.index = index
+        self.loop = loop
+        self.server = server
+        sealer = TokenSealer(key: server.secrets.key)
+    }
+
+    /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
+    func prepare(_ log: ShardLog) throws(StoreError) {
+        self.log = log
+        for id in log.adoptedIDs {
+            let database = try log.open(id)
+            databases[id] = loaded(database, snapshotSequence: log.needsSnapshot(id) ? 0 : database.sequence)
+        }
+        loop.turnEnded = { [unowned log] in log.submit() }
+        sweepLater()
+    }
+
+    // MARK: Databases
+
+    /// The database, loaded from its snapshot when it isn't in memory; a new one when it has none.
+    func database(_ id: DatabaseID) throws(ServiceError) -> LoadedDatabase {
+        if let known = databases[id] { return known }
+        do throws(StoreError) {
+            let database = try log.open(id)
+            let loaded = loaded(database, snapshotSequence: database.sequence)
+            databases[id] = loaded
+            return loaded
+        } catch {
+            // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
+            server.log.error("a database can't be loaded", [("reason", "\(error)")])
+            throw ServiceError(
+                .internalError, "the database can't be loaded; the server's log says why",
+                retryAfterMilliseconds: 60_000)
+        }
+    }
+
+    private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
+        LoadedDatabase(
+            database: database,
+            hub: NotificationHub(
+                database: database.id, epoch: server.epoch, head: .end(ofSequence: database.sequence), sealer: sealer,
+                coder: coder),
+            snapshotSequence: snapshotSequence)
+    }
+
+    // MARK: Commits
+
+    /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
+    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8]) {
+        loaded.lastPosition = log.append(commit.entry)
+        let matches = loaded.database.matchingSubscriptions(for: commit)
+        if matches.isEmpty { return }
+        let publication = NotificationHub.Publication(
+            sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
+            matches: matches)
+        whenDurable(loaded.lastPosition) { loaded.hub.publish(publication) }
+    }
+
+    /// Runs `action` when everything up to the position is on disk: at once if it is.
+    func whenDurable(_ position: UInt64, _ action: @escaping () -> Void) {
+        if position <= log.durablePosition { return action() }
+        // Almost always behind all that waits; a read of another database may belong further to the front.
+        var index = waiting.count
+        while index > firstWaiting, waiting[index - 1].position > position { index -= 1 }
+        waiting.insert((position, action), at: index)
+    }
+
+    /// The journal's thread has synced everything up to the position.
+    func becameDurable(_ position: UInt64) {
+        log.becameDurable(position)
+        while firstWaiting < waiting.count, waiting[firstWaiting].position <= log.durablePosition {
+            let action = waiting[firstWaiting].action
+            waiting[firstWaiting].action = {}
+            firstWaiting += 1
+            action()
+        }
+        if firstWaiting * 2 > waiting.count {
+            waiting.removeFirst(firstWaiting)
+            firstWaiting = 0
+        }
+    }
+
+    // MARK: Sessions
+
+    func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
+
+    func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+
+    /// The session's hello is done and its data is here: makes the user's records if this is their first visit.
+    func arrived(_ session: Session) {
+        guard let database = session.identity.privateDatabase else { return }
+        let user = session.identity.userRecordName
+        ensureUserRecord(of: user, in: database)
+        let publicDatabase = session.identity.publicDatabase
+        let owner = server.shard(of: publicDatabase)
+        if owner === self {
+            ensureUserRecord(of: user, in: publicDatabase)
+        } else {
+            owner.loop.execute { owner.ensureUserRecord(of: user, in: publicDatabase) }
+        }
+    }
+
+    private func ensureUserRecord(of user: String, in id: DatabaseID) {
+        guard !log.isFull, let loaded = try? database(id) else { return }
+        if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: loop.wallClockMilliseconds) {
+            append(commit, to: loaded, origin: [])
+        }
+    }
+
+    private func sweepLater() {
+        _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
+            for session in Array(sessions.values) { session.timePassed() }
+            sweepLater()
+        }
+    }
+
+    /// Closes the sessions of an account whose tokens were revoked.
+    func revoke(accountName: String) {
+        for session in Array(sessions.values) where session.identity?.role == .account(name: accountName) {
+            session.revoked()
+        }
+    }
+
+    var sessionCount: Int { sessions.count }
+
+    // MARK: Snapshot and stop
+
+    /// Captures every database that changed since its last snapshot, and gives the captures when all in them is durable.
+    func captureChanged(_ done: @escaping @Sendable ([DatabaseCapture]) -> Void) {
+        log.submit()
+        let captures = databases.values.filter { $0.database.sequence > $0.snapshotSequence }.map {
+            $0.database.capture()
+        }
+        whenDurable(log.appendedPosition) { done(captures) }
+    }
+
+    /// A snapshot of the database up to the sequence is on disk.
+    func snapshotted(_ id: DatabaseID, upTo sequence: UInt64) {
+        guard let loaded = databases[id] else { return }
+        loaded.snapshotSequence = max(loaded.snapshotSequence, sequence)
+    }
+
+    /// Tells all sessions that the server is about to stop.
+    func drain() {
+        for session in Array(sessions.values) { session.drain() }
+    }
+
+    /// Calls in flight, and answers that wait for the disk.
+    var unfinishedCount: Int {
+        sessions.values.reduce(waiting.count - firstWaiting) { $0 + $1.unaryCallCount }
+    }
+
+    func closeSessions() {
+        for session in Array(sessions.values) { session.close() }
+    }
+}

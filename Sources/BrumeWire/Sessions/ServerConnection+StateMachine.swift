@@ -1,0 +1,347 @@
+internal import BrumeModel
+
+/// The server's side of one connection: which frame may come when, which streams are open, what is late.
+///
+/// Pure: one method per event, one returned value that says what to do. The host decodes payloads, runs requests and writes
+/// frames. Times are nanoseconds of a monotonic clock. Rules: proto/README.md, sections 2 to 4.
+package struct ServerConnectionStateMachine {
+    /// `awaitingHello` → `authenticating` → `serving` → `draining`; `closed` from each of them.
+    private enum Phase: Equatable {
+        case awaitingHello
+        case authenticating
+        case serving
+        case draining
+        case closed
+    }
+
+    /// A call between its `call` frame and its end.
+    private struct Stream {
+        var method: UInt32
+        var isStreaming: Bool
+        var hasRequest = false
+        /// The client has said that it sends no more.
+        var isHalfClosed = false
+        /// 0 for streaming calls, which have no deadline.
+        var deadlineNanoseconds: UInt64
+        var sendCredit: Int
+        var receiveCredit: Int
+        /// Messages taken and not granted again yet.
+        var ungranted = 0
+    }
+
+    /// What the peer did wrong. The host sends a status on stream 0 with it, and closes.
+    package typealias Violation = CallStatus
+
+    private let limits: ServerConnectionLimits
+    private var phase = Phase.awaitingHello
+    private var streams: [UInt32: Stream] = [:]
+    private var highestStream: UInt32 = 0
+    private let openedNanoseconds: UInt64
+    private var lastReceivedNanoseconds: UInt64
+    private var frameBeganNanoseconds: UInt64?
+    private var pingSentNanoseconds: UInt64?
+    private var pingWindowNanoseconds: UInt64 = 0
+    private var pingsInWindow = 0
+
+    package init(limits: ServerConnectionLimits, nowNanoseconds: UInt64) {
+        self.limits = limits
+        openedNanoseconds = nowNanoseconds
+        lastReceivedNanoseconds = nowNanoseconds
+    }
+
+    // MARK: Opening
+
+    package enum HelloAction: Equatable {
+        case authenticate
+        case violate(Violation)
+    }
+
+    /// A hello frame came.
+    package mutating func helloReceived() -> HelloAction {
+        guard phase == .awaitingHello else {
+            return .violate(Self.violation("a second hello; send one per connection"))
+        }
+        phase = .authenticating
+        return .authenticate
+    }
+
+    /// The host knows who it is and has sent the welcome.
+    package mutating func welcomed() {
+        precondition(phase == .authenticating, "a welcome answers a hello")
+        phase = .serving
+    }
+
+    /// Whether frames other than a hello may be read.
+    package var isServing: Bool { phase == .serving || phase == .draining }
+
+    // MARK: Calls
+
+    package enum CallAction: Equatable {
+        case none
+        /// Ends this call; the connection goes on.
+        case refuse(CallStatus)
+        case violate(Violation)
+    }
+
+    /// A call frame came. `isKnown` and `isStreaming` say what the host knows of the method.
+    package mutating func callReceived(
+        stream: UInt32, method: UInt32, isKnown: Bool, isStreaming: Bool, timeoutMilliseconds: UInt64,
+        nowNanoseconds: UInt64
+    ) -> CallAction {
+        guard isServing else { return .violate(Self.beforeWelcome) }
+        guard stream > highestStream else {
+            return .violate(
+                Self.violation(
+                    "call on stream \(stream), which is not above \(highestStream); use each stream id once, upwards"))
+        }
+        highestStream = stream
+        if phase == .draining {
+            return .refuse(
+                CallStatus(
+                    .serviceUnavailable, "the server is about to stop; reconnect and call again",
+                    retryAfterMilliseconds: 1_000))
+        }
+        if !isKnown {
+            return .refuse(
+                CallStatus(.invalidArguments, "method \(method) is not in protocol version 1"))
+        }
+        if streams.count >= limits.concurrentCalls {
+            return .refuse(
+                CallStatus(
+                    .requestRateLimited,
+                    "\(streams.count) calls are open on this connection, which is the limit; wait for answers",
+                    retryAfterMilliseconds: 100))
+        }
+        let timeout = timeoutMilliseconds == 0 ? limits.callTimeoutMilliseconds : timeoutMilliseconds
+        streams[stream] = Stream(
+            method: method, isStreaming: isStreaming,
+            deadlineNanoseconds: isStreaming
+                ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
+            sendCredit: limits.streamCredit, receiveCredit: limits.streamCredit)
+        return .none
+    }
+
+    package enum MessageAction: Equatable {
+        /// The whole request of a unary call, or the first message of a streaming one.
+        case request(method: UInt32)
+        /// A later message of a streaming call. Grant the credit, when it isn't 0, by a credit frame.
+        case streamMessage(method: UInt32, grant: UInt32)
+        /// The client ended its side of a streaming call.
+        case streamEnded(method: UInt32)
+        case ignore
+        case refuse(CallStatus)
+        case violate(Violation)
+    }
+
+    /// A message frame came.
+    package mutating func messageReceived(stream id: UInt32, isLast: Bool, byteCount: Int) -> MessageAction {
+        guard isServing else { return .violate(Self.beforeWelcome) }
+        guard let index = streams.index(forKey: id) else {
+            // The call was refused, cancelled or answered while the message was on its way.
+            if id != 0, id <= highestStream { return .ignore }
+            return .violate(Self.violation("message on stream \(id), which was never opened; send a call frame first"))
+        }
+        var stream = streams.values[index]
+        if stream.isHalfClosed {
+            return .violate(Self.violation("message on stream \(id) behind its last one"))
+        }
+        if !stream.isStreaming {
+            guard isLast else {
+                streams.remove(at: index)
+                return .refuse(
+                    CallStatus(.invalidArguments, "a unary call takes one message, marked as the last"))
+            }
+            stream.isHalfClosed = true
+            stream.hasRequest = true
+            streams.values[index] = stream
+            return .request(method: stream.method)
+        }
+        if stream.hasRequest, isLast, byteCount == 0 {
+            stream.isHalfClosed = true
+            streams.values[index] = stream
+            return .streamEnded(method: stream.method)
+        }
+        stream.receiveCredit -= 1
+        if stream.receiveCredit < 0 {
+            streams.remove(at: index)
+            return .refuse(
+                CallStatus(.limitExceeded, "messages were sent without credit; wait for credit frames"))
+        }
+        stream.isHalfClosed = isLast
+        defer { streams.values[index] = stream }
+        if !stream.hasRequest {
+            stream.hasRequest = true
+            return .request(method: stream.method)
+        }
+        stream.ungranted += 1
+        if stream.ungranted * 2 < limits.streamCredit { return .streamMessage(method: stream.method, grant: 0) }
+        let grant = stream.ungranted
+        stream.ungranted = 0
+        stream.receiveCredit += grant
+        return .streamMessage(method: stream.method, grant: UInt32(grant))
+    }
+
+    package enum CancelAction: Equatable {
+        /// The call was open: stop what runs for it. Nothing is sent.
+        case cancelled(method: UInt32)
+        case ignore
+        case violate(Violation)
+    }
+
+    /// A cancel frame came.
+    package mutating func cancelReceived(stream: UInt32) -> CancelAction {
+        guard isServing else { return .violate(Self.beforeWelcome) }
+        if let ended = streams.removeValue(forKey: stream) { return .cancelled(method: ended.method) }
+        if stream != 0, stream <= highestStream { return .ignore }
+        return .violate(Self.violation("cancel of stream \(stream), which was never opened"))
+    }
+
+    package enum CreditAction: Equatable {
+        /// The stream may send again.
+        case credited
+        case ignore
+        case violate(Violation)
+    }
+
+    /// A credit frame came. `count` is nil when its payload was not four bytes.
+    package mutating func creditReceived(stream id: UInt32, count: UInt32?) -> CreditAction {
+        guard isServing else { return .violate(Self.beforeWelcome) }
+        guard let count, count > 0 else {
+            return .violate(Self.violation("a credit frame holds four bytes with a count above 0"))
+        }
+        guard let stream = streams[id] else {
+            if id != 0, id <= highestStream { return .ignore }
+            return .violate(Self.violation("credit for stream \(id), which was never opened"))
+        }
+        guard stream.sendCredit + Int(count) <= limits.streamCreditMax else {
+            return .violate(Self.violation("credit for stream \(id) went over \(limits.streamCreditMax) messages"))
+        }
+        streams[id]!.sendCredit += Int(count)
+        return .credited
+    }
+
+    // MARK: Answers
+
+    /// An answer or a status is to be sent. False: the call has ended meanwhile, drop it.
+    package mutating func answered(stream: UInt32) -> Bool {
+        streams.removeValue(forKey: stream) != nil
+    }
+
+    /// How many messages the stream may send now; 0 for one that has ended.
+    package func sendCredit(ofStream stream: UInt32) -> Int { streams[stream]?.sendCredit ?? 0 }
+
+    /// A message was sent on a stream.
+    package mutating func messageSent(stream: UInt32) {
+        precondition(streams[stream]!.sendCredit > 0, "a stream sends with credit only")
+        streams[stream]!.sendCredit -= 1
+    }
+
+    /// Calls that have not ended.
+    package var openCallCount: Int { streams.count }
+
+    /// Calls that will end by themselves; streams don't count.
+    package var unaryCallCount: Int { streams.values.reduce(0) { $0 + ($1.isStreaming ? 0 : 1) } }
+
+    // MARK: Keepalive and time
+
+    package enum PingAction: Equatable {
+        case pong
+        case violate(Violation)
+    }
+
+    /// A ping frame came.
+    package mutating func pingReceived(byteCount: Int, nowNanoseconds: UInt64) -> PingAction {
+        guard isServing else { return .violate(Self.beforeWelcome) }
+        guard byteCount == 8 else { return .violate(Self.violation("a ping holds eight bytes")) }
+        if nowNanoseconds - pingWindowNanoseconds > 1_000_000_000 {
+            pingWindowNanoseconds = nowNanoseconds
+            pingsInWindow = 0
+        }
+        pingsInWindow += 1
+        guard pingsInWindow <= limits.pingsPerSecond else {
+            return .violate(
+                CallStatus(
+                    .requestRateLimited, "more than \(limits.pingsPerSecond) pings in a second",
+                    retryAfterMilliseconds: 1_000))
+        }
+        return .pong
+    }
+
+    /// Bytes came. `isInsideFrame` says whether a frame has begun that is not whole.
+    package mutating func bytesReceived(isInsideFrame: Bool, didCompleteFrame: Bool, nowNanoseconds: UInt64) {
+        lastReceivedNanoseconds = nowNanoseconds
+        pingSentNanoseconds = nil
+        if !isInsideFrame {
+            frameBeganNanoseconds = nil
+        } else if didCompleteFrame || frameBeganNanoseconds == nil {
+            frameBeganNanoseconds = nowNanoseconds
+        }
+    }
+
+    /// What time calls for.
+    package struct DueActions: Equatable {
+        package var sendsPing = false
+        /// Calls that are over their deadline: each ends with networkFailure.
+        package var expired: [UInt32] = []
+        /// The connection is late: say so and close.
+        package var violation: Violation?
+
+        package init() {}
+    }
+
+    /// Time went on. Called about every second.
+    package mutating func timePassed(nowNanoseconds now: UInt64) -> DueActions {
+        var due = DueActions()
+        func isOver(_ start: UInt64, _ milliseconds: UInt64) -> Bool { now >= start + milliseconds * 1_000_000 }
+        switch phase {
+        case .closed: return due
+        case .awaitingHello, .authenticating:
+            if isOver(openedNanoseconds, limits.helloTimeoutMilliseconds) {
+                due.violation = CallStatus(.networkFailure, "no hello within \(limits.helloTimeoutMilliseconds) ms")
+            }
+            return due
+        case .serving, .draining: break
+        }
+        if let began = frameBeganNanoseconds, isOver(began, limits.frameTimeoutMilliseconds) {
+            due.violation = CallStatus(
+                .networkFailure, "a frame was not whole within \(limits.frameTimeoutMilliseconds) ms")
+            return due
+        }
+        if let sent = pingSentNanoseconds {
+            if isOver(sent, max(1, limits.idleMilliseconds / 3)) {
+                due.violation = CallStatus(.networkFailure, "no byte came after a ping")
+                return due
+            }
+        } else if isOver(lastReceivedNanoseconds, limits.idleMilliseconds) {
+            pingSentNanoseconds = now
+            due.sendsPing = true
+        }
+        for (id, stream) in streams where stream.deadlineNanoseconds != 0 && now >= stream.deadlineNanoseconds {
+            due.expired.append(id)
+        }
+        for id in due.expired { streams.removeValue(forKey: id) }
+        return due
+    }
+
+    // MARK: End
+
+    /// The server is about to stop: no new calls.
+    package mutating func drain() {
+        if phase != .closed { phase = .draining }
+    }
+
+    /// The connection is gone. Returns the methods of the streams that were open, by stream.
+    package mutating func closed() -> [UInt32: UInt32] {
+        phase = .closed
+        defer { streams.removeAll() }
+        return streams.mapValues(\.method)
+    }
+
+    private static func violation(_ message: String) -> Violation {
+        CallStatus(.invalidArguments, message)
+    }
+
+    private static var beforeWelcome: Violation {
+        violation("the first frame must be a hello, and the next one waits for the welcome")
+    }
+}

@@ -1,0 +1,23 @@
+/// What one connection may take of the server. Deadlines are settable, so that tests need not wait.
+package struct ServerConnectionLimits: Sendable {
+    /// From the end of the handshake to a whole hello.
+    package var helloTimeoutMilliseconds: UInt64 = 10_000
+    /// From a frame's first byte to its last: a peer that trickles would hold its buffer for ever.
+    package var frameTimeoutMilliseconds: UInt64 = 30_000
+    /// The default and the longest time for a unary call, its request included.
+    package var callTimeoutMilliseconds: UInt64 = 60_000
+    /// Silence after which the peer is pinged; after another third of it without a byte the connection is closed.
+    package var idleMilliseconds: UInt64 = 60_000
+    /// Open calls of one connection. Each may hold an answer of a page; 128 keep a client with many tasks busy.
+    package var concurrentCalls = 128
+    /// Messages that a side may send on a stream before it is granted more.
+    package var streamCredit = 64
+    /// Credit that a client may gather on one stream: beyond it grants are a mistake or an attack.
+    package var streamCreditMax = 1 << 20
+    /// Pings that a client may send in a second: more is an attack on the processor.
+    package var pingsPerSecond = 20
+    /// A hello's bytes; nothing else is read before it.
+    package var helloBytes = 64 * 1024
+
+    package init() {}
+}

@@ -1,0 +1,93 @@
+import BrumeModel
+import BrumeSystem
+import Testing
+
+@testable import BrumeServer
+
+@Suite struct AccountStoreTests {
+    @Test("a token opens its account, also after the store was opened again") func persistence() throws {
+        try withTemporaryFolder { folder in
+            let store = try AccountStore(folder: folder)
+            let (account, token) = try store.add(name: "ada", email: "ada@example.com", nowMilliseconds: 5)
+            #expect(token.hasPrefix("brume_") && token.utf8.count == 49)
+            let again = try AccountStore(folder: folder)
+            #expect(again.holder(ofToken: token) == AccountStore.Holder(name: "ada", id: account.id))
+            #expect(again.list() == [account])
+        }
+    }
+
+    @Test("the file holds no token") func hashedTokens() throws {
+        try withTemporaryFolder { folder in
+            let store = try AccountStore(folder: folder)
+            let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
+            let file = try FileSystem.read(folder + "/accounts", limit: 1 << 20)
+            #expect(!String(decoding: file, as: UTF8.self).contains(token.dropFirst(6)))
+            #expect(try FileSystem.permissions(folder + "/accounts") & 0o777 == 0o600)
+        }
+    }
+
+    @Test("revoked tokens open nothing, a new one does") func revocation() throws {
+        try withTemporaryFolder { folder in
+            let store = try AccountStore(folder: folder)
+            let (_, first) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
+            let second = try store.createToken(name: "ada")
+            #expect(try store.revokeTokens(name: "ada") == 2)
+            #expect(store.holder(ofToken: first) == nil)
+            #expect(store.holder(ofToken: second) == nil)
+            let third = try store.createToken(name: "ada")
+            #expect(store.holder(ofToken: third)?.name == "ada")
+            _ = try store.remove(name: "ada")
+            #expect(store.holder(ofToken: third) == nil)
+        }
+    }
+
+    @Test("a name that is taken, unknown or not allowed is refused with a sentence") func names() throws {
+        try withTemporaryFolder { folder in
+            let store = try AccountStore(folder: folder)
+            _ = try store.add(name: "ada", email: "", nowMilliseconds: 5)
+            #expect(throws: ServerError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
+            #expect(throws: ServerError.self) { try store.createToken(name: "bob") }
+            for name in ["", "a b", "ä", "../x", String(repeating: "a", count: 65), "a\0"] {
+                #expect(throws: ServerError.self) { try store.add(name: name, email: "", nowMilliseconds: 5) }
+            }
+            #expect(throws: ServerError.self) { try store.add(name: "eve", email: "a\nb", nowMilliseconds: 5) }
+            #expect(store.list().map(\.name) == ["ada"])
+        }
+    }
+
+    @Test("each damaged byte of the account file stops the start and names the file") func damage() throws {
+        try withTemporaryFolder { folder in
+            _ = try AccountStore(folder: folder).add(name: "ada", email: "a@b", nowMilliseconds: 5)
+            let path = folder + "/accounts"
+            let file = try FileSystem.read(path, limit: 1 << 20)
+            for index in file.indices {
+                var damaged = file
+                damaged[index] ^= 0x40
+                try FileSystem.atomicReplace(path, damaged)
+                do throws(ServerError) {
+                    _ = try AccountStore(folder: folder)
+                    #expect(Bool(false), "byte \(index) went unnoticed")
+                } catch {
+                    #expect(error.code == .damaged && error.message.contains(path))
+                }
+            }
+        }
+    }
+}
+
+/// Runs `body` with an empty folder of its own, which goes afterwards.
+func withTemporaryFolder<Outcome>(_ body: (String) throws -> Outcome) throws -> Outcome {
+    let digits = SecureRandom.bytes(8).map { String($0, radix: 16) }.joined()
+    let folder = "/tmp/brume-test-\(digits)"
+    try FileSystem.makeDirectory(folder)
+    defer { removeAll(folder) }
+    return try body(folder)
+}
+
+private func removeAll(_ folder: String) {
+    for name in (try? FileSystem.list(folder)) ?? [] {
+        let path = folder + "/" + name
+        if FileSystem.isDirectory(path) { removeAll(path) } else { try? FileSystem.remove(path) }
+    }
+    try? FileSystem.removeDirectory(folder)
+}

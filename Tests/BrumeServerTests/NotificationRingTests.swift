@@ -1,0 +1,97 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeServer
+
+private func position(_ sequence: UInt64) -> ChangePosition { ChangePosition(sequence: sequence, index: 0) }
+
+private let phone: [UInt8] = Array(repeating: 1, count: 16)
+private let laptop: [UInt8] = Array(repeating: 2, count: 16)
+
+private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int = 100, byteLimit: Int = 1000)
+    -> NotificationRing
+{
+    var ring = NotificationRing(head: .start, eventLimit: eventLimit, byteLimit: byteLimit)
+    for sequence in events {
+        ring.append(.init(position: position(sequence), origin: origin, message: [UInt8(sequence)]))
+    }
+    return ring
+}
+
+@Suite struct NotificationRingTests {
+    @Test("a device gets what is behind its place, in order") func inOrder() {
+        let ring = ring(events: 1...5, origin: phone)
+        var place = position(2)
+        var seen: [UInt8] = []
+        while case .event(let next, let message) = ring.next(after: place, device: laptop) {
+            seen += message
+            place = next
+        }
+        #expect(seen == [3, 4, 5])
+        #expect(ring.next(after: place, device: laptop) == .none)
+    }
+
+    @Test("a device's own changes are left out") func ownChanges() {
+        var ring = ring(events: 1...3, origin: phone)
+        #expect(ring.next(after: .start, device: phone) == .skipped(to: position(3)))
+        ring.append(.init(position: position(4), origin: laptop, message: [4]))
+        #expect(ring.next(after: .start, device: phone) == .event(position(4), [4]))
+    }
+
+    @Test("what falls out by count becomes one order to fetch") func overflowByCount() {
+        let ring = ring(events: 1...10, origin: phone, eventLimit: 4)
+        #expect(ring.floor == position(6))
+        #expect(ring.next(after: position(5), device: laptop) == .missed(floor: position(6)))
+        #expect(ring.next(after: position(6), device: laptop) == .event(position(7), [7]))
+    }
+
+    @Test("what falls out by bytes becomes one order to fetch") func overflowByBytes() {
+        let ring = ring(events: 1...10, origin: phone, byteLimit: 3)
+        #expect(ring.next(after: .start, device: laptop) == .missed(floor: position(7)))
+    }
+
+    @Test("every device that follows the ring gets each event or the order to fetch, over 10,000 random steps")
+    func randomWalk() {
+        var generator = SystemRandomNumberGenerator()
+        let seed = generator.next()
+        print("seed \(seed)")
+        var random = SplitMix(state: seed)
+        var ring = NotificationRing(head: .start, eventLimit: 8, byteLimit: 20)
+        var place = ChangePosition.start
+        var known: UInt64 = 0
+        var sequence: UInt64 = 0
+        for _ in 0..<10_000 {
+            if random.next() % 2 == 0 {
+                sequence += 1 + random.next() % 3
+                ring.append(
+                    .init(position: position(sequence), origin: phone, message: [UInt8(truncatingIfNeeded: sequence)]))
+                continue
+            }
+            switch ring.next(after: place, device: laptop) {
+            case .none: #expect(known == sequence)
+            case .skipped: #expect(Bool(false), "nothing here is the laptop's own")
+            case .missed(let floor):
+                #expect(floor > place)
+                place = floor
+                known = floor.sequence
+            case .event(let next, let message):
+                #expect(next > place && message == [UInt8(truncatingIfNeeded: next.sequence)])
+                place = next
+                known = next.sequence
+            }
+        }
+    }
+}
+
+/// SplitMix64, for walks that replay from their seed.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
