@@ -55,7 +55,7 @@ package enum StoredRecord {
             var fields: [EncodedField] = []
             do throws(ServiceError) {
                 let system = try walk(bytes) { (content) throws(ServiceError) in
-                    guard let keyData = try? key(ofField: content), let key = String(validating: keyData, as: UTF8.self)
+                    guard let keyData = try? key(ofField: content), let key = String(checkedUTF8: keyData)
                     else { throw damaged("a field has no readable key") }
                     fields.append(EncodedField(key: key, bytes: [UInt8](content)))
                 }
@@ -229,7 +229,7 @@ package enum StoredRecord {
 
     private static func systemText(_ element: WireReader.Element) throws(ServiceError) -> String {
         guard element.isLengthDelimited,
-            let text = String(validating: element.content.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+            let text = String(checkedUTF8: element.content.assumingMemoryBound(to: UInt8.self))
         else { throw damaged("a system field is not valid UTF-8") }
         return text
     }
