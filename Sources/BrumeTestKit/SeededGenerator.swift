@@ -1,0 +1,23 @@
+/// Chance that a seed repeats: SplitMix64. Tests print the seed, so that a failure can be run again.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    /// True once in `count` times.
+    package mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+
+    package mutating func pick<Element>(_ choices: [Element]) -> Element {
+        choices[Int.random(in: choices.indices, using: &self)]
+    }
+}

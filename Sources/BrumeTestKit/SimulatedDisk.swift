@@ -1,0 +1,344 @@
+package import BrumeStore
+internal import Synchronization
+
+/// A disk in memory that keeps apart what was written and what is durable, and that fails when it is told to.
+///
+/// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that writes
+/// tear; each name that was made, renamed or removed since its folder was synced is as before or as after. Nothing that was
+/// synced is ever lost.
+package final class SimulatedDisk: Disk {
+    /// What goes wrong, counted in calls that change something (open files, writes, syncs, names).
+    package struct Faults: Sendable {
+        /// The call with this number fails, counted from 0; a sync that failed has made nothing durable.
+        package var failingCall: Int?
+        /// In this call the machine loses power, and every later one fails. ``SimulatedDisk/crash(seed:)`` brings it back.
+        package var powerCutCall: Int?
+        /// Writes that would make all files together larger fail: the disk is full.
+        package var capacityBytes: Int?
+
+        package init(failingCall: Int? = nil, powerCutCall: Int? = nil, capacityBytes: Int? = nil) {
+            self.failingCall = failingCall
+            self.powerCutCall = powerCutCall
+            self.capacityBytes = capacityBytes
+        }
+    }
+
+    private static let sectorBytes = 512
+
+    private struct Content {
+        var current: [UInt8] = []
+        var durable: [UInt8] = []
+    }
+
+    private enum NameChange {
+        case set(String, Int)
+        case renamed(String, String, Int)
+        case removed(String)
+    }
+
+    private struct State {
+        var contents: [Int: Content] = [:]
+        var names: [String: Int] = [:]
+        var durableNames: [String: Int] = [:]
+        /// Since the folder was synced.
+        var nameChanges: [(folder: String, change: NameChange)] = []
+        var folders: Set<String> = [""]
+        var open: [Int: (path: String, content: Int)] = [:]
+        var nextID = 1
+        var calls = 0
+        var faults = Faults()
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var faults: Faults {
+        get { state.withLock { $0.faults } }
+        set { state.withLock { $0.faults = newValue } }
+    }
+
+    /// Calls so far that change something.
+    package var calls: Int { state.withLock { $0.calls } }
+
+    // MARK: What tests do to it
+
+    /// A power cut. Open files are gone; faults are cleared.
+    package func crash(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        state.withLock { state in
+            var names = state.durableNames
+            for (_, change) in state.nameChanges where Bool.random(using: &generator) {
+                switch change {
+                case .set(let path, let content): names[path] = content
+                case .renamed(let path, let target, let content):
+                    names[path] = nil
+                    names[target] = content
+                case .removed(let path): names[path] = nil
+                }
+            }
+            for (id, content) in state.contents.sorted(by: { $0.key < $1.key }) {
+                let survived = SimulatedDisk.survivor(of: content, using: &generator)
+                state.contents[id] = Content(current: survived, durable: survived)
+            }
+            state.names = names
+            state.durableNames = names
+            state.nameChanges = []
+            state.open = [:]
+            state.faults = Faults()
+        }
+    }
+
+    private static func survivor(of content: Content, using generator: inout SeededGenerator) -> [UInt8] {
+        if content.current == content.durable { return content.durable }
+        var survived = content.durable
+        let length = Bool.random(using: &generator) ? content.current.count : content.durable.count
+        if length > survived.count {
+            survived += [UInt8](repeating: 0, count: length - survived.count)
+        } else {
+            survived.removeLast(survived.count - length)
+        }
+        for start in stride(from: 0, to: length, by: sectorBytes) where Bool.random(using: &generator) {
+            let end = min(start + sectorBytes, length, content.current.count)
+            if start < end { survived.replaceSubrange(start..<end, with: content.current[start..<end]) }
+        }
+        return survived
+    }
+
+    /// A copy whose state goes its own way, with no open files and no faults.
+    package func copy() -> SimulatedDisk {
+        let copied = state.withLock { $0 }
+        let copy = SimulatedDisk()
+        copy.state.withLock {
+            $0 = copied
+            $0.open = [:]
+            $0.faults = Faults()
+        }
+        return copy
+    }
+
+    /// What a file holds, or nil.
+    package func contents(of path: String) -> [UInt8]? {
+        state.withLock { state in state.names[path].map { state.contents[$0]!.current } }
+    }
+
+    /// Changes a file behind the store's back, durably; nil removes it.
+    package func replace(_ path: String, with bytes: [UInt8]?) {
+        state.withLock { state in
+            guard let bytes else {
+                state.names[path] = nil
+                state.durableNames[path] = nil
+                return
+            }
+            let id = state.nextID
+            state.nextID += 1
+            state.contents[id] = Content(current: bytes, durable: bytes)
+            state.names[path] = id
+            state.durableNames[path] = id
+        }
+    }
+
+    /// All files, sorted.
+    package var paths: [String] { state.withLock { $0.names.keys.sorted() } }
+
+    // MARK: Disk
+
+    package func openForReading(_ path: String) throws(DiskError) -> DiskFile {
+        try withState("open", path) { (state) throws(DiskError) in try Self.openExisting(path, &state) }
+    }
+
+    package func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
+        try changing("open", path) { (state) throws(DiskError) in try Self.openExisting(path, &state) }
+    }
+
+    private static func openExisting(_ path: String, _ state: inout State) throws(DiskError) -> DiskFile {
+        guard let content = state.names[path] else {
+            throw DiskError(call: "open", path: path, message: "no such file", isMissing: true)
+        }
+        return Self.open(path, content, &state)
+    }
+
+    private static func open(_ path: String, _ content: Int, _ state: inout State) -> DiskFile {
+        let id = state.nextID
+        state.nextID += 1
+        state.open[id] = (path, content)
+        return DiskFile(id: id)
+    }
+
+    package func create(_ path: String) throws(DiskError) -> DiskFile {
+        try changing("open", path) { (state) throws(DiskError) in
+            guard state.names[path] == nil else {
+                throw DiskError(call: "open", path: path, message: "the file exists")
+            }
+            try Self.checkFolder(of: path, state)
+            let content = state.nextID
+            state.nextID += 1
+            state.contents[content] = Content()
+            state.names[path] = content
+            state.nameChanges.append((Self.folder(of: path), .set(path, content)))
+            return Self.open(path, content, &state)
+        }
+    }
+
+    package func close(_ file: DiskFile) {
+        state.withLock { $0.open[file.id] = nil }
+    }
+
+    package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
+        try changing("write", path(of: file)) { (state) throws(DiskError) in
+            let content = try Self.content(of: file, state)
+            let end = Int(offset) + bytes.count
+            let size = state.contents[content]!.current.count
+            if end > size {
+                try Self.checkCapacity(for: end - size, path: state.open[file.id]!.path, state)
+                state.contents[content]!.current += [UInt8](repeating: 0, count: end - size)
+            }
+            state.contents[content]!.current.replaceSubrange(Int(offset)..<end, with: bytes)
+        }
+    }
+
+    package func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+        try withState("read", path(of: file)) { (state) throws(DiskError) in
+            let bytes = state.contents[try Self.content(of: file, state)]!.current
+            let start = min(Int(offset), bytes.count)
+            return Array(bytes[start..<min(start + length, bytes.count)])
+        }
+    }
+
+    package func size(of file: DiskFile) throws(DiskError) -> UInt64 {
+        try withState("stat", path(of: file)) { (state) throws(DiskError) in
+            UInt64(state.contents[try Self.content(of: file, state)]!.current.count)
+        }
+    }
+
+    package func sync(_ file: DiskFile) throws(DiskError) {
+        try changing("fdatasync", path(of: file)) { (state) throws(DiskError) in
+            let content = try Self.content(of: file, state)
+            state.contents[content]!.durable = state.contents[content]!.current
+        }
+    }
+
+    package func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try changing("fallocate", path(of: file)) { (state) throws(DiskError) in
+            let content = try Self.content(of: file, state)
+            let missing = Int(length) - state.contents[content]!.current.count
+            if missing <= 0 { return }
+            try Self.checkCapacity(for: missing, path: state.open[file.id]!.path, state)
+            state.contents[content]!.current += [UInt8](repeating: 0, count: missing)
+        }
+    }
+
+    package func rename(_ path: String, to target: String) throws(DiskError) {
+        try changing("rename", path) { (state) throws(DiskError) in
+            guard let content = state.names[path] else {
+                throw DiskError(call: "rename", path: path, message: "no such file", isMissing: true)
+            }
+            try Self.checkFolder(of: target, state)
+            state.names[path] = nil
+            state.names[target] = content
+            state.nameChanges.append((Self.folder(of: target), .renamed(path, target, content)))
+        }
+    }
+
+    package func remove(_ path: String) throws(DiskError) {
+        try changing("unlink", path) { (state) throws(DiskError) in
+            guard state.names[path] != nil else {
+                throw DiskError(call: "unlink", path: path, message: "no such file", isMissing: true)
+            }
+            state.names[path] = nil
+            state.nameChanges.append((Self.folder(of: path), .removed(path)))
+        }
+    }
+
+    package func list(_ path: String) throws(DiskError) -> [String] {
+        try withState("readdir", path) { state in
+            let prefix = path.isEmpty ? "" : path + "/"
+            return state.names.keys.filter { $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/") }
+                .map { String($0.dropFirst(prefix.count)) }.sorted()
+        }
+    }
+
+    package func makeDirectory(_ path: String) throws(DiskError) {
+        try changing("mkdir", path) { state in _ = state.folders.insert(path) }
+    }
+
+    package func syncDirectory(_ path: String) throws(DiskError) {
+        try changing("fsync", path) { state in
+            for (folder, change) in state.nameChanges where folder == path {
+                switch change {
+                case .set(let path, let content): state.durableNames[path] = content
+                case .renamed(let path, let target, let content):
+                    state.durableNames[path] = nil
+                    state.durableNames[target] = content
+                case .removed(let path): state.durableNames[path] = nil
+                }
+            }
+            state.nameChanges.removeAll { $0.folder == path }
+        }
+    }
+
+    // MARK: Faults
+
+    private func path(of file: DiskFile) -> String {
+        state.withLock { $0.open[file.id]?.path ?? "a closed file" }
+    }
+
+    private func withState<Value>(
+        _ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value
+    ) throws(DiskError) -> Value {
+        let result = state.withLock { state -> Result<Value, DiskError> in
+            if let cut = state.faults.powerCutCall, state.calls > cut {
+                return .failure(DiskError(call: call, path: path, message: "the power is cut"))
+            }
+            do throws(DiskError) {
+                return .success(try body(&state))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func changing<Value>(
+        _ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value
+    ) throws(DiskError) -> Value {
+        try withState(call, path) { (state) throws(DiskError) in
+            let number = state.calls
+            state.calls += 1
+            if number == state.faults.failingCall {
+                throw DiskError(call: call, path: path, message: "input/output error")
+            }
+            if number == state.faults.powerCutCall {
+                // What is under way may reach the disk in part; a sync that did not return has promised nothing.
+                if call != "fdatasync", call != "fsync" { _ = try body(&state) }
+                throw DiskError(call: call, path: path, message: "the power is cut")
+            }
+            return try body(&state)
+        }
+    }
+
+    private static func content(of file: DiskFile, _ state: State) throws(DiskError) -> Int {
+        guard let open = state.open[file.id] else {
+            throw DiskError(call: "fcntl", path: "", message: "the file is closed")
+        }
+        return open.content
+    }
+
+    private static func checkCapacity(for bytes: Int, path: String, _ state: State) throws(DiskError) {
+        guard let capacity = state.faults.capacityBytes else { return }
+        let used = Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.current.count ?? 0) }
+        if used + bytes > capacity {
+            throw DiskError(call: "write", path: path, message: "no space left on device", isFull: true)
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    }
+
+    private static func checkFolder(of path: String, _ state: State) throws(DiskError) {
+        guard state.folders.contains(folder(of: path)) else {
+            throw DiskError(call: "open", path: path, message: "no such folder", isMissing: true)
+        }
+    }
+}
