@@ -1,0 +1,146 @@
+import BrumeModel
+import BrumeStore
+import BrumeWire
+import Testing
+
+/// A database and short ways to ask things of it, as a test would write them on paper.
+struct Desk {
+    static let owner = "_owner"
+    static let privateID = DatabaseID(
+        container: "iCloud.test", environment: .development, scope: .private, owner: owner)
+    static let publicID = DatabaseID(container: "iCloud.test", environment: .development, scope: .public, owner: "")
+    static let zone = ZoneID(name: "notes")
+
+    let database: Database
+    var caller = Caller(user: Desk.owner, isOwner: true)
+
+    /// A private database with the zone `notes`.
+    init() {
+        database = Database(id: Desk.privateID, epoch: 7)
+        makeZone("notes")
+    }
+
+    init(_ database: Database, caller: Caller) {
+        self.database = database
+        self.caller = caller
+    }
+
+    static func ofPublicDatabase(user: String) -> Desk {
+        Desk(Database(id: Desk.publicID, epoch: 7), caller: Caller(user: user, isOwner: false))
+    }
+
+    @discardableResult
+    func makeZone(_ name: String) -> Commit? {
+        database.modifyZones(
+            ModifyZonesRequest(database: database.id.scope, saves: [ZoneID(name: name)]), caller: caller,
+            nowMilliseconds: 1000
+        ).commit
+    }
+
+    func deleteZone(_ name: String) -> Decision<ModifyZonesResult> {
+        database.modifyZones(
+            ModifyZonesRequest(database: database.id.scope, deletions: [ZoneID(name: name)]), caller: caller,
+            nowMilliseconds: 1000)
+    }
+
+    func modify(
+        _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
+        saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000
+    ) -> (result: ZoneModificationResult<[UInt8]>, commit: Commit?) {
+        let decision = database.modifyRecords(
+            ModifyRecordsRequest(
+                database: database.id.scope, savePolicy: policy, isAtomic: isAtomic,
+                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)]),
+            caller: caller, nowMilliseconds: now)
+        return (decision.answer[0], decision.commit)
+    }
+
+    /// Saves one record that must be saved; returns its tag.
+    @discardableResult
+    func save(
+        _ name: String, _ fields: [String: FieldValue] = [:], type: String = "Note", tag: String = "",
+        parent: ParentChange = .unchanged, in zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged
+    ) throws -> String {
+        let result = modify(
+            zone, policy: policy, saves: [.of(name, fields, type: type, tag: tag, parent: parent)]
+        ).result
+        return try #require(result.saves[0].record, "\(result.saves[0])").system.changeTag
+    }
+
+    func record(_ name: String, in zone: ZoneID = Desk.zone) -> Record? {
+        let outcome = database.fetchRecords(
+            FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone, names: [name])]))[0][0]
+        guard case .record(let bytes) = outcome else { return nil }
+        return Record(stored: bytes)
+    }
+
+    /// A page of changes as names: those that exist, and those that were deleted.
+    func changes(
+        since token: ChangeToken?, limit: Int = 0, in zone: ZoneID = Desk.zone
+    ) throws -> (live: [String], deleted: [String], token: ChangeToken, moreComing: Bool) {
+        let page = try database.zoneChanges(zone: zone, since: token, resultsLimit: limit, desiredKeys: nil)
+        return (
+            page.records.map { Record(stored: $0).system.name }, page.deletions.map(\.name), page.token,
+            page.moreComing
+        )
+    }
+}
+
+extension RecordSave<CheckedFields> {
+    /// A nil value removes the key.
+    static func of(
+        _ name: String, _ fields: [String: FieldValue?] = [:], type: String = "Note", tag: String = "",
+        parent: ParentChange = .unchanged
+    ) -> RecordSave<CheckedFields> {
+        var checked = CheckedFields()
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+            if let value {
+                checked.puts.append(StoredRecord.encodeField(key: key, value: value))
+            } else {
+                checked.removals.append(key)
+            }
+        }
+        return RecordSave(name: name, type: type, changeTag: tag, parent: parent, fields: checked)
+    }
+}
+
+extension Record {
+    init(stored bytes: [UInt8]) {
+        do {
+            self = try bytes.withUnsafeBytes { bytes -> Result<Record, ServiceError> in
+                do throws(ServiceError) {
+                    return .success(try StoredRecord.decode(bytes))
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
+        } catch {
+            preconditionFailure("a stored record can't be read: \(error)")
+        }
+    }
+}
+
+extension SaveResult<[UInt8]> {
+    var record: Record? {
+        if case .record(let bytes) = outcome { return Record(stored: bytes) }
+        return nil
+    }
+
+    var error: ServiceError? {
+        if case .failure(let error) = outcome { return error }
+        return nil
+    }
+}
+
+extension ZoneModificationResult<[UInt8]> {
+    /// Each save's error code; nil: saved.
+    var saveCodes: [ErrorCode?] { saves.map { $0.error?.code } }
+    /// Each deletion's error code; nil: deleted.
+    var deletionCodes: [ErrorCode?] { deletions.map { $0?.code } }
+}
+
+extension Reference {
+    static func cascading(to name: String) -> FieldValue {
+        .reference(Reference(recordName: name, deletesSelf: true))
+    }
+}
