@@ -31,6 +31,12 @@ enum ServerLimits {
     /// Tokens of one account: one for each device or program, with room to rotate.
     static let tokensPerAccount = 32
 
+    /// Containers that accounts may open while the operator has named none: each brings databases. More need `--container`.
+    static let containers = 1_000
+
+    /// Lines a second, of each loop, about peers that are refused.
+    static let refusalLinesPerSecond = 10
+
     /// How often deadlines are looked at. A deadline is kept to this.
     static let sweepMilliseconds: UInt64 = 250
 

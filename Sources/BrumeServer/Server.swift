@@ -73,7 +73,7 @@ package final class Server: @unchecked Sendable {
                 },
                 failStop: { reason in
                     log.error(reason)
-                    exit(Self.failStopExitCode)
+                    _exit(Self.failStopExitCode)
                 })
             core.assemble(shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"))
         } catch {

@@ -21,6 +21,8 @@ final class ServerCore: @unchecked Sendable {
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     private let draining = Atomic<Bool>(false)
+    /// The containers that accounts have opened, where the operator has named none.
+    private let openedContainers = Mutex<Set<String>>([])
 
     init(
         configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, epoch: UInt32,
@@ -88,6 +90,7 @@ final class ServerCore: @unchecked Sendable {
         case .none: break
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
+            try admit(container: hello.container)
             identity.role = .account(name: holder.name)
             identity.userRecordName = secrets.userRecordName(
                 accountID: holder.id, container: hello.container, environment: environment)
@@ -113,6 +116,20 @@ final class ServerCore: @unchecked Sendable {
         guard configuration.containers.isEmpty || configuration.containers.contains(name) else {
             throw ServiceError(
                 .badContainer, "this server does not serve the container; check its name with the operator")
+        }
+    }
+
+    /// Counts a container that an account opens. Anonymous readers don't count: what they read of nothing is not kept.
+    private func admit(container: String) throws(ServiceError) {
+        guard configuration.containers.isEmpty else { return }
+        let isAdmitted = openedContainers.withLock { opened in
+            opened.contains(container) || (opened.count < ServerLimits.containers && opened.insert(container).inserted)
+        }
+        guard isAdmitted else {
+            throw ServiceError(
+                .badContainer,
+                "the server has \(ServerLimits.containers) containers, which is the limit unless the operator names them"
+            )
         }
     }
 

@@ -69,7 +69,7 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
                 return handle(header, payload)
             }
         } catch {
-            return violate(CallStatus(.invalidArguments, error.message))
+            return violate(CallStatus(error.code, error.message))
         }
         machine.bytesReceived(
             isInsideFrame: reader.isInsideFrame && !isReadingPaused, didCompleteFrame: didCompleteFrame,
@@ -282,9 +282,7 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     /// The peer broke the protocol, or may not go on: it is told, and the connection ends.
     private func violate(_ status: CallStatus) {
         if isGone || isEnding { return }
-        server.log.info(
-            "connection refused",
-            [("peer", connection.peerAddress), ("code", String(status.code)), ("reason", status.message)])
+        shard.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
         isEnding = true
         for (stream, method) in machine.closed() where method == Method.notificationsOpen.rawValue {

@@ -75,7 +75,7 @@ extension Shard {
     private func run(_ request: DataRequest, in id: DatabaseID, identity: Identity) -> (reply: Reply, position: UInt64)
     {
         do throws(ServiceError) {
-            let loaded = try database(id)
+            let loaded = try database(id, keepsEmpty: identity.role != .anonymous)
             if let operationID = request.operationID {
                 let key = Self.operationKey(operationID, in: id, identity: identity)
                 if let answer = loaded.database.rememberedAnswer(to: key) {
@@ -95,8 +95,7 @@ extension Shard {
 
     /// A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
     private func databasePosition(_ id: DatabaseID) -> UInt64 {
-        guard let loaded = try? database(id) else { return 0 }
-        return loaded.lastPosition
+        (try? database(id, keepsEmpty: false))?.lastPosition ?? 0
     }
 
     private func answer(

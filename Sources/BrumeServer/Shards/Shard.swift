@@ -18,6 +18,7 @@ final class Shard: @unchecked Sendable {
     let server: ServerCore
     private var databases: [DatabaseID: LoadedDatabase] = [:]
     private var sessions: [ObjectIdentifier: Session] = [:]
+    private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     /// Where commits go. Set before the loop runs.
     private(set) var log: ShardLog!
@@ -47,12 +48,15 @@ final class Shard: @unchecked Sendable {
     // MARK: Databases
 
     /// The database, loaded from its snapshot when it isn't in memory; a new one when it has none.
-    func database(_ id: DatabaseID) throws(ServiceError) -> LoadedDatabase {
+    ///
+    /// - Parameter keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
+    ///   would fill the memory with databases of nothing.
+    func database(_ id: DatabaseID, keepsEmpty: Bool = true) throws(ServiceError) -> LoadedDatabase {
         if let known = databases[id] { return known }
         do throws(StoreError) {
             let database = try log.open(id)
             let loaded = loaded(database, snapshotSequence: database.sequence)
-            databases[id] = loaded
+            if database.sequence > 0 || keepsEmpty { databases[id] = loaded }
             return loaded
         } catch {
             // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
@@ -150,7 +154,14 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    var sessionCount: Int { sessions.count }
+    /// A line about a peer that was refused, unless there were too many of them.
+    func logRefusal(peer: String, _ status: CallStatus) {
+        guard let leftOut = refusals.admit(nowNanoseconds: loop.nowNanoseconds) else { return }
+        server.log.info(
+            "connection refused",
+            [("peer", peer), ("code", String(status.code)), ("reason", status.message)]
+                + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
+    }
 
     // MARK: Snapshot and stop
 

@@ -1,3 +1,5 @@
+package import BrumeModel
+
 /// What a frame is for. Raw values travel; see proto/README.md, section 2.
 package enum FrameType: UInt8, Sendable {
     case hello = 1
@@ -48,6 +50,14 @@ package enum FrameError: Error, Equatable, Sendable {
     case unknownType(UInt8)
     case unknownFlags(UInt8)
     case tooLarge(byteCount: Int, limit: Int)
+
+    /// CloudKit's code for it.
+    package var code: ErrorCode {
+        switch self {
+        case .unknownType, .unknownFlags: .invalidArguments
+        case .tooLarge: .limitExceeded
+        }
+    }
 
     /// A sentence for the peer.
     package var message: String {
