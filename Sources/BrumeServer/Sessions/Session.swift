@@ -38,7 +38,9 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
         shard.add(self)
     }
 
-    func connectionEstablished(_ connection: Connection) {}
+    func connectionEstablished(_ connection: Connection) {
+        machine.handshakeEnded(nowNanoseconds: shard.loop.nowNanoseconds)
+    }
 
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
         read(bytes)
@@ -78,6 +80,17 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
 
     /// Returns false when nothing more may be read for now.
     private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) -> Bool {
+        switch header.type {
+        case .hello, .ping, .pong:
+            guard header.stream == 0 else {
+                violate(
+                    CallStatus(
+                        .invalidArguments,
+                        "frame type \(header.type.rawValue) came on stream \(header.stream); it belongs on stream 0"))
+                return false
+            }
+        default: break
+        }
         switch header.type {
         case .hello: return hello(payload)
         case .call: call(header.stream, payload)
@@ -237,7 +250,8 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
 
     /// Called by the shard's sweep.
     func timePassed() {
-        if isGone || isEnding || connection == nil { return }
+        // The handshake has a deadline of its own.
+        if isGone || isEnding || connection == nil || !connection.isOpen { return }
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
         if let violation = due.violation { return violate(violation) }
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }

@@ -36,7 +36,7 @@ package struct ServerConnectionStateMachine {
     private var phase = Phase.awaitingHello
     private var streams: [UInt32: Stream] = [:]
     private var highestStream: UInt32 = 0
-    private let openedNanoseconds: UInt64
+    private var openedNanoseconds: UInt64
     private var lastReceivedNanoseconds: UInt64
     private var frameBeganNanoseconds: UInt64?
     private var pingSentNanoseconds: UInt64?
@@ -50,6 +50,12 @@ package struct ServerConnectionStateMachine {
     }
 
     // MARK: Opening
+
+    /// The TLS handshake is done: the time for the hello begins.
+    package mutating func handshakeEnded(nowNanoseconds: UInt64) {
+        openedNanoseconds = nowNanoseconds
+        lastReceivedNanoseconds = nowNanoseconds
+    }
 
     package enum HelloAction: Equatable {
         case authenticate
