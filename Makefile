@@ -37,6 +37,7 @@ test: build ## All tests
 check: lint build ## What must hold before a commit, apart from the tests
 	@Scripts/generate-proto.sh --check
 	@Scripts/check-house.sh
+	@Scripts/check-readme.sh
 
 lint:
 	@swift format lint --strict --parallel --recursive $(SWIFT_FILES)

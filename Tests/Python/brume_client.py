@@ -84,10 +84,14 @@ class Client:
             environment=protocol.ENVIRONMENT_DEVELOPMENT)
         if account_token is not None:
             hello.account_token = account_token
-        self._send(HELLO, payload=hello.SerializeToString())
-        kind, _, stream, payload = self._read_frame()
-        if kind != WELCOME or stream != 0:
-            raise ProtocolViolation(f"frame of type {kind} on stream {stream} instead of a welcome")
+        try:
+            self._send(HELLO, payload=hello.SerializeToString())
+            kind, _, stream, payload = self._read_frame()
+            if kind != WELCOME or stream != 0:
+                raise ProtocolViolation(f"frame of type {kind} on stream {stream} instead of a welcome")
+        except Exception:
+            self.close()
+            raise
         self.welcome = protocol.Welcome.FromString(payload)
 
     def close(self):

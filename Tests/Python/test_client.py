@@ -223,7 +223,7 @@ class ChangesTests(unittest.TestCase):
             save(client, "Feed", note("a", "1"), note("b", "1"), note("c", "1"))
             start = changes(client, "Feed")
             self.assertFalse(start.more_coming)
-            self.assertEqual({record.name for record in start.records}, {"a", "b", "c"})
+            self.assertEqual([record.name for record in start.records], ["a", "b", "c"])
 
             tag = next(record for record in start.records if record.name == "b").change_tag
             save(client, "Feed", note("b", "2", tag), deletions=["a"])
@@ -245,7 +245,7 @@ class ChangesTests(unittest.TestCase):
                 page = changes(client, "Pages", token, limit=7)
                 names += [record.name for record in page.records]
                 token, more = page.token, page.more_coming
-            self.assertEqual(sorted(names), [f"n{index:02}" for index in range(60)])
+            self.assertEqual(names, [f"n{index:02}" for index in range(60)])
 
     def test_a_token_of_the_zones_earlier_life_expires(self):
         with Device().connect() as client:
@@ -389,6 +389,7 @@ class NotificationTests(unittest.TestCase):
 
 
 def main():
+    """Generates the messages, then runs the tests."""
     global p, ready
     if len(sys.argv) != 2:
         sys.exit("usage: test_client.py READY_FILE (what brume dev --ready-file writes)")
