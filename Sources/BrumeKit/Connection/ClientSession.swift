@@ -68,6 +68,9 @@ package actor ClientSession {
 
     // MARK: Calls
 
+    /// Calls that wait or are in flight.
+    var openCallCount: Int { machine.openCalls }
+
     /// Sends a request and gives the message that answers it.
     ///
     /// Waits for a connection within the timeout, and sends again after a broken one where the call's effect allows it.
@@ -128,6 +131,9 @@ package actor ClientSession {
     }
 
     // MARK: Notifications
+
+    /// Iterators that listen.
+    var consumerCount: Int { fanOut.consumerIDs.count }
 
     /// Someone begins to listen; the stream opens with the first one.
     func consumerAdded() -> UInt64 {

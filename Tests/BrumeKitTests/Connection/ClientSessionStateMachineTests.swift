@@ -1,0 +1,187 @@
+@testable import BrumeKit
+import BrumeModel
+import BrumeWire
+import Testing
+
+/// A session's machine under random events, checked against what its host may rely on.
+private struct RandomSession {
+    var random: SplitMix
+    var machine: ClientSessionStateMachine
+    var now: UInt64 = 0
+    var lastID: UInt64 = 0
+    var open: Set<UInt64> = []
+    var finished: Set<UInt64> = []
+    /// Whether a connection was asked for, and whether it is up.
+    var isConnecting = false
+    var isConnected = false
+    /// Unary calls that the server has, by stream; and its notification stream.
+    var streams: [UInt32] = []
+    var notificationStream: UInt32?
+    var problems: [String] = []
+
+    init(seed: UInt64) {
+        random = SplitMix(seed: seed)
+        machine = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: seed)
+    }
+
+    mutating func step() {
+        now += random.next() % 2_000_000_000
+        switch random.next() % 20 {
+        case 0...3: start()
+        case 4:
+            guard let id = open.randomElement(using: &random) else { return }
+            apply(machine.callCancelled(id: id, now: now))
+            if !finished.contains(id) { problems.append("a cancelled call did not end") }
+        case 5: apply(machine.streamWanted(opening: [1], now: now))
+        case 6: apply(machine.streamUnwanted(now: now))
+        case 7: apply(machine.streamAcknowledged([2], now: now))
+        case 8...9: elapse()
+        case 10...11 where isConnecting:
+            isConnecting = false
+            if random.next() % 3 == 0 {
+                apply(machine.disconnected(.unreachable("chance"), now: now))
+            } else {
+                isConnected = true
+                apply(machine.connected(now: now))
+                let limits = ConnectionLimits(concurrentCalls: 4)
+                let welcome = Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1, limits: limits)
+                if random.next() % 8 == 0 {
+                    apply(machine.frameReceived(.status(stream: 0, refusal()), now: now))
+                } else {
+                    apply(machine.frameReceived(.welcome(welcome), now: now))
+                }
+            }
+        case 12...17 where isConnected: serve()
+        case 18 where isConnected && random.next() % 4 == 0:
+            (isConnected, streams, notificationStream) = (false, [], nil)
+            apply(machine.disconnected(.lost("chance"), now: now))
+        default: elapse()
+        }
+        if machine.openCalls != open.count {
+            problems.append("\(machine.openCalls) calls are open instead of \(open.count)")
+        }
+    }
+
+    private mutating func start() {
+        lastID += 1
+        open.insert(lastID)
+        let effects: [UnaryCall.Effect] = [.none, .onceByOperationID, .once]
+        let work: ClientSessionStateMachine.Work =
+            switch random.next() % 6 {
+            case 0: .welcome
+            case 1: .ping
+            default:
+                .unary(
+                    UnaryCall(
+                        method: .recordsFetch, payload: [UInt8](repeating: 0, count: Int(random.next() % 100)),
+                        effect: effects.randomElement(using: &random)!, requestID: ""))
+            }
+        apply(
+            machine.callStarted(id: lastID, work, deadline: now + random.next() % 90_000_000_000, now: now))
+    }
+
+    private mutating func refusal() -> CallStatus {
+        let codes: [ErrorCode] = [.notAuthenticated, .serviceUnavailable, .badContainer]
+        return CallStatus(code: codes.randomElement(using: &random)!.rawValue)
+    }
+
+    private mutating func serve() {
+        machine.bytesReceived(now: now)
+        let stream = streams.randomElement(using: &random)
+        switch random.next() % 24 {
+        case 0: apply(machine.violated("chance", now: now))
+        case 1: apply(machine.frameReceived(.goaway(Goaway(reconnectAfterMilliseconds: 10)), now: now))
+        case 2: apply(machine.frameReceived(.status(stream: 0, CallStatus(code: 12)), now: now))
+        case 3: apply(machine.frameReceived(.ping(random.next()), now: now))
+        case 4: apply(machine.frameReceived(.pong(lastID), now: now))
+        case 5...8:
+            guard let notificationStream else { return }
+            apply(machine.frameReceived(.message(stream: notificationStream, payload: [1], isLast: false), now: now))
+        case 9:
+            guard let stream = notificationStream else { return }
+            notificationStream = nil
+            apply(machine.frameReceived(.status(stream: stream, CallStatus(code: 6)), now: now))
+        case 10:
+            guard let stream else { return }
+            streams.removeAll { $0 == stream }
+            apply(machine.frameReceived(.status(stream: stream, CallStatus(code: 23)), now: now))
+        default:
+            guard let stream else { return }
+            streams.removeAll { $0 == stream }
+            apply(machine.frameReceived(.message(stream: stream, payload: [1], isLast: true), now: now))
+        }
+    }
+
+    private mutating func elapse() {
+        if let deadline = machine.deadlineNanoseconds { now = max(now, min(deadline, now + 20_000_000_000)) }
+        apply(machine.timePassed(now: now))
+    }
+
+    private mutating func apply(_ actions: [ClientSessionStateMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .connect:
+                if isConnecting || isConnected { problems.append("a second connection was asked for") }
+                isConnecting = true
+            case .send(let frame):
+                if !isConnected { problems.append("\(frame) was sent without a connection") }
+                if case .call(let stream, let header, _, let isLast) = frame {
+                    if isLast { streams.append(stream) } else { notificationStream = stream }
+                    if isLast == (header.method == .notificationsOpen) { problems.append("a call has the wrong form") }
+                    if streams.count > 4 + 64 { problems.append("more calls than the server takes") }
+                }
+                if case .cancel(let stream) = frame {
+                    streams.removeAll { $0 == stream }
+                    if notificationStream == stream { notificationStream = nil }
+                }
+            case .disconnect:
+                if !isConnected { problems.append("a connection was closed that is not up") }
+                (isConnected, streams, notificationStream) = (false, [], nil)
+            case .finish(let id, _):
+                if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
+                finished.insert(id)
+            case .welcomed, .streamReceived, .streamFailed: break
+            }
+        }
+        let openOnServer = streams.count + (notificationStream == nil ? 0 : 1)
+        if isConnected, openOnServer > 4 { problems.append("\(openOnServer) calls are open; the server takes 4") }
+    }
+
+    /// The clock runs until every deadline has passed.
+    mutating func end() {
+        apply(machine.streamUnwanted(now: now))
+        now += 200_000_000_000
+        apply(machine.timePassed(now: now))
+        if !open.isEmpty { problems.append("\(open.count) calls outlived their deadline") }
+    }
+}
+
+@Suite("The machine of a client's session")
+struct ClientSessionStateMachineTests {
+    @Test("finishes every call once, by its deadline, whatever happens", arguments: 0..<200 as Range<UInt64>)
+    func exactlyOnce(seed: UInt64) {
+        var session = RandomSession(seed: seed)
+        for step in 0..<600 where session.problems.isEmpty {
+            session.step()
+            #expect(session.problems.isEmpty, "seed \(seed), step \(step): \(session.problems)")
+        }
+        session.end()
+        #expect(session.problems.isEmpty, "seed \(seed): \(session.problems)")
+        #expect(session.finished.count == Int(session.lastID), "seed \(seed)")
+    }
+
+    @Test("asks for no connection while nothing needs one")
+    func idle() {
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        #expect(session.deadlineNanoseconds == nil)
+        #expect(session.timePassed(now: 1) == [])
+        #expect(session.callStarted(id: 1, .welcome, deadline: 100, now: 2) == [.connect])
+        #expect(session.callCancelled(id: 1, now: 3) == [.finish(id: 1, .failure(.cancelled))])
+        #expect(session.disconnected(.unreachable("away"), now: 4) == [])
+        #expect(session.timePassed(now: 1_000_000_000) == [])
+    }
+}

@@ -1,0 +1,100 @@
+@testable import BrumeKit
+import BrumeModel
+import Testing
+
+private func event(_ number: UInt8) -> NotificationEvent {
+    NotificationEvent(
+        position: [number], notificationID: "n\(number)", subscriptionID: "s", notificationInfo: nil,
+        kind: .databaseChanged(.private), committedMilliseconds: Int64(number))
+}
+
+@Suite("The fan-out of notifications")
+struct NotificationFanOutTests {
+    @Test("gives every consumer every event from when it began")
+    func everyone() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.eventReceived(event(1))
+        fanOut.consumerAdded(2)
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.next(1) == event(1))
+        #expect(fanOut.next(1) == event(2))
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.next(2) == event(2))
+        #expect(fanOut.next(2) == nil)
+    }
+
+    @Test("acknowledges what all consumers have handled: each asked for the next one")
+    func acknowledgements() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.consumerAdded(2)
+        fanOut.eventReceived(event(1))
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.takeAcknowledgement() == nil)
+        _ = fanOut.next(1)
+        #expect(fanOut.takeAcknowledgement() == nil, "handed out is not handled")
+        _ = fanOut.next(1)
+        #expect(fanOut.takeAcknowledgement() == nil, "the other has handled none")
+        _ = fanOut.next(2)
+        _ = fanOut.next(2)
+        #expect(fanOut.takeAcknowledgement() == [1])
+        #expect(fanOut.takeAcknowledgement() == nil)
+        _ = fanOut.next(2)
+        _ = fanOut.next(1)
+        #expect(fanOut.takeAcknowledgement() == [2])
+    }
+
+    @Test("counts what was handed out as handled when the consumer ends")
+    func ending() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        for number in 1...3 as ClosedRange<UInt8> { fanOut.eventReceived(event(number)) }
+        _ = fanOut.next(1)
+        _ = fanOut.next(1)
+        fanOut.consumerRemoved(1)
+        #expect(fanOut.takeAcknowledgement() == [2])
+        #expect(fanOut.isEmpty)
+        #expect(fanOut.resumePosition == [2], "what was not handled comes again")
+    }
+
+    @Test("a consumer that ends holds up the others no longer")
+    func slowConsumerEnds() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.consumerAdded(2)
+        fanOut.eventReceived(event(1))
+        _ = fanOut.next(1)
+        _ = fanOut.next(1)
+        #expect(fanOut.takeAcknowledgement() == nil)
+        fanOut.consumerRemoved(2)
+        #expect(fanOut.takeAcknowledgement() == [1])
+    }
+
+    @Test("resumes behind what was received while events wait for consumers")
+    func resumes() {
+        var fanOut = NotificationFanOut()
+        #expect(fanOut.resumePosition == [])
+        fanOut.consumerAdded(1)
+        fanOut.eventReceived(event(1))
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.resumePosition == [2])
+    }
+
+    @Test("a consumer that takes nothing is told to fetch, and costs one event")
+    func overflow() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.consumerAdded(2)
+        for _ in 0..<ClientSessionLimits.notificationsPerConsumer {
+            fanOut.eventReceived(event(1))
+            _ = fanOut.next(2)
+        }
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.next(1)?.kind == .fetchFromToken(.private))
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.next(2) == event(2))
+        _ = fanOut.next(2)
+        #expect(fanOut.takeAcknowledgement() == [2])
+    }
+}

@@ -1,0 +1,212 @@
+@testable import BrumeKit
+import BrumeModel
+import BrumeWire
+import Foundation
+import Testing
+
+/// A container on a fake transport.
+func fakeContainer(_ transport: FakeTransport, token: String? = "token") throws -> (
+    CKContainer, folder: TemporaryFolder
+) {
+    let folder = try TemporaryFolder()
+    let configuration = BrumeConfiguration(
+        server: "example.com:7440", token: token, container: "iCloud.test", stateFolder: folder.path)
+    let container = CKContainer(
+        configuration: configuration, transport: .success(transport), registry: SessionRegistry())
+    return (container, folder)
+}
+
+/// A folder that goes with the object.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "brume-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+private func event(_ number: UInt8, _ kind: NotificationEvent.Kind = .databaseChanged(.private)) -> NotificationEvent {
+    NotificationEvent(
+        position: [number], notificationID: "n\(number)", subscriptionID: "s", notificationInfo: nil, kind: kind,
+        committedMilliseconds: 0)
+}
+
+private func position(_ message: ClientMessage) throws -> [UInt8] {
+    try message.payload.withUnsafeBytes { try MessageCoder().decodeNotificationsRequest($0) }
+}
+
+private func position(_ payload: [UInt8]) throws -> [UInt8] {
+    try payload.withUnsafeBytes { try MessageCoder().decodeNotificationsRequest($0) }
+}
+
+@Suite("A container's notifications", .timeLimit(.minutes(1)))
+struct NotificationStreamTests {
+    let transport = FakeTransport()
+
+    /// Takes elements in a task and hands them on one by one.
+    private func listen(_ container: CKContainer, count: Int) -> Task<[CKNotification], any Error> {
+        Task {
+            var received: [CKNotification] = []
+            for try await notification in container.notifications {
+                received.append(notification)
+                if received.count == count { break }
+            }
+            return received
+        }
+    }
+
+    @Test("open the device's stream, come in order, and are acknowledged once handled")
+    func stream() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 2)
+        let connection = try await transport.welcomed()
+        let call = try await transport.call()
+        #expect(call.header.method == .notificationsOpen)
+        #expect(try position(call.payload) == [])
+        connection.event(call.stream, event(1, .ready(resumed: false)))
+        // The event that says "ready" is for no app, and so handled at once.
+        #expect(try position(try await transport.message(.message)) == [1])
+        connection.event(call.stream, event(2, .zoneChanged(ZoneID(name: "Notes", owner: "_me"))))
+        #expect(try position(try await transport.message(.message)) == [2])
+        connection.event(call.stream, event(3, .fetchFromToken(.private)))
+        let received = try await listening.value
+        let zone = try #require(received.first as? CKRecordZoneNotification)
+        #expect(zone.recordZoneID == CKRecordZone.ID(zoneName: "Notes"))
+        let database = try #require(received.last as? CKDatabaseNotification)
+        #expect(database.isPruned)
+        // The iteration ended: what it took last is handled, and the stream closes.
+        #expect(try position(try await transport.message(.message)) == [3])
+        #expect(try await transport.message(.cancel).header.stream == call.stream)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("go on behind the last one that came when the connection breaks")
+    func resume() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 2)
+        let first = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        first.event(stream, event(1))
+        #expect(try position(try await transport.message(.message)) == [1])
+        first.fail()
+        transport.advance(seconds: 1)
+        let second = try await transport.welcomed()
+        let call = try await transport.call()
+        #expect(try position(call.payload) == [1])
+        second.event(call.stream, event(2))
+        #expect(try await listening.value.map(\.notificationID?.description).count == 2)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("go on after a goodbye of the server")
+    func goaway() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let first = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        first.goaway(reconnectAfterMilliseconds: 100)
+        #expect(try await transport.message(.cancel).header.stream == stream)
+        try await transport.closed()
+        transport.advance(seconds: 2)
+        let second = try await transport.welcomed()
+        second.event(try await transport.call().stream, event(1))
+        #expect(try await listening.value.count == 1)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("reach every iterator")
+    func twoConsumers() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let first = listen(container, count: 1)
+        let connection = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        let second = listen(container, count: 1)
+        let session = try container.core.openSession()
+        while await session.consumerCount < 2 { await Task.yield() }
+        connection.event(stream, event(1))
+        let received = try await first.value + second.value
+        #expect(received.count == 2)
+        #expect(received.first?.notificationID == received.last?.notificationID)
+        // Acknowledged when the later of the two is done.
+        #expect(try position(try await transport.message(.message)) == [1])
+        #expect(try await transport.message(.cancel).header.stream == stream)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("end with the error when the account is refused")
+    func refused() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let connection = try await transport.connecting()
+        connection.accept()
+        _ = try await transport.message(.hello)
+        connection.status(0, .notAuthenticated, "revoked")
+        await #expect(throws: CKError.self) { try await listening.value }
+        await #expect(performing: { try await listening.value }, throws: { CKError.notAuthenticated ~= $0 })
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("end with the error when the account is refused in the middle")
+    func revoked() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let connection = try await transport.welcomed()
+        connection.status(try await transport.call().stream, .notAuthenticated, "revoked")
+        await #expect(performing: { try await listening.value }, throws: { CKError.notAuthenticated ~= $0 })
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("open again when the stream ends for another reason")
+    func streamStatus() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let connection = try await transport.welcomed()
+        connection.status(try await transport.call().stream, .zoneBusy, "busy", retryAfterMilliseconds: 1_000)
+        connection.send(FrameWriter.frame(.ping, payload: Array(0..<8)))
+        _ = try await transport.message(.pong)
+        transport.advance(seconds: 3)
+        connection.event(try await transport.call().stream, event(1))
+        #expect(try await listening.value.count == 1)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("come back late when another process of the device took the stream")
+    func displaced() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let connection = try await transport.welcomed()
+        connection.status(try await transport.call().stream, .operationCancelled, "another stream was opened")
+        connection.send(FrameWriter.frame(.ping, payload: Array(0..<8)))
+        _ = try await transport.message(.pong)
+        transport.advance(seconds: 29)
+        connection.send(FrameWriter.frame(.ping, payload: Array(0..<8)))
+        _ = try await transport.message(.pong)
+        transport.advance(seconds: 1.1)
+        connection.event(try await transport.call().stream, event(1))
+        #expect(try await listening.value.count == 1)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("need an account")
+    func noAccount() async throws {
+        let (container, folder) = try fakeContainer(transport, token: nil)
+        let listening = listen(container, count: 1)
+        await #expect(performing: { try await listening.value }, throws: { CKError.notAuthenticated ~= $0 })
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("end when the listening task is cancelled, and the stream closes")
+    func cancelled() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        _ = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        listening.cancel()
+        #expect(try await listening.value.isEmpty)
+        #expect(try await transport.message(.cancel).header.stream == stream)
+        withExtendedLifetime(folder) {}
+    }
+}
