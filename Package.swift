@@ -52,7 +52,7 @@ let package = Package(
         tests("BrumeStoreTests", ["BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
-        tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeWire", "BrumeModel"]),
+        tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem"]),
     ],
     swiftLanguageModes: [.v6]

@@ -8,7 +8,7 @@ extension CKDatabase {
         /// Something in the zone changed, or the zone is new.
         public struct Modification: Hashable, Sendable {
             /// The zone.
-            public var zoneID: CKRecordZone.ID
+            public let zoneID: CKRecordZone.ID
         }
 
         /// The zone is gone.
@@ -24,9 +24,9 @@ extension CKDatabase {
             }
 
             /// The zone.
-            public var zoneID: CKRecordZone.ID
+            public let zoneID: CKRecordZone.ID
             /// Why it is gone.
-            public var reason: Reason
+            public let reason: Reason
 
             /// Whether the user removed the app's data.
             @available(*, deprecated, message: "Use reason")
@@ -39,15 +39,15 @@ extension CKDatabase {
         /// The record is new or changed.
         public struct Modification: Hashable, Sendable {
             /// The record in its latest version.
-            public var record: CKRecord
+            public let record: CKRecord
         }
 
         /// The record is gone.
         public struct Deletion: Hashable, Sendable {
             /// The record's id.
-            public var recordID: CKRecord.ID
+            public let recordID: CKRecord.ID
             /// The record's type.
-            public var recordType: CKRecord.RecordType
+            public let recordType: CKRecord.RecordType
         }
     }
 

@@ -1,0 +1,67 @@
+import BrumeKit
+import BrumeModel
+import BrumeServer
+import BrumeSystem
+import Foundation
+import Synchronization
+
+/// A real server in this process, with its folder and certificate, which both go with the object.
+final class TestServer: Sendable {
+    let folder: TemporaryFolder
+    private let server: Mutex<Server>
+    let port: UInt16
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let authority = try CertificateAuthority.generate()
+        try authority.write(certificatePath: folder.path + "/ca.pem", keyPath: folder.path + "/ca.key")
+        try authority.issueServerCertificate(
+            names: ["127.0.0.1"], certificatePath: folder.path + "/server.pem", keyPath: folder.path + "/server.key")
+        let server = try Self.started(folder, port: 0)
+        port = server.port
+        self.server = Mutex(server)
+    }
+
+    deinit { stop() }
+
+    private static func started(_ folder: TemporaryFolder, port: UInt16) throws -> Server {
+        var configuration = ServerConfiguration(
+            dataFolder: folder.path + "/data", certificatePath: folder.path + "/server.pem",
+            keyPath: folder.path + "/server.key")
+        configuration.port = port
+        configuration.journalSegmentBytes = 1024 * 1024
+        configuration.log = .none
+        let server = try Server(configuration)
+        try server.start()
+        return server
+    }
+
+    /// A new account's token.
+    func account(_ name: String) throws -> String {
+        try server.withLock { try $0.addAccount(name: name, email: "\(name)@example.com").token }
+    }
+
+    /// A device of an account: each call makes another one.
+    func device(token: String?) -> CKContainer {
+        CKContainer(
+            identifier: "iCloud.test",
+            configuration: BrumeConfiguration(
+                server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", token: token,
+                stateFolder: folder.path + "/device-" + UUID().uuidString))
+    }
+
+    private func stop() {
+        server.withLock { server in
+            server.drain()
+            server.wait()
+        }
+    }
+
+    /// Stops the server; ``start()`` brings it back on its port.
+    func shutDown() { stop() }
+
+    func start() throws {
+        let server = try Self.started(folder, port: port)
+        self.server.withLock { $0 = server }
+    }
+}
