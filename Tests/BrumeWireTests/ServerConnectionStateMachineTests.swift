@@ -112,6 +112,23 @@ extension ServerConnectionStateMachine {
         #expect(machine.timePassed(nowNanoseconds: 10 * second).violation?.code == ErrorCode.networkFailure.rawValue)
     }
 
+    @Test("the time for a hello begins when the handshake is done") func helloDeadlineBehindHandshake() {
+        var machine = ServerConnectionStateMachine(limits: ServerConnectionLimits(), nowNanoseconds: 0)
+        machine.handshakeEnded(nowNanoseconds: 9 * second)
+        #expect(machine.timePassed(nowNanoseconds: 19 * second - 1).violation == nil)
+        #expect(machine.timePassed(nowNanoseconds: 19 * second).violation?.code == ErrorCode.networkFailure.rawValue)
+    }
+
+    @Test("a peer that is not read is not taken for silent, nor its frame for late") func readingHeldBack() {
+        var machine = serving()
+        machine.bytesReceived(isInsideFrame: true, didCompleteFrame: false, nowNanoseconds: 0)
+        for tick in 1...200 {
+            machine.readingHeldBack(nowNanoseconds: UInt64(tick) * second)
+            #expect(machine.timePassed(nowNanoseconds: UInt64(tick) * second) == .init())
+        }
+        #expect(machine.timePassed(nowNanoseconds: 260 * second).sendsPing == true)
+    }
+
     @Test("a frame that trickles ends the connection, however often bytes come") func frameDeadline() {
         var machine = serving()
         for tick in 0..<30 {

@@ -252,6 +252,7 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     func timePassed() {
         // The handshake has a deadline of its own.
         if isGone || isEnding || connection == nil || !connection.isOpen { return }
+        if isReadingPaused { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
         if let violation = due.violation { return violate(violation) }
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }

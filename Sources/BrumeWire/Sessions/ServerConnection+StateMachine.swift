@@ -284,6 +284,14 @@ package struct ServerConnectionStateMachine {
         }
     }
 
+    /// The host doesn't read, because the peer has not taken its answers yet: it can't be heard, so its silence means
+    /// nothing. Whether it takes bytes at all is the socket's to watch.
+    package mutating func readingHeldBack(nowNanoseconds: UInt64) {
+        lastReceivedNanoseconds = nowNanoseconds
+        pingSentNanoseconds = nil
+        frameBeganNanoseconds = nil
+    }
+
     /// What time calls for.
     package struct DueActions: Equatable {
         package var sendsPing = false

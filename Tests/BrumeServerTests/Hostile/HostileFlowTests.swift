@@ -83,6 +83,31 @@ struct HostileFlowTests {
         }
     }
 
+    @Test("a client that takes longer to read than it may be silent is not taken for a dead one")
+    func slowIsNotDead() async throws {
+        try await HostileServer.running(adjust: { $0.connectionLimits.idleMilliseconds = 1_200 }) { server in
+            let token = try await server.addAccount("alice")
+            let peer = try await HostilePeer.welcomed(server, token: token)
+            try await peer.makeZone("Notes")
+            let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 500_000))
+            try await peer.take(
+                HostileRequests.modifyRecords(zone: Self.notes, [HostileRequests.save("a", fields: [field])]))
+            // More than the kernel keeps for a reader who rests: the server waits for it, and reads nothing meanwhile.
+            peer.pauseReading()
+            var expected = Set(
+                (0..<60).map { _ in
+                    peer.startCall(Method.recordsFetch, HostileRequests.fetch(zone: Self.notes, names: ["a"]))
+                })
+            // The clock: one that is silent and not excused, on the same loop.
+            let silent = try await HostilePeer.welcomed(server, token: token, device: 8, answersPings: false)
+            try await silent.closeReason()
+
+            peer.resumeReading()
+            while !expected.isEmpty { #expect(expected.remove(try await peer.nextFrame().stream) != nil) }
+            _ = try await peer.succeed(Method.healthCheck, [])
+        }
+    }
+
     @Test("credit beyond what a client can use ends the connection")
     func creditOverflow() async throws {
         try await HostileServer.running { server in

@@ -43,19 +43,23 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
     private var connection: Connection?
     private var reader = FrameReader(payloadBytesLimit: 64 * 1024 * 1024)
     private let first: [UInt8]
+    private let answersPings: Bool
     private let plaintext = Mutex<[UInt8]>([])
     private var nextStream: UInt32 = 1
 
-    private init(first: [UInt8]) {
+    private init(first: [UInt8], answersPings: Bool) {
         self.first = first
+        self.answersPings = answersPings
         let (stream, continuation) = AsyncStream<Event>.makeStream()
         iterator = stream.makeAsyncIterator()
         self.continuation = continuation
     }
 
     /// Connects; returns when the handshake is done. `first` leaves at once with its end.
-    static func connect(_ server: HostileServer, first: [UInt8] = []) async throws -> HostilePeer {
-        let peer = HostilePeer(first: first)
+    static func connect(
+        _ server: HostileServer, first: [UInt8] = [], answersPings: Bool = true
+    ) async throws -> HostilePeer {
+        let peer = HostilePeer(first: first, answersPings: answersPings)
         let tls = try TLSClientContext(caPath: server.caPath)
         let port = server.port
         loop.execute {
@@ -67,9 +71,12 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
     }
 
     /// Connects and says hello with an account's token; the welcome is checked.
-    static func welcomed(_ server: HostileServer, token: String?, device: UInt8 = 7) async throws -> HostilePeer {
+    static func welcomed(
+        _ server: HostileServer, token: String?, device: UInt8 = 7, answersPings: Bool = true
+    ) async throws -> HostilePeer {
         let hello = HostileRequests.hello(token: token, device: [UInt8](repeating: device, count: 16))
-        let peer = try await connect(server, first: FrameWriter.frame(.hello, payload: hello))
+        let peer = try await connect(
+            server, first: FrameWriter.frame(.hello, payload: hello), answersPings: answersPings)
         let welcome = try await peer.nextFrame()
         guard welcome.type == .welcome else { throw Failure(description: "no welcome: \(peer.describe(welcome))") }
         return peer
@@ -127,12 +134,12 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
 
     func next() async -> Event? { await iterator.next() }
 
-    /// The next frame; pings are answered on the way.
+    /// The next frame that is no ping.
     func nextFrame() async throws -> ReceivedFrame {
         while let event = await next() {
             switch event {
             case .established: continue
-            case .frame(let frame) where frame.type == .ping: sendFrame(.pong, payload: frame.payload)
+            case .frame(let frame) where frame.type == .ping: continue
             case .frame(let frame): return frame
             case .closed(let reason): throw Failure(description: "the server closed instead of answering: \(reason)")
             }
@@ -214,6 +221,10 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
         plaintext.withLock { $0.append(contentsOf: bytes) }
         do {
             try reader.read(bytes) { header, payload in
+                if header.type == .ping, answersPings {
+                    let pong = FrameWriter.frame(.pong, payload: Array(payload))
+                    pong.withUnsafeBytes { connection.write($0) }
+                }
                 continuation.yield(
                     .frame(
                         ReceivedFrame(
