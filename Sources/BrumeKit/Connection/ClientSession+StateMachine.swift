@@ -58,7 +58,7 @@ struct ClientSessionStateMachine: Sendable {
         var losses = 0
     }
 
-    private struct NotificationStream: Sendable {
+    struct NotificationStream: Sendable {
         var isWanted = false
         /// Its id as a call of the connection, while it is open.
         var id: UInt64?
@@ -76,7 +76,7 @@ struct ClientSessionStateMachine: Sendable {
     /// For error texts: host and port.
     private let serverName: String
     private var link = Link.down
-    private var connection: ClientConnectionStateMachine?
+    var connection: ClientConnectionStateMachine?
     private var calls: [UInt64: Call] = [:]
     /// Unary calls that are to be sent, in their order; may hold ids of calls that ended.
     private var waiting: [UInt64] = []
@@ -85,13 +85,13 @@ struct ClientSessionStateMachine: Sendable {
     /// No call's deadline is earlier.
     private var earliestDeadline = UInt64.max
     private var pause: RetryPause
-    private var notBeforeNanoseconds: UInt64 = 0
+    var notBeforeNanoseconds: UInt64 = 0
     /// Why the last attempt to connect failed, or why the connection broke.
     private var lastFailure: ServiceError?
     private var unfitAttempts = 0
     /// What the server said when it refused us; calls until the next attempt are told the same.
-    private var refusal: ServiceError?
-    private var stream: NotificationStream
+    var refusal: ServiceError?
+    var stream: NotificationStream
 
     init(hello: Hello, serverName: String, seed: UInt64) {
         self.hello = hello
@@ -230,69 +230,10 @@ struct ClientSessionStateMachine: Sendable {
         return perform(connection!.violated(message), now: now) + advance(now: now)
     }
 
-    // MARK: The notification stream
-
-    /// Somebody listens. `opening` is the message that opens the stream.
-    mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
-        stream.opening = opening
-        guard !stream.isWanted else { return [] }
-        if let refusal, now < notBeforeNanoseconds { return [.streamFailed(refusal)] }
-        stream.isWanted = true
-        return advance(now: now)
-    }
-
-    /// The stream would now resume with another message.
-    mutating func streamAdvanced(opening: [UInt8]) {
-        stream.opening = opening
-    }
-
-    /// Nobody listens any more.
-    mutating func streamUnwanted(now: UInt64) -> [Action] {
-        guard stream.isWanted else { return [] }
-        stream.isWanted = false
-        stream.acknowledgement = nil
-        guard let id = stream.id, connection != nil else { return [] }
-        stream.id = nil
-        return perform(connection!.callCancelled(id: id), now: now)
-    }
-
-    /// Everything up to a position has been handled. Where the stream is not open this does nothing: it resumes behind what
-    /// was received.
-    mutating func streamAcknowledged(_ message: [UInt8], now: UInt64) -> [Action] {
-        guard stream.id != nil else { return [] }
-        stream.acknowledgement = message
-        return sendAcknowledgement(now: now)
-    }
-
-    private mutating func sendAcknowledgement(now: UInt64) -> [Action] {
-        guard let id = stream.id, let message = stream.acknowledgement, connection != nil,
-            connection!.sendCredit(ofStream: id) > 0
-        else { return [] }
-        stream.acknowledgement = nil
-        return perform(connection!.streamMessageSent(id: id, payload: message), now: now)
-    }
-
-    private mutating func streamEnded(_ status: CallStatus?, now: UInt64) -> [Action] {
-        stream.id = nil
-        stream.acknowledgement = nil
-        guard let status, stream.isWanted else { return [] }
-        let error = ServiceError(status)
-        switch error.code {
-        case .notAuthenticated, .badContainer, .incompatibleVersion:
-            stream.isWanted = false
-            return [.streamFailed(error)]
-        case .operationCancelled:
-            stream.notBeforeNanoseconds = now + ClientSessionLimits.displacedStreamNanoseconds
-        default:
-            stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
-        }
-        return []
-    }
-
     // MARK: The connection
 
     /// Does what the connection's machine says, and turns it into this one's actions.
-    private mutating func perform(_ actions: [ClientConnectionStateMachine.Action], now: UInt64) -> [Action] {
+    mutating func perform(_ actions: [ClientConnectionStateMachine.Action], now: UInt64) -> [Action] {
         var result: [Action] = []
         for action in actions {
             switch action {
@@ -324,7 +265,7 @@ struct ClientSessionStateMachine: Sendable {
                 result += finish(id, .success(.roundTrip(nanoseconds: now - min(now, call.sentNanoseconds))))
             case .drainingStarted(let goaway):
                 notBeforeNanoseconds = now + pause.next(hintMilliseconds: goaway.reconnectAfterMilliseconds)
-                lastFailure = ServiceError(goaway.reason)
+                lastFailure = goaway.reason.error ?? .connectionLost(serverName, "the server said goodbye")
             case .close(let cause): result += closed(cause, now: now)
             }
         }
@@ -416,7 +357,7 @@ struct ClientSessionStateMachine: Sendable {
     private var wantsConnection: Bool { !calls.isEmpty || stream.isWanted }
 
     /// Does what can be done now: connect, open the stream, start calls.
-    private mutating func advance(now: UInt64) -> [Action] {
+    mutating func advance(now: UInt64) -> [Action] {
         switch link {
         case .down:
             guard wantsConnection, now >= notBeforeNanoseconds else { return [] }
@@ -431,18 +372,6 @@ struct ClientSessionStateMachine: Sendable {
             }
             return openStream(now: now) + startWaiting(now: now)
         }
-    }
-
-    private mutating func openStream(now: UInt64) -> [Action] {
-        guard stream.isWanted, stream.id == nil, now >= stream.notBeforeNanoseconds, connection!.mayStartCall else {
-            return []
-        }
-        // Ids of calls count up from 1 and never come here.
-        stream.openings += 1
-        let id = 1 << 63 | stream.openings
-        stream.id = id
-        let header = CallHeader(method: .notificationsOpen)
-        return perform(connection!.streamStarted(id: id, header: header, payload: stream.opening), now: now)
     }
 
     private mutating func startWaiting(now: UInt64) -> [Action] {

@@ -27,20 +27,20 @@ package actor ClientSession {
     /// The account's user record, as the last welcome named it.
     private nonisolated let userRecordName = Mutex<String?>(nil)
 
-    private var machine: ClientSessionStateMachine
+    var machine: ClientSessionStateMachine
     private var reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
-    private let coder = MessageCoder()
+    let coder = MessageCoder()
     private var connection: (any TransportConnection)?
     private var callers: [UInt64: CheckedContinuation<Result<ClientSessionStateMachine.Answer, ServiceError>, Never>] =
         [:]
-    private var lastID: UInt64 = 0
+    var lastID: UInt64 = 0
     private var timer: (any TransportTimer)?
     private var timerNanoseconds = UInt64.max
 
-    private var fanOut = NotificationFanOut()
-    private var listeners: [UInt64: CheckedContinuation<Result<NotificationEvent, ServiceError>, Never>] = [:]
+    var fanOut = NotificationFanOut()
+    var listeners: [UInt64: CheckedContinuation<Result<NotificationEvent, ServiceError>, Never>] = [:]
     /// Why the notification stream ended, for consumers that have not been told.
-    private var failedConsumers: [UInt64: ServiceError] = [:]
+    var failedConsumers: [UInt64: ServiceError] = [:]
 
     package init(key: Key, transport: any ClientTransport, seed: UInt64 = .random(in: .min ... .max)) {
         self.key = key
@@ -130,93 +130,13 @@ package actor ClientSession {
         }
     }
 
-    // MARK: Notifications
-
-    /// Iterators that listen.
-    var consumerCount: Int { fanOut.consumerIDs.count }
-
-    /// Someone begins to listen; the stream opens with the first one.
-    func consumerAdded() -> UInt64 {
-        lastID += 1
-        fanOut.consumerAdded(lastID)
-        perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
-        return lastID
-    }
-
-    /// The next event for a consumer, once it has handled the one before. Throws when the account is refused.
-    func nextEvent(consumer id: UInt64) async throws(ServiceError) -> NotificationEvent {
-        let result: Result<NotificationEvent, ServiceError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                precondition(listeners[id] == nil, "an iterator of notifications is used by one task at a time")
-                let event = fanOut.next(id)
-                acknowledge()
-                if let event {
-                    continuation.resume(returning: .success(event))
-                } else if let error = failedConsumers[id] {
-                    continuation.resume(returning: .failure(error))
-                } else {
-                    listeners[id] = continuation
-                }
-            }
-        } onCancel: {
-            onExecutor { session in session.listeners.removeValue(forKey: id)?.resume(returning: .failure(.cancelled)) }
-        }
-        return try result.get()
-    }
-
-    /// A consumer ended; the stream closes with the last one.
-    nonisolated func consumerRemoved(_ id: UInt64) {
-        onExecutor { session in
-            session.fanOut.consumerRemoved(id)
-            session.failedConsumers[id] = nil
-            session.acknowledge()
-            if session.fanOut.isEmpty {
-                session.perform(session.machine.streamUnwanted(now: session.transport.nowNanoseconds))
-            }
-        }
-    }
-
-    private func streamReceived(_ payload: [UInt8]) {
-        let event: NotificationEvent
-        do throws(ServiceError) {
-            event = try payload.decoded { (bytes) throws(ServiceError) in try coder.decodeNotificationEvent(bytes) }
-        } catch {
-            return perform(machine.violated(error.message, now: transport.nowNanoseconds))
-        }
-        fanOut.eventReceived(event)
-        machine.streamAdvanced(opening: streamOpening())
-        for (id, listener) in listeners {
-            guard let event = fanOut.next(id) else { continue }
-            listeners[id] = nil
-            listener.resume(returning: .success(event))
-        }
-        acknowledge()
-    }
-
-    private func streamFailed(_ error: ServiceError) {
-        for id in fanOut.consumerIDs { failedConsumers[id] = error }
-        let waiting = listeners
-        listeners = [:]
-        for listener in waiting.values { listener.resume(returning: .failure(error)) }
-    }
-
-    private func acknowledge() {
-        guard let position = fanOut.takeAcknowledgement() else { return }
-        let message = coder.encodeNotificationsRequest(position: position)
-        perform(machine.streamAcknowledged(message, now: transport.nowNanoseconds))
-    }
-
-    private func streamOpening() -> [UInt8] {
-        coder.encodeNotificationsRequest(position: fanOut.resumePosition)
-    }
-
     // MARK: Doing what the machine says
 
-    private nonisolated func onExecutor(_ body: @escaping @Sendable (isolated ClientSession) -> Void) {
+    nonisolated func onExecutor(_ body: @escaping @Sendable (isolated ClientSession) -> Void) {
         transport.execute { [weak self] in self?.assumeIsolated { body($0) } }
     }
 
-    private func perform(_ actions: [ClientSessionStateMachine.Action]) {
+    func perform(_ actions: [ClientSessionStateMachine.Action]) {
         var output: [UInt8] = []
         func flush() {
             if !output.isEmpty { connection?.send(output) }

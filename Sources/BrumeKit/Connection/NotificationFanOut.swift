@@ -50,6 +50,8 @@ struct NotificationFanOut: Sendable {
 
     /// An event came.
     mutating func eventReceived(_ event: NotificationEvent) {
+        // Nobody took it, so it must not count as handled: it comes again.
+        guard !consumers.isEmpty else { return }
         let position = event.position.isEmpty ? received.position : event.position
         received = Mark(number: received.number + 1, position: position)
         for id in consumers.keys {
@@ -79,6 +81,7 @@ struct NotificationFanOut: Sendable {
 
     /// The position to acknowledge, when there is a new one.
     mutating func takeAcknowledgement() -> [UInt8]? {
+        if consumers.isEmpty, lastHandled == nil { return nil }
         var least = lastHandled ?? received
         for consumer in consumers.values {
             // Who has nothing in work and nothing waiting has handled all.

@@ -3,9 +3,11 @@ internal import BrumeWire
 
 /// The failures that the client finds itself, each with the sentence that its user reads.
 extension ServiceError {
+    /// A status that says success where only a failure can stand is one of the server's.
     init(_ status: CallStatus) {
-        self.init(
-            ErrorCode(rawValue: status.code), status.message, retryAfterMilliseconds: status.retryAfterMilliseconds)
+        self =
+            status.error
+            ?? ServiceError(.internalError, "the server ended the call or the connection without saying why; try again")
     }
 
     static let cancelled = ServiceError(.operationCancelled, "the task that made the call was cancelled")

@@ -1,8 +1,8 @@
-public import Foundation
+internal import Foundation
 
 /// Where a container's server is and who uses it: Brume's addition to CloudKit, whose containers know Apple's servers.
 ///
-/// By default a container reads it from the environment; see ``init(environment:)``. Programs that know better give it to
+/// By default a container reads it from the environment; see ``init(environmentVariables:)``. Programs that know better give it to
 /// ``CKContainer/init(identifier:configuration:)`` or, for all their containers, ``CKContainer/configureDefault(_:)``. What is
 /// missing or wrong shows as a `CKError` of the first call that needs it.
 public struct BrumeConfiguration: Hashable, Sendable {
@@ -46,7 +46,7 @@ public struct BrumeConfiguration: Hashable, Sendable {
     /// The configuration in environment variables: `BRUME_SERVER` (`host:port`), `BRUME_CA`, `BRUME_TOKEN`,
     /// `BRUME_CONTAINER`, `BRUME_ENVIRONMENT` (`development`, which is the default, or `production`) and `BRUME_STATE`. An
     /// empty variable counts as absent.
-    public init(environment variables: [String: String] = ProcessInfo.processInfo.environment) {
+    public init(environmentVariables variables: [String: String]) {
         func value(_ name: String) -> String? {
             guard let value = variables[name], !value.isEmpty else { return nil }
             return value

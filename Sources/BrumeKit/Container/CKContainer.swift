@@ -48,7 +48,8 @@ public final class CKContainer: NSObject, Sendable {
 
     /// The configuration that was set, or the environment's.
     private static var defaultConfiguration: BrumeConfiguration {
-        shared.withLock { $0.configuration } ?? BrumeConfiguration(environment: ProcessInfo.processInfo.environment)
+        shared.withLock { $0.configuration }
+            ?? BrumeConfiguration(environmentVariables: ProcessInfo.processInfo.environment)
     }
 
     /// The container of the given name, on the server of the default configuration.

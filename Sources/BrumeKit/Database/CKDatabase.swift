@@ -8,7 +8,8 @@ public import Foundation
 ///
 /// A call opens the connection when there is none and waits for it up to 60 s. Reads, and saves and deletions too, are sent
 /// again when the connection breaks before the answer; the server does them once. A cancelled task's call throws
-/// `operationCancelled`; what it sent may still happen.
+/// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for one
+/// account at a time; one more throws `requestRateLimited`.
 ///
 /// Differs from CloudKit: queries, operations and completion handlers are absent.
 public final class CKDatabase: NSObject, Sendable {

@@ -16,7 +16,7 @@ struct ConfigurationTests {
     @Test("is read from the environment, where empty counts as absent")
     func environment() throws {
         let folder = try TemporaryFolder()
-        let configuration = BrumeConfiguration(environment: [
+        let configuration = BrumeConfiguration(environmentVariables: [
             "BRUME_SERVER": "[::1]:7440", "BRUME_CA": "/ca.pem", "BRUME_TOKEN": "", "BRUME_CONTAINER": "iCloud.a",
             "BRUME_ENVIRONMENT": "production", "BRUME_STATE": folder.path,
         ])
@@ -25,7 +25,7 @@ struct ConfigurationTests {
         #expect(key.accountToken == nil)
         #expect(key.container == "iCloud.a")
         #expect(key.environment == 2)
-        #expect(BrumeConfiguration(environment: [:]).environment == .development)
+        #expect(BrumeConfiguration(environmentVariables: [:]).environment == .development)
     }
 
     @Test("names what is missing or wrong")
@@ -33,7 +33,7 @@ struct ConfigurationTests {
         let folder = try TemporaryFolder()
         func with(_ changes: [String: String]) -> String? {
             let variables = ["BRUME_SERVER": "a:1", "BRUME_CONTAINER": "c", "BRUME_STATE": folder.path]
-            return problem(BrumeConfiguration(environment: variables.merging(changes) { $1 }))
+            return problem(BrumeConfiguration(environmentVariables: variables.merging(changes) { $1 }))
         }
         #expect(with([:]) == nil)
         for (changes, word) in [

@@ -87,8 +87,13 @@ struct EndToEndTests {
         #expect(await code { try separate.saveResults[batch[1].recordID]?.get() } == .serverRecordChanged)
     }
 
-    @Test("refuse a request of 401 records as a whole")
+    @Test("refuse a request of 401 records, or of more than 2 MB, as a whole")
     func tooManyItems() async throws {
+        for count in [3, 6] {
+            // 2.7 MB, which the server refuses, and 5.4 MB, which is more than a frame may hold.
+            let large = (0..<count).map { note("l\($0)", in: .default, String(repeating: "x", count: 900_000)) }
+            #expect(await code { try await database.modifyRecords(saving: large, deleting: []) } == .limitExceeded)
+        }
         let records = (0..<401).map { note("n\($0)", in: .default, "x") }
         #expect(await code { try await database.modifyRecords(saving: records, deleting: []) } == .limitExceeded)
         let results = try await database.modifyRecords(saving: Array(records.dropLast()), deleting: [])

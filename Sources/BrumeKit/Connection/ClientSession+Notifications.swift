@@ -1,0 +1,83 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// The device's notification stream and those who listen to it.
+extension ClientSession {
+    /// Iterators that listen.
+    var consumerCount: Int { fanOut.consumerIDs.count }
+
+    /// Someone begins to listen; the stream opens with the first one.
+    func consumerAdded() -> UInt64 {
+        lastID += 1
+        fanOut.consumerAdded(lastID)
+        perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
+        return lastID
+    }
+
+    /// The next event for a consumer, once it has handled the one before. Throws when the account is refused.
+    func nextEvent(consumer id: UInt64) async throws(ServiceError) -> NotificationEvent {
+        let result: Result<NotificationEvent, ServiceError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                precondition(listeners[id] == nil, "an iterator of notifications is used by one task at a time")
+                let event = fanOut.next(id)
+                acknowledge()
+                if let event {
+                    continuation.resume(returning: .success(event))
+                } else if let error = failedConsumers[id] {
+                    continuation.resume(returning: .failure(error))
+                } else {
+                    listeners[id] = continuation
+                }
+            }
+        } onCancel: {
+            onExecutor { session in session.listeners.removeValue(forKey: id)?.resume(returning: .failure(.cancelled)) }
+        }
+        return try result.get()
+    }
+
+    /// A consumer ended; the stream closes with the last one.
+    nonisolated func consumerRemoved(_ id: UInt64) {
+        onExecutor { session in
+            session.fanOut.consumerRemoved(id)
+            session.failedConsumers[id] = nil
+            session.acknowledge()
+            if session.fanOut.isEmpty {
+                session.perform(session.machine.streamUnwanted(now: session.transport.nowNanoseconds))
+            }
+        }
+    }
+
+    func streamReceived(_ payload: [UInt8]) {
+        let event: NotificationEvent
+        do throws(ServiceError) {
+            event = try payload.decoded { (bytes) throws(ServiceError) in try coder.decodeNotificationEvent(bytes) }
+        } catch {
+            return perform(machine.violated(error.message, now: transport.nowNanoseconds))
+        }
+        fanOut.eventReceived(event)
+        machine.streamAdvanced(opening: streamOpening())
+        for (id, listener) in listeners {
+            guard let event = fanOut.next(id) else { continue }
+            listeners[id] = nil
+            listener.resume(returning: .success(event))
+        }
+        acknowledge()
+    }
+
+    func streamFailed(_ error: ServiceError) {
+        for id in fanOut.consumerIDs { failedConsumers[id] = error }
+        let waiting = listeners
+        listeners = [:]
+        for listener in waiting.values { listener.resume(returning: .failure(error)) }
+    }
+
+    private func acknowledge() {
+        guard let position = fanOut.takeAcknowledgement() else { return }
+        let message = coder.encodeNotificationsRequest(position: position)
+        perform(machine.streamAcknowledged(message, now: transport.nowNanoseconds))
+    }
+
+    private func streamOpening() -> [UInt8] {
+        coder.encodeNotificationsRequest(position: fanOut.resumePosition)
+    }
+}

@@ -1,0 +1,75 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// The notification stream of a session: open while it is wanted, on whatever connection there is.
+extension ClientSessionStateMachine {
+    /// Somebody listens. `opening` is the message that opens the stream.
+    mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
+        stream.opening = opening
+        guard !stream.isWanted else { return [] }
+        if let refusal, now < notBeforeNanoseconds { return [.streamFailed(refusal)] }
+        stream.isWanted = true
+        return advance(now: now)
+    }
+
+    /// The stream would now resume with another message.
+    mutating func streamAdvanced(opening: [UInt8]) {
+        stream.opening = opening
+    }
+
+    /// Nobody listens any more.
+    mutating func streamUnwanted(now: UInt64) -> [Action] {
+        guard stream.isWanted else { return [] }
+        stream.isWanted = false
+        stream.acknowledgement = nil
+        guard let id = stream.id, connection != nil else { return [] }
+        stream.id = nil
+        return perform(connection!.callCancelled(id: id), now: now)
+    }
+
+    /// Everything up to a position has been handled. Where the stream is not open this does nothing: it resumes behind what
+    /// was received.
+    mutating func streamAcknowledged(_ message: [UInt8], now: UInt64) -> [Action] {
+        guard stream.id != nil else { return [] }
+        stream.acknowledgement = message
+        return sendAcknowledgement(now: now)
+    }
+
+    mutating func sendAcknowledgement(now: UInt64) -> [Action] {
+        guard let id = stream.id, let message = stream.acknowledgement, connection != nil,
+            connection!.sendCredit(ofStream: id) > 0
+        else { return [] }
+        stream.acknowledgement = nil
+        return perform(connection!.streamMessageSent(id: id, payload: message), now: now)
+    }
+
+    mutating func streamEnded(_ status: CallStatus?, now: UInt64) -> [Action] {
+        stream.id = nil
+        stream.acknowledgement = nil
+        guard let status, stream.isWanted else { return [] }
+        let error = ServiceError(status)
+        switch error.code {
+        case .notAuthenticated, .badContainer, .incompatibleVersion:
+            stream.isWanted = false
+            return [.streamFailed(error)]
+        case .operationCancelled:
+            stream.notBeforeNanoseconds = now + ClientSessionLimits.displacedStreamNanoseconds
+        default:
+            stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
+        }
+        return []
+    }
+
+    /// On an open connection.
+    mutating func openStream(now: UInt64) -> [Action] {
+        guard stream.isWanted, stream.id == nil, now >= stream.notBeforeNanoseconds, connection!.mayStartCall else {
+            return []
+        }
+        // Ids of calls count up from 1 and never come here.
+        stream.openings += 1
+        let id = 1 << 63 | stream.openings
+        stream.id = id
+        let header = CallHeader(method: .notificationsOpen)
+        return perform(connection!.streamStarted(id: id, header: header, payload: stream.opening), now: now)
+    }
+}
