@@ -14,6 +14,8 @@ package actor ClientSession {
         package var endpoint: ServerEndpoint
         /// Nil: the public database is read without an account.
         package var accountToken: String?
+        /// The operator's token, which opens the Admin service instead of an account's databases.
+        package var adminToken: String?
         package var container: String
         package var environment: UInt8
         package var deviceID: [UInt8]
@@ -45,7 +47,8 @@ package actor ClientSession {
     package init(key: Key, transport: any ClientTransport, seed: UInt64 = .random(in: .min ... .max)) {
         self.key = key
         self.transport = transport
-        let credentials: Hello.Credentials = key.accountToken.map { .account($0) } ?? .none
+        let credentials: Hello.Credentials =
+            key.adminToken.map { .admin($0) } ?? key.accountToken.map { .account($0) } ?? .none
         machine = ClientSessionStateMachine(
             hello: Hello(
                 clientVersion: Self.version, deviceID: key.deviceID, container: key.container,

@@ -95,7 +95,7 @@ extension BrumeConfiguration {
             environment: environment == .development ? 1 : 2, deviceID: try DeviceIdentity.load(folder: folder))
     }
 
-    private func endpoint() throws(ConfigurationProblem) -> ServerEndpoint {
+    func endpoint() throws(ConfigurationProblem) -> ServerEndpoint {
         guard let server else {
             throw ConfigurationProblem("no server is named; set BRUME_SERVER to host:port")
         }

@@ -1,0 +1,126 @@
+package import BrumeModel
+internal import BrumeWire
+
+/// Requests as values, for tools that want neither records as objects nor a session that is shared.
+///
+/// Encodes and decodes on the calling thread. Calls that write carry the operation id of their request, so that a retry has
+/// one effect; without one they are not sent again.
+extension ClientSession {
+    /// A session of its own, as a device that nobody else is, on the process's transport.
+    ///
+    /// - Parameter adminToken: Opens the Admin service instead of the account's databases.
+    package static func unshared(
+        _ configuration: BrumeConfiguration, adminToken: String? = nil
+    ) throws(ServiceError) -> ClientSession {
+        let endpoint: ServerEndpoint
+        do throws(ConfigurationProblem) { endpoint = try configuration.endpoint() } catch {
+            throw ServiceError(.invalidArguments, error.message)
+        }
+        switch LoopTransport.shared {
+        case .failure(let failure): throw ServiceError(failure, server: endpoint.name)
+        case .success(let transport):
+            let key = Key(
+                endpoint: endpoint, accountToken: configuration.token, adminToken: adminToken,
+                container: configuration.container ?? "", environment: configuration.environment == .development ? 1 : 2,
+                deviceID: ContainerCore.newOperationID())
+            return ClientSession(key: key, transport: transport)
+        }
+    }
+
+    /// Makes and deletes zones.
+    package nonisolated func modifyZones(_ request: ModifyZonesRequest) async throws(ServiceError) -> ModifyZonesResult {
+        try await self.request(
+            .zonesModify, effect: Self.effect(request.operationID), { $0.encodeModifyZonesRequest(request) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
+    }
+
+    /// Saves and deletes records.
+    package nonisolated func modifyRecords(
+        _ request: ModifyRecordsRequest<DecodedFields>
+    ) async throws(ServiceError) -> [ZoneModificationResult<Record>] {
+        try await self.request(
+            .recordsModify, effect: Self.effect(request.operationID), { $0.encodeModifyRecordsRequest(request) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
+    }
+
+    /// Fetches records by name.
+    package nonisolated func fetchRecords(
+        _ request: FetchRecordsRequest
+    ) async throws(ServiceError) -> [[RecordOutcome<Record>]] {
+        try await self.request(
+            .recordsFetch, effect: .none, { $0.encodeFetchRecordsRequest(request) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+    }
+
+    /// Fetches a page of a zone's changes.
+    package nonisolated func zoneChanges(
+        _ request: ZoneChangesRequest
+    ) async throws(ServiceError) -> ZoneChangesPage<Record, [UInt8]> {
+        try await self.request(
+            .recordsChanges, effect: .none, { $0.encodeZoneChangesRequest(request) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
+    }
+
+    // MARK: Admin
+
+    /// Makes an account with one token, which is returned this once.
+    package nonisolated func addAccount(
+        name: String, email: String
+    ) async throws(ServiceError) -> (account: Account, token: String) {
+        try await self.request(
+            .adminAddAccount, effect: .once, { $0.encodeAddAccountRequest(name: name, email: email) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeAddAccountResponse(bytes) })
+    }
+
+    /// All accounts, by name.
+    package nonisolated func listAccounts() async throws(ServiceError) -> [Account] {
+        try await self.request(
+            .adminListAccounts, effect: .none, { $0.encodeListAccountsRequest() },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeListAccountsResponse(bytes) })
+    }
+
+    /// Removes an account with its tokens. Its data stays.
+    package nonisolated func removeAccount(name: String) async throws(ServiceError) {
+        try await self.request(
+            .adminRemoveAccount, effect: .once, { $0.encodeRemoveAccountRequest(name: name) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeRemoveAccountResponse(bytes) })
+    }
+
+    /// Makes another token for an account.
+    package nonisolated func createToken(name: String) async throws(ServiceError) -> String {
+        try await self.request(
+            .adminCreateToken, effect: .once, { $0.encodeCreateTokenRequest(name: name) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeCreateTokenResponse(bytes) })
+    }
+
+    /// Revokes all tokens of an account and returns how many there were.
+    package nonisolated func revokeTokens(name: String) async throws(ServiceError) -> Int {
+        try await self.request(
+            .adminRevokeTokens, effect: .once, { $0.encodeRevokeTokensRequest(name: name) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeRevokeTokensResponse(bytes) })
+    }
+
+    /// Writes a snapshot of every database that changed and cuts the journal.
+    package nonisolated func snapshot() async throws(ServiceError) -> SnapshotSummary {
+        try await self.request(
+            .adminSnapshot, effect: .once, { $0.encodeSnapshotRequest() },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeSnapshotResponse(bytes) })
+    }
+
+    // MARK: Inside
+
+    private static func effect(_ operationID: [UInt8]) -> UnaryCall.Effect {
+        operationID.isEmpty ? .once : .onceByOperationID
+    }
+
+    private nonisolated func request<Response>(
+        _ method: Method, effect: UnaryCall.Effect, _ encode: (MessageCoder) -> [UInt8],
+        _ decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        let call = UnaryCall(method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: "")
+        let payload = try await unary(call, timeoutNanoseconds: ClientSession.defaultTimeoutNanoseconds)
+        return try CoderPool.with { (coder) throws(ServiceError) in
+            try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }
+        }
+    }
+}
