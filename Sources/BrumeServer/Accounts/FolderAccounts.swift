@@ -1,0 +1,67 @@
+package import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+internal import Glibc
+
+/// The accounts of a data folder that no server has open: for the commands that administer a stopped server.
+///
+/// Holds the folder's lock until ``release()``; records are neither read nor recovered.
+package final class FolderAccounts {
+    private let lock: DirectoryLock
+    private let secrets: ServerSecrets
+    private let accounts: AccountStore
+    private let container: String
+    private let environment: Environment
+
+    /// Opens the folder; makes it when it is missing. User record names are those of the container and environment.
+    ///
+    /// - Throws: `folderInUse` while a server, or another command, has the folder.
+    package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
+        do throws(SystemError) {
+            try FileSystem.makeDirectory(dataFolder)
+        } catch {
+            throw ServerError(.folder, "the data folder can't be made: \(error)")
+        }
+        do throws(SystemError) {
+            lock = try DirectoryLock(directory: dataFolder)
+        } catch {
+            throw ServerError(error.isExisting ? .folderInUse : .folder, "the data folder can't be locked: \(error)")
+        }
+        secrets = try ServerSecrets(folder: dataFolder)
+        accounts = try AccountStore(folder: dataFolder)
+        self.container = container
+        self.environment = environment
+    }
+
+    /// Lets a server have the folder.
+    package func release() { lock.release() }
+
+    /// Makes an account with one token, which is returned this once.
+    package func add(name: String, email: String) throws(ServerError) -> (account: Account, token: String) {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+        let (account, token) = try accounts.add(name: name, email: email, nowMilliseconds: milliseconds)
+        return (view(account), token)
+    }
+
+    /// All accounts, by name.
+    package func list() -> [Account] { accounts.list().map(view) }
+
+    /// Removes an account with its tokens. Its data stays.
+    package func remove(name: String) throws(ServerError) { _ = try accounts.remove(name: name) }
+
+    /// Makes another token for an account.
+    package func createToken(name: String) throws(ServerError) -> String { try accounts.createToken(name: name) }
+
+    /// Revokes all tokens of an account and returns how many there were.
+    package func revokeTokens(name: String) throws(ServerError) -> Int { try accounts.revokeTokens(name: name) }
+
+    private func view(_ account: StoredAccount) -> Account {
+        Account(
+            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
+            tokens: account.tokenHashes.count,
+            userRecordName: secrets.userRecordName(
+                accountID: account.id, container: container, environment: environment))
+    }
+}
