@@ -38,7 +38,7 @@ let package = Package(
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
-        library("BrumeLoad", ["BrumeKit"]),
+        library("BrumeLoad", ["BrumeKit", "BrumeModel"]),
         .executableTarget(
             name: "brume",
             dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],

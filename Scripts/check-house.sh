@@ -33,7 +33,7 @@ declare -A arrows=(
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
     [BrumeKit]="BrumeModel BrumeWire BrumeSystem"
     [CloudKit]="BrumeKit"
-    [BrumeLoad]="BrumeKit"
+    [BrumeLoad]="BrumeKit BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeStore"
 )
