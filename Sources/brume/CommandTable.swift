@@ -1,7 +1,17 @@
 /// All commands of the executable, in the order in which help shows them.
 enum CommandTable {
-    static let commands: [CommandDefinition] = [
-        VersionCommand.definition,
-        HelpCommand.definition,
-    ]
+    static let commands: [CommandDefinition] =
+        [
+            ServeCommand.definition,
+            DevCommand.definition,
+            CertsCommand.definition,
+        ] + AccountCommands.definitions + ZonesCommands.definitions + RecordsCommands.definitions + [
+            ChangesCommand.definition,
+            WatchCommand.definition,
+            ImportCommand.definition,
+            SnapshotCommand.definition,
+            VerifyCommand.definition,
+            VersionCommand.definition,
+            HelpCommand.definition,
+        ]
 }

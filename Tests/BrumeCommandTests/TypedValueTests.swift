@@ -52,6 +52,16 @@ struct TypedValueTests {
         }
     }
 
+    @Test("a date keeps its millisecond through text")
+    func dates() throws {
+        for milliseconds in stride(from: -2_001, through: 1_795_195_210_894, by: 1_795_195_213) {
+            let text = TypedValue.text(of: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+            let date = try #require(TypedValue.date(text))
+            #expect(Int64((date.timeIntervalSince1970 * 1000).rounded()) == Int64(milliseconds))
+            #expect(TypedValue.text(of: date) == text)
+        }
+    }
+
     @Test("an imported row is named by its field or its number, and typed by its columns")
     func mapping() throws {
         let row = Row(

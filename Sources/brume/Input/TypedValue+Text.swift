@@ -61,11 +61,17 @@ extension TypedValue {
         return nil
     }
 
-    /// ISO 8601 in UTC, to the millisecond where it has some.
+    /// ISO 8601 in UTC, to the millisecond where it has some. Reading it gives a date with the same text.
     static func text(of date: Date) -> String {
-        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        let hasFraction = milliseconds.truncatingRemainder(dividingBy: 1000) != 0
-        return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
+        // The system's format cuts off what is left of a millisecond, so 0.894, which is a little less, would be 0.893.
+        let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+        let (seconds, fraction) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let whole = fraction < 0 ? seconds - 1 : seconds
+        let text = Date(timeIntervalSince1970: Double(whole)).formatted(
+            Date.ISO8601FormatStyle(includingFractionalSeconds: false))
+        if fraction == 0 { return text }
+        let digits = String(fraction < 0 ? fraction + 1000 : fraction)
+        return text.dropLast() + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
     }
 
     /// For people: one line.

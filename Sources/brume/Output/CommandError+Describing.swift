@@ -1,12 +1,50 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+internal import Foundation
+
 extension CommandError {
-    /// Any error as what a person is told.
+    /// Any error as what a person is told, and its exit code.
     init(describing error: any Error) {
         switch error {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(.usage, error.message, hint: error.hint)
         case let error as RowError: self.init(.failed, "line \(error.line): \(error.message)")
         case let error as ValueError: self.init(.usage, error.message)
+        case let error as ServerError: self.init(Self.code(of: error), error.message)
+        case let error as ServiceError: self.init(Self.code(ofError: Int(error.code.rawValue)), error.message)
+        case let error as CKError:
+            self.init(Self.code(ofError: error.code.rawValue), error.localizedDescription, hint: Self.hint(for: error))
         default: self.init(.failed, "\(error)")
+        }
+    }
+
+    private static func code(of error: ServerError) -> ExitCode {
+        switch error.code {
+        case .folderInUse, .accountExists: .conflict
+        case .accountUnknown: .notFound
+        case .accountInvalid: .usage
+        case .damaged: .damaged
+        case .folder, .certificate, .listen, .limit: .failed
+        }
+    }
+
+    /// The exit code for a raw value of `CKError.Code`.
+    static func code(ofError code: Int) -> ExitCode {
+        switch ErrorCode(rawValue: Int32(truncatingIfNeeded: code)) {
+        case .unknownItem, .zoneNotFound, .userDeletedZone: .notFound
+        case .serverRecordChanged: .conflict
+        case .notAuthenticated, .permissionFailure: .notPermitted
+        case .networkUnavailable, .networkFailure, .serviceUnavailable, .serverResponseLost: .unreachable
+        default: .failed
+        }
+    }
+
+    private static func hint(for error: CKError) -> String {
+        switch code(ofError: error.code.rawValue) {
+        case .unreachable: "is the server running? check --server (BRUME_SERVER) and --ca (BRUME_CA)"
+        case .notPermitted: "check --token (BRUME_TOKEN)"
+        default: ""
         }
     }
 }

@@ -1,0 +1,48 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import Foundation
+
+/// The container and database that a client command works on.
+struct ClientContext: Sendable {
+    let container: CKContainer
+    let database: CKDatabase
+
+    /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine does.
+    init(_ invocation: Invocation, deviceName: String? = nil) throws(UsageError) {
+        let environment = try CommandOptions.environment(invocation)
+        var stateFolder = invocation.text("state")
+        if let deviceName {
+            stateFolder = (stateFolder ?? NSHomeDirectory() + "/.local/state/brume") + "/" + deviceName
+        }
+        let name = try invocation.required("container")
+        let configuration = BrumeConfiguration(
+            server: try invocation.required("server"), caPath: invocation.text("ca"), token: invocation.text("token"),
+            container: name, environment: environment == .production ? .production : .development,
+            stateFolder: stateFolder)
+        container = CKContainer(identifier: name, configuration: configuration)
+        let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
+        database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
+    }
+
+    /// The id of a zone of the caller's; `default` stands for the default zone.
+    static func zoneID(_ name: String) throws(CommandError) -> CKRecordZone.ID {
+        if name == "default" || name == Names.defaultZone { return .default }
+        if let problem = Names.problemWithZoneName(name) { throw CommandError(.usage, problem) }
+        return CKRecordZone.ID(zoneName: name)
+    }
+
+    static func recordID(_ name: String, zoneID: CKRecordZone.ID) throws(CommandError) -> CKRecord.ID {
+        // User records, whose names start with an underscore, can be fetched.
+        if !name.hasPrefix("_"), let problem = Names.problemWithRecordName(name) { throw CommandError(.usage, problem) }
+        return CKRecord.ID(recordName: name, zoneID: zoneID)
+    }
+
+    /// Tells of items that failed; the first one's exit code is the command's.
+    static func report(_ failures: [(name: String, error: any Error)]) -> ExitCode {
+        for failure in failures {
+            let described = CommandError(describing: failure.error)
+            Terminal.printError("brume: \(failure.name): \(described.message)")
+        }
+        return failures.first.map { CommandError(describing: $0.error).code } ?? .done
+    }
+}

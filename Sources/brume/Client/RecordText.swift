@@ -1,0 +1,33 @@
+internal import BrumeKit
+internal import Foundation
+
+/// Records as JSON, and as text for people.
+enum RecordText {
+    static func fields(of record: CKRecord) -> [(key: String, value: TypedValue)] {
+        record.allKeys().sorted().compactMap { key in
+            record.object(forKey: key).map { (key, TypedValue(recordValue: $0)) }
+        }
+    }
+
+    static func json(_ record: CKRecord) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("name", .string(record.recordID.recordName)), ("type", .string(record.recordType)),
+            ("zone", .string(record.recordID.zoneID.zoneName)),
+        ]
+        if let tag = record.recordChangeTag { members.append(("changeTag", .string(tag))) }
+        if let date = record.creationDate { members.append(("created", .string(TypedValue.text(of: date)))) }
+        if let date = record.modificationDate { members.append(("modified", .string(TypedValue.text(of: date)))) }
+        members.append(("fields", .object(fields(of: record).map { ($0.key, $0.value.json) })))
+        return .object(members)
+    }
+
+    static func text(_ record: CKRecord, style: Style) -> String {
+        var text = "\(style.bold(record.recordID.recordName))  \(record.recordType)"
+        if let tag = record.recordChangeTag { text += style.dim("  tag \(tag)") }
+        if let date = record.modificationDate { text += style.dim("  \(TypedValue.text(of: date))") }
+        for (key, value) in fields(of: record) {
+            text += "\n  \(key): \(value.summary)"
+        }
+        return text
+    }
+}

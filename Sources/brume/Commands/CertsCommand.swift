@@ -1,0 +1,46 @@
+/// `brume certs`: a CA and a server's certificate, for development and for servers whose clients are told whom to trust.
+enum CertsCommand {
+    static let defaultFolder = "certs"
+
+    static let definition = CommandDefinition(
+        ["certs"], "make a CA and a server's certificate",
+        options: [
+            OptionDefinition("folder", "DIR", "where the files go", fallback: defaultFolder, variable: "BRUME_CERTS"),
+            OptionDefinition(
+                "name", "NAME", "a DNS name or IP address by which clients reach the server",
+                fallback: Certificates.localNames.joined(separator: ","), repeats: true, variable: "BRUME_CERTS_NAMES"),
+            OptionDefinition("renew", nil, "replace a server's certificate that is there; the CA stays"),
+            CommandOptions.json,
+        ],
+        notes: [
+            """
+            Writes ca.pem (for clients), ca.key (keep it), server.pem and server.key (for brume serve). A CA that is there is \
+            used again, so that clients which trust it go on to.
+            """
+        ],
+        examples: ["brume certs", "brume certs --name sync.example.com --name 192.0.2.7"],
+        body: .blocking(run))
+
+    private static func run(_ invocation: Invocation) throws -> ExitCode {
+        let certificates = Certificates(folder: try invocation.required("folder"))
+        if certificates.hasServerCertificate, !invocation.isOn("renew") {
+            throw CommandError(
+                .conflict, "\(certificates.certificatePath) is there already",
+                hint: "to replace it: brume certs --renew")
+        }
+        try certificates.issue(names: invocation.texts("name"))
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("ca", .string(certificates.caPath)), ("certificate", .string(certificates.certificatePath)),
+                    ("key", .string(certificates.keyPath)),
+                    ("names", .array(invocation.texts("name").map { .string($0) })),
+                ]).line)
+        } else {
+            Terminal.print("CA for clients:       \(certificates.caPath)")
+            Terminal.print("server's certificate: \(certificates.certificatePath), key \(certificates.keyPath)")
+            Terminal.print("names:                \(invocation.texts("name").joined(separator: ", "))")
+        }
+        return .done
+    }
+}

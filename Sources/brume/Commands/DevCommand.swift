@@ -1,0 +1,147 @@
+internal import BrumeModel
+internal import BrumeServer
+internal import BrumeSystem
+internal import Foundation
+
+/// `brume dev`: a server for tests and desks, with certificate and accounts made on the spot.
+enum DevCommand {
+    static let definition = CommandDefinition(
+        ["dev"], "run a server for development and tests, ready to use",
+        options: [
+            OptionDefinition(
+                "data", "DIR", "the data folder (default: a temporary one, removed at the end)",
+                variable: "BRUME_DEV_DATA"),
+            OptionDefinition("accounts", "NAME", "accounts to make", fallback: "a,b", repeats: true),
+            OptionDefinition("port", "PORT", "the port on 127.0.0.1; 0: any that is free", fallback: "0"),
+            OptionDefinition("container", "NAME", "the container for the printed settings", fallback: "iCloud.brume"),
+            OptionDefinition("environment", "NAME", "development or production", fallback: "development"),
+            OptionDefinition("ready-file", "FILE", "written, whole, once it serves: address, CA and accounts as JSON"),
+            OptionDefinition("loops", "N", "event loops", fallback: "1"),
+            OptionDefinition("log-level", "LEVEL", "debug, info, warning or error", fallback: "warning"),
+            CommandOptions.withParent,
+        ],
+        notes: [
+            """
+            The ready file holds {"server":"127.0.0.1:PORT","ca":"PATH","accounts":{"a":{"token":"…","email":"a@example.com",\
+            "user":"_…"}}}. A data folder can be used again: the accounts in it are given a new token each time. The container \
+            is not restricted: any name is served.
+            """
+        ],
+        examples: ["brume dev", "brume dev --data ./dev --accounts alice,bob --ready-file ready.json"],
+        body: .blocking(run))
+
+    private struct DevAccount {
+        let name: String
+        let email: String
+        let token: String
+        let user: String
+    }
+
+    private static func run(_ invocation: Invocation) throws -> ExitCode {
+        let started = Clocks.monotonicNanoseconds()
+        let port = try invocation.integer("port", in: 0...65_535) ?? 0
+        let environment = try CommandOptions.environment(invocation)
+        let container = try invocation.required("container")
+        StopSignals.block()
+        let folder = try invocation.text("data") ?? TemporaryFolder.make(prefix: "brume-dev")
+        let certificates = Certificates(folder: absolute(folder) + "/dev-certificates")
+        if !certificates.hasServerCertificate { try certificates.issue(names: Certificates.localNames) }
+        var configuration = ServerConfiguration(
+            dataFolder: folder, certificatePath: certificates.certificatePath, keyPath: certificates.keyPath)
+        configuration.port = UInt16(port)
+        configuration.caPath = certificates.caPath
+        configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
+        configuration.log = try CommandOptions.log(invocation)
+        let accounts = try makeAccounts(
+            invocation.texts("accounts"), folder: folder, container: container, environment: environment)
+        let server = try Server(configuration)
+        try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {
+            if let path = invocation.text("ready-file") {
+                try writeReadyFile(path, server: server, certificates: certificates, accounts: accounts)
+            }
+            let milliseconds = (Clocks.monotonicNanoseconds() - started) / 1_000_000
+            let isTemporary = invocation.text("data") == nil
+            var lines = [
+                "brume dev serves on \(server.address) (ready in \(milliseconds) ms)",
+                "data: \(folder)\(isTemporary ? " (removed at the end)" : ""); Ctrl-C stops it", "",
+                "export BRUME_SERVER=\(server.address)", "export BRUME_CA=\(quoted(certificates.caPath))",
+                "export BRUME_CONTAINER=\(container)", "export BRUME_ENVIRONMENT=\(environmentName(environment))",
+            ]
+            for (index, account) in accounts.enumerated() {
+                let comment = index == 0 ? "" : "# "
+                lines.append("\(comment)export BRUME_TOKEN=\(account.token)  # \(account.name), user \(account.user)")
+            }
+            Terminal.print(lines.joined(separator: "\n"))
+        }
+        if invocation.text("data") == nil { TemporaryFolder.removeAll() }
+        return .done
+    }
+
+    /// The accounts, made where they are not there. Tokens are shown only when they are made, so an account that is there gets
+    /// a new one, and those that came before are revoked.
+    private static func makeAccounts(
+        _ names: [String], folder: String, container: String, environment: BrumeModel.Environment
+    ) throws -> [DevAccount] {
+        let accounts = try FolderAccounts(dataFolder: folder, container: container, environment: environment)
+        defer { accounts.release() }
+        let known = Dictionary(uniqueKeysWithValues: accounts.list().map { ($0.name, $0) })
+        return try names.map { name in
+            if let account = known[name] {
+                _ = try accounts.revokeTokens(name: name)
+                let token = try accounts.createToken(name: name)
+                return DevAccount(name: name, email: account.email, token: token, user: account.userRecordName)
+            }
+            let (account, token) = try accounts.add(name: name, email: "\(name)@example.com")
+            return DevAccount(name: name, email: account.email, token: token, user: account.userRecordName)
+        }
+    }
+
+    private static func writeReadyFile(
+        _ path: String, server: Server, certificates: Certificates, accounts: [DevAccount]
+    ) throws {
+        let members = accounts.map { account in
+            (
+                key: account.name,
+                value: JSONValue.object([
+                    ("token", .string(account.token)), ("email", .string(account.email)),
+                    ("user", .string(account.user)),
+                ])
+            )
+        }
+        let json = JSONValue.object([
+            ("server", .string(server.address)), ("ca", .string(certificates.caPath)), ("accounts", .object(members)),
+        ])
+        do {
+            try FileSystem.atomicReplace(path, Array((json.line + "\n").utf8))
+        } catch {
+            throw CommandError(.failed, "the ready file can't be written: \(error)")
+        }
+    }
+
+    private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
+
+    private static func environmentName(_ environment: BrumeModel.Environment) -> String {
+        environment == .production ? "production" : "development"
+    }
+
+    /// For a shell.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            byte >= 0x30 && byte <= 0x39 || byte >= 0x41 && byte <= 0x5A || byte >= 0x61 && byte <= 0x7A
+                || "/-_.".utf8.contains(byte)
+        }
+        return isPlain ? text : "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}
+
+extension CommandOptions {
+    static func environment(_ invocation: Invocation) throws(UsageError) -> BrumeModel.Environment {
+        switch try invocation.required("environment") {
+        case "development": .development
+        case "production": .production
+        case let name:
+            throw UsageError(
+                "--environment is development or production, not \"\(name)\"", command: invocation.command)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import Foundation
+
+/// `brume import`: a file of rows into a zone.
+enum ImportCommand {
+    /// Bad rows that are named; the rest is counted. A wrong file would otherwise fill the screen.
+    private static let problemsShown = 20
+
+    static let definition = CommandDefinition(
+        ["import"], "save the rows of a CSV, JSON or JSON lines file as records",
+        arguments: [ArgumentDefinition("FILE", "the file; - is standard input")],
+        options: [
+            OptionDefinition("zone", "NAME", "the zone, made when missing"),
+            OptionDefinition("type", "TYPE", "the record type"),
+            OptionDefinition("name-field", "KEY", "the field whose value names the record (default: row-1, row-2 …)"),
+            CommandOptions.isPublic, CommandOptions.json,
+        ] + CommandOptions.client,
+        notes: [
+            """
+            A CSV file's first line names the columns; a column may carry a type, such as population:int64 or founded:date \
+            (see brume records save --help), and is text otherwise. JSON is an array of objects, or an object a line; numbers \
+            that are written whole are 64-bit integers.
+            """,
+            """
+            Names are the same each time, and records are overwritten: an import that was interrupted is run again. Bad rows \
+            are named by their line and left out (exit code 1).
+            """,
+            CommandOptions.clientNote,
+        ],
+        examples: ["brume import cities.csv --zone Cities --type City --name-field id"], body: .asynchronous(run))
+
+    private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let path = invocation.arguments[0]
+        let zoneID = try ClientContext.zoneID(invocation.required("zone"))
+        let type = try invocation.required("type")
+        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        let context = try ClientContext(invocation)
+        let data = try FileBytes.read(path)
+        if zoneID.zoneName != Names.defaultZone { _ = try await context.database.save(CKRecordZone(zoneID: zoneID)) }
+        let source = try RowSource(data, nameField: invocation.text("name-field"))
+        let started = Clocks.monotonicNanoseconds()
+        let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
+        let importer = RecordImporter(database: context.database, zoneID: zoneID, recordType: type)
+        let outcome = try await importer.run({ source.next() }) { reporter.advance(to: source.offset, count: $0) }
+        reporter.finish()
+        let seconds = Double(Clocks.monotonicNanoseconds() - started) / 1e9
+        return report(outcome, source: source, seconds: seconds, invocation)
+    }
+
+    private static func report(
+        _ outcome: RecordImporter.Outcome, source: RowSource, seconds: Double, _ invocation: Invocation
+    ) -> ExitCode {
+        let path = invocation.arguments[0]
+        var problems = source.problems.map { (line: $0.line, message: $0.message) }
+        problems += outcome.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") }
+        problems.sort { $0.line < $1.line }
+        for problem in problems.prefix(problemsShown) {
+            Terminal.printError("\(path):\(problem.line): \(problem.message)")
+        }
+        let failed = source.problemCount + outcome.failures.count
+        if failed > min(problems.count, problemsShown) {
+            Terminal.printError("… and \(failed - min(problems.count, problemsShown)) more")
+        }
+        let rate = seconds > 0 ? Int(Double(outcome.saved) / seconds) : 0
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("saved", .integer(Int64(outcome.saved))), ("failed", .integer(Int64(failed))),
+                    ("seconds", .number(seconds)), ("recordsPerSecond", .integer(Int64(rate))),
+                    (
+                        "problems",
+                        .array(
+                            problems.prefix(problemsShown).map {
+                                .object([("line", .integer(Int64($0.line))), ("message", .string($0.message))])
+                            })
+                    ),
+                ]).line)
+        } else {
+            let time = (seconds * 100).rounded() / 100
+            Terminal.print("\(outcome.saved) records saved in \(time) s (\(rate)/s), \(failed) rows failed")
+        }
+        if failed == 0 { return .done }
+        return outcome.saved == 0 ? outcome.failures.first?.code ?? .failed : .failed
+    }
+}
+
+/// The rows of a file as items to save; bad rows are kept aside.
+private final class RowSource {
+    /// Bad rows that are kept; the rest is counted.
+    private static let problemsLimit = 1_000
+
+    private let data: Data
+    private var reader: RowReader
+    private var mapper: RowMapper
+    private(set) var problems: [RowError] = []
+    private(set) var problemCount = 0
+
+    init(_ data: Data, nameField: String?) throws {
+        // Contiguous and unchanged as long as this object keeps it.
+        let bytes = NSData(data: data)
+        self.data = bytes as Data
+        storage = bytes
+        reader = try RowReader(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.length))
+        mapper = RowMapper(nameField: nameField)
+    }
+
+    private let storage: NSData
+
+    var offset: Int { reader.offset }
+
+    func next() -> RecordImporter.Item? {
+        while true {
+            do throws(RowError) {
+                guard let row = try reader.next() else { return nil }
+                let mapped = try mapper.map(row)
+                return RecordImporter.Item(
+                    line: mapped.line, name: mapped.name, fields: mapped.fields, estimatedBytes: mapped.estimatedBytes)
+            } catch {
+                problemCount += 1
+                if problems.count < Self.problemsLimit { problems.append(error) }
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import Foundation
+
+/// `brume records`: get, save and delete records.
+enum RecordsCommands {
+    private static let zone = ArgumentDefinition("ZONE", "the zone's name; default: the default zone")
+
+    static let definitions = [
+        CommandDefinition(
+            ["records", "get"], "print records",
+            arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
+            options: [
+                OptionDefinition("keys", "KEY", "print these fields only", repeats: true), CommandOptions.isPublic,
+                CommandOptions.json,
+            ] + CommandOptions.client,
+            notes: ["With --json one record a line.", CommandOptions.clientNote], body: .asynchronous(get)),
+        CommandDefinition(
+            ["records", "save"], "make a record, or change fields of one",
+            arguments: [
+                zone, ArgumentDefinition("NAME", "the record's name"),
+                ArgumentDefinition("KEY=VALUE", "a field", isOptional: true, repeats: true),
+            ],
+            options: [
+                OptionDefinition("type", "TYPE", "the record type; needed for a new record"),
+                OptionDefinition("json-fields", "JSON", "fields as a JSON object"),
+                OptionDefinition("new", nil, "fail when the record exists"), CommandOptions.isPublic,
+                CommandOptions.json,
+            ] + CommandOptions.client,
+            notes: [
+                """
+                A field is key=text or key:type=value: key:int64=1, key:double=0.5, key:date=2026-01-02T03:04:05Z, \
+                key:bytes=BASE64, key:location=52.52,13.40, key:reference=RECORD, key:list=["a","b"]. key= removes the field. \
+                In JSON the types that it lacks are objects: {"date": "…"}, {"bytes": "…"}, {"location": [52.52, 13.40]}, \
+                {"reference": "…"}.
+                """,
+                "Fields that are not named stay. When somebody else changes the record meanwhile: exit code 4.",
+            ],
+            examples: [
+                "brume records save Notes first --type Note title=Hello count:int64=1",
+                "brume records save Notes first --json-fields '{\"tags\": [\"a\", \"b\"]}'",
+            ], body: .asynchronous(save)),
+        CommandDefinition(
+            ["records", "delete"], "delete records; missing ones are no error",
+            arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
+            options: [CommandOptions.isPublic] + CommandOptions.client, body: .asynchronous(delete)),
+    ]
+
+    private static func get(_ invocation: Invocation) async throws -> ExitCode {
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
+        let keys = invocation.texts("keys")
+        let context = try ClientContext(invocation)
+        let style = Style.standardOutput(ProcessInfo.processInfo.environment)
+        var failures: [(name: String, error: any Error)] = []
+        for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
+            let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])
+            let results = try await context.database.records(for: part, desiredKeys: keys.isEmpty ? nil : keys)
+            for id in part {
+                switch results[id] {
+                case .success(let record)?:
+                    Terminal.print(
+                        invocation.isOn("json")
+                            ? RecordText.json(record).line : RecordText.text(record, style: style))
+                case .failure(let error)?: failures.append((id.recordName, error))
+                case nil: failures.append((id.recordName, CommandError(.failed, "the server did not answer for it")))
+                }
+            }
+        }
+        return ClientContext.report(failures)
+    }
+
+    private static func save(_ invocation: Invocation) async throws -> ExitCode {
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let id = try ClientContext.recordID(invocation.arguments[1], zoneID: zoneID)
+        let fields = try fields(invocation)
+        let context = try ClientContext(invocation)
+        let record = try await record(id, invocation, database: context.database)
+        for (key, value) in fields { record[key] = value?.recordValue(in: zoneID) }
+        let saved = try await context.database.save(record)
+        if invocation.isOn("json") {
+            Terminal.print(RecordText.json(saved).line)
+        } else {
+            Terminal.print("saved \(saved.recordID.recordName), tag \(saved.recordChangeTag ?? "")")
+        }
+        return .done
+    }
+
+    /// The record as the server has it, or a new one.
+    private static func record(
+        _ id: CKRecord.ID, _ invocation: Invocation, database: CKDatabase
+    ) async throws -> CKRecord {
+        let type = invocation.text("type")
+        if !invocation.isOn("new") {
+            do {
+                let record = try await database.record(for: id)
+                if let type, type != record.recordType {
+                    throw CommandError(
+                        .failed, "\(id.recordName) is a \(record.recordType); a record's type can't be changed")
+                }
+                return record
+            } catch CKError.unknownItem {}
+        }
+        guard let type else {
+            throw UsageError("a new record needs --type TYPE", command: invocation.command)
+        }
+        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        return CKRecord(recordType: type, recordID: id)
+    }
+
+    private static func fields(_ invocation: Invocation) throws -> [(key: String, value: TypedValue?)] {
+        var fields: [(key: String, value: TypedValue?)] = []
+        if let text = invocation.text("json-fields") {
+            let json: JSONValue
+            do { json = try JSONParser.value(of: text) } catch {
+                throw UsageError("--json-fields: \(error.message)", command: invocation.command)
+            }
+            guard case .object(let members) = json else {
+                throw UsageError("--json-fields takes a JSON object", command: invocation.command)
+            }
+            for (key, value) in members {
+                do { fields.append((key, value == .null ? nil : try TypedValue(json: value))) } catch {
+                    throw ValueError(message: "\(key): \(error.message)")
+                }
+            }
+        }
+        for word in invocation.arguments.dropFirst(2) {
+            let field = try FieldArgument(word)
+            fields.append((field.key, field.value))
+        }
+        for (key, _) in fields {
+            if let problem = Names.problemWithFieldKey(key) { throw ValueError(message: "\"\(key)\": \(problem)") }
+        }
+        return fields
+    }
+
+    private static func delete(_ invocation: Invocation) async throws -> ExitCode {
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
+        let context = try ClientContext(invocation)
+        var failures: [(name: String, error: any Error)] = []
+        for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
+            let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])
+            let results = try await context.database.modifyRecords(saving: [], deleting: part, atomically: false)
+            for (id, result) in results.deleteResults {
+                if case .failure(let error) = result { failures.append((id.recordName, error)) }
+            }
+        }
+        return ClientContext.report(failures)
+    }
+}

@@ -1,0 +1,73 @@
+internal import BrumeServer
+internal import BrumeSystem
+internal import Foundation
+
+/// `brume serve`: a server.
+enum ServeCommand {
+    static let definition = CommandDefinition(
+        ["serve"], "run a server",
+        options: [
+            CommandOptions.data,
+            OptionDefinition("listen", "HOST:PORT", "where to listen; port 0: any", fallback: "127.0.0.1:7440"),
+            OptionDefinition("certificate", "FILE", "the certificate chain (default: certs/server.pem)"),
+            OptionDefinition("key", "FILE", "its key (default: certs/server.key)"),
+            OptionDefinition(
+                "ca", "FILE", "the CA certificate that commands on this machine verify with (default: certs/ca.pem)",
+                variable: "BRUME_SERVER_CA"),
+            OptionDefinition(
+                "container", "NAME", "serve this container only", repeats: true, variable: "BRUME_CONTAINERS"),
+            OptionDefinition("loops", "N", "event loops (default: one per core)"),
+            OptionDefinition("journal-segment-bytes", "N", "size of a journal file", fallback: "16777216"),
+            CommandOptions.logLevel, CommandOptions.withParent,
+        ],
+        notes: [
+            """
+            Without --certificate and --key it uses certs/server.pem and certs/server.key, which brume certs makes. Logs go to \
+            stderr, one line an event. SIGTERM and SIGINT drain: no new connections, calls in flight end, everything is on \
+            disk, exit 0. A second signal ends the process at once.
+            """,
+            "Make an account for it, while it runs or before: brume account add NAME --data DIR",
+        ],
+        examples: ["brume certs && brume serve --data ./brume-data --listen 0.0.0.0:7440"],
+        body: .blocking(run))
+
+    private static func run(_ invocation: Invocation) throws -> ExitCode {
+        let configuration = try configuration(invocation)
+        StopSignals.block()
+        let server = try Server(configuration)
+        try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {}
+        return .done
+    }
+
+    private static func configuration(_ invocation: Invocation) throws -> ServerConfiguration {
+        let certificates = Certificates(folder: CertsCommand.defaultFolder)
+        var caPath = invocation.text("ca")
+        let certificate = invocation.text("certificate")
+        let key = invocation.text("key")
+        guard (certificate == nil) == (key == nil) else {
+            throw UsageError("--certificate and --key belong together: give both", command: invocation.command)
+        }
+        if certificate == nil {
+            guard certificates.hasServerCertificate else {
+                throw CommandError(
+                    .notFound, "there is no certificate at \(certificates.certificatePath)",
+                    hint: "make one: brume certs (or give --certificate and --key)")
+            }
+            caPath = caPath ?? certificates.caPath
+        }
+        let address = try ListenAddress(invocation.required("listen"), option: "listen")
+        var configuration = ServerConfiguration(
+            dataFolder: try invocation.required("data"), certificatePath: certificate ?? certificates.certificatePath,
+            keyPath: key ?? certificates.keyPath)
+        configuration.host = address.host
+        configuration.port = address.port
+        configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }
+        configuration.containers = Set(invocation.texts("container"))
+        configuration.loopCount =
+            try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
+        configuration.journalSegmentBytes =
+            try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
+        configuration.log = try CommandOptions.log(invocation)
+        return configuration
+    }
+}

@@ -1,0 +1,60 @@
+internal import BrumeKit
+
+/// `brume zones`: the zones of the account's private database.
+enum ZonesCommands {
+    static let definitions = [
+        CommandDefinition(
+            ["zones", "list"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
+            notes: [CommandOptions.clientNote], body: .asynchronous(list)),
+        CommandDefinition(
+            ["zones"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
+            isHidden: true, body: .asynchronous(list)),
+        CommandDefinition(
+            ["zones", "create"], "make zones; those that exist stay as they are",
+            arguments: [ArgumentDefinition("NAME", "the zone's name", repeats: true)], options: CommandOptions.client,
+            body: .asynchronous(create)),
+        CommandDefinition(
+            ["zones", "delete"], "delete zones with all that is in them",
+            arguments: [ArgumentDefinition("NAME", "the zone's name", repeats: true)], options: CommandOptions.client,
+            body: .asynchronous(delete)),
+    ]
+
+    private static func list(_ invocation: Invocation) async throws -> ExitCode {
+        let zones = try await ClientContext(invocation).database.allRecordZones()
+        for zone in zones.sorted(by: { $0.zoneID.zoneName < $1.zoneID.zoneName }) {
+            let capabilities = [
+                (CKRecordZone.Capabilities.fetchChanges, "changes"), (.atomic, "atomic"), (.sharing, "sharing"),
+            ].filter { zone.capabilities.contains($0.0) }.map(\.1)
+            if invocation.isOn("json") {
+                Terminal.print(
+                    JSONValue.object([
+                        ("name", .string(zone.zoneID.zoneName)), ("owner", .string(zone.zoneID.ownerName)),
+                        ("capabilities", .array(capabilities.map { .string($0) })),
+                    ]).line)
+            } else {
+                Terminal.print("\(zone.zoneID.zoneName)  \(capabilities.joined(separator: " "))")
+            }
+        }
+        return .done
+    }
+
+    private static func create(_ invocation: Invocation) async throws -> ExitCode {
+        let zones = try invocation.arguments.map { CKRecordZone(zoneID: try ClientContext.zoneID($0)) }
+        let results = try await ClientContext(invocation).database.modifyRecordZones(saving: zones, deleting: [])
+        var failures: [(name: String, error: any Error)] = []
+        for (zoneID, result) in results.saveResults {
+            if case .failure(let error) = result { failures.append((zoneID.zoneName, error)) }
+        }
+        return ClientContext.report(failures)
+    }
+
+    private static func delete(_ invocation: Invocation) async throws -> ExitCode {
+        let zoneIDs = try invocation.arguments.map { try ClientContext.zoneID($0) }
+        let results = try await ClientContext(invocation).database.modifyRecordZones(saving: [], deleting: zoneIDs)
+        var failures: [(name: String, error: any Error)] = []
+        for (zoneID, result) in results.deleteResults {
+            if case .failure(let error) = result { failures.append((zoneID.zoneName, error)) }
+        }
+        return ClientContext.report(failures)
+    }
+}

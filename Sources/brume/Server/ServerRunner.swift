@@ -1,0 +1,41 @@
+internal import BrumeServer
+internal import Foundation
+
+/// Runs a server on the main thread until it is told to stop.
+enum ServerRunner {
+    /// Starts `server`, calls `serving`, and returns when it has stopped in order.
+    static func run(_ server: Server, withParent: Bool, serving: () throws -> Void) throws {
+        StopSignals.watch { server.drain() }
+        if withParent { StopSignals.watchStandardInput { server.drain() } }
+        try server.start()
+        do {
+            try serving()
+        } catch {
+            server.drain()
+            server.wait()
+            throw error
+        }
+        server.wait()
+    }
+}
+
+extension CommandOptions {
+    static let withParent = OptionDefinition(
+        "with-parent", nil, "stop when standard input ends, so that it never outlives the process that started it")
+
+    static let logLevel = OptionDefinition(
+        "log-level", "LEVEL", "debug, info, warning or error", fallback: "info")
+
+    /// The log that ``logLevel`` asks for.
+    static func log(_ invocation: Invocation) throws(UsageError) -> Log {
+        switch try invocation.required("log-level") {
+        case "debug": .standardError(.debug)
+        case "info": .standardError(.info)
+        case "warning": .standardError(.warning)
+        case "error": .standardError(.error)
+        case let level:
+            throw UsageError(
+                "--log-level is debug, info, warning or error, not \"\(level)\"", command: invocation.command)
+        }
+    }
+}

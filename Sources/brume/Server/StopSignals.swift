@@ -1,0 +1,46 @@
+internal import Foundation
+
+/// SIGTERM and SIGINT end a server in order, a second one at once.
+enum StopSignals {
+    /// To be called on the main thread before any other thread is made, since threads inherit what is blocked.
+    static func block() {
+        var signals = stopSignals()
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        // A peer that is gone, and a file at its size limit, are errors of calls, not ends of the process.
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Calls `stop` at the first signal, on a thread of its own.
+    static func watch(_ stop: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread {
+            var signals = stopSignals()
+            var received: Int32 = 0
+            while sigwait(&signals, &received) != 0 {}
+            stop()
+            while sigwait(&signals, &received) != 0 {}
+            TemporaryFolder.removeAll()
+            _exit(128 + received)
+        }
+    }
+
+    /// Calls `stop` when the standard input ends: whoever started this process is gone, or wants it to end.
+    static func watchStandardInput(_ stop: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread {
+            var byte: UInt8 = 0
+            while true {
+                let count = read(Terminal.standardInput, &byte, 1)
+                if count == 0 || (count < 0 && errno != EINTR) { break }
+            }
+            stop()
+        }
+    }
+
+    private static func stopSignals() -> sigset_t {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        return signals
+    }
+}
