@@ -4,6 +4,7 @@ enum CommandTable {
         [
             ServeCommand.definition,
             DevCommand.definition,
+            DemoCommand.definition,
             CertsCommand.definition,
         ] + AccountCommands.definitions + ZonesCommands.definitions + RecordsCommands.definitions + [
             ChangesCommand.definition,
@@ -11,6 +12,8 @@ enum CommandTable {
             ImportCommand.definition,
             SnapshotCommand.definition,
             VerifyCommand.definition,
+            LoadCommand.definition,
+            DemoDeviceCommand.definition,
             VersionCommand.definition,
             HelpCommand.definition,
         ]

@@ -23,7 +23,7 @@ struct HelpText {
             An option comes from its flag, else from its variable (--data: BRUME_DATA), else from the file that --config names
             (`data = ./folder`), else it has its default.
 
-            Help on a command: brume COMMAND --help
+            Help on a command: brume COMMAND --help. To see it work: brume demo
 
             """
         return text

@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// The demo's side of a device's process: gives orders and takes answers.
+final class DemoDevice {
+    /// No order of the demo takes that long; a device that is silent for longer has failed.
+    static let answerMilliseconds = 120_000
+
+    let name: String
+    private let process: ChildProcess
+
+    init(
+        name: String, role: String, server: DemoServer, token: String, stateFolder: String
+    ) throws(CommandError) {
+        self.name = name
+        process = try ChildProcess(
+            executable: ChildProcess.ownExecutable(),
+            arguments: ["demo-device", "--role", role],
+            environment: [
+                "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": token,
+                "BRUME_CONTAINER": DemoCommand.container, "BRUME_ENVIRONMENT": "development",
+                "BRUME_STATE": stateFolder, "BRUME_CONFIG": "",
+            ])
+    }
+
+    /// Gives an order and waits for its answer. `step` is told of answers on the way, those that have the key.
+    @discardableResult
+    func order(
+        _ words: String, stepKey: String? = nil, step: (Int64) throws(CommandError) -> Void = { _ in }
+    ) throws(CommandError) -> JSONValue {
+        process.write(line: words)
+        while true {
+            let answer = try answer(to: words)
+            guard let stepKey, case .integer(let number)? = answer[stepKey] else { return answer }
+            try step(number)
+        }
+    }
+
+    /// Ends the device in order.
+    func quit() {
+        process.send(SIGTERM)
+        _ = process.wait()
+    }
+
+    private func answer(to words: String) throws(CommandError) -> JSONValue {
+        guard let line = process.readLine(timeoutMilliseconds: Self.answerMilliseconds) else {
+            let how = process.hasEnded ? "ended" : "did not answer in \(Self.answerMilliseconds / 1000) s"
+            throw CommandError(.failed, "\(name) \(how) at \"\(words.prefix(40))\"")
+        }
+        do { return try JSONParser.value(of: line) } catch {
+            throw CommandError(.failed, "\(name) answered \"\(line.prefix(80))\"")
+        }
+    }
+}
