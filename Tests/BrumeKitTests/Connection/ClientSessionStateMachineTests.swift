@@ -184,4 +184,31 @@ struct ClientSessionStateMachineTests {
         #expect(session.disconnected(.unreachable("away"), now: 4) == [])
         #expect(session.timePassed(now: 1_000_000_000) == [])
     }
+
+    @Test("has no more than 8 MiB of requests in flight, and goes on as they end")
+    func bytesInFlight() {
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        func sent(_ actions: [ClientSessionStateMachine.Action]) -> [UInt32] {
+            actions.compactMap { if case .send(.call(let stream, _, _, _)) = $0 { stream } else { nil } }
+        }
+        let large = UnaryCall(
+            method: .recordsModify, payload: [UInt8](repeating: 0, count: 3_000_000), effect: .onceByOperationID,
+            requestID: "")
+        for id in 1...6 as ClosedRange<UInt64> {
+            _ = session.callStarted(id: id, .unary(large), deadline: 60_000_000_000, now: 0)
+        }
+        _ = session.connected(now: 1)
+        let welcome = Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)
+        #expect(sent(session.frameReceived(.welcome(welcome), now: 2)) == [1, 2])
+        #expect(sent(session.frameReceived(.message(stream: 1, payload: [], isLast: true), now: 3)) == [3])
+        #expect(sent(session.callCancelled(id: 2, now: 4)) == [4])
+        #expect(sent(session.frameReceived(.status(stream: 3, CallStatus(code: 23)), now: 5)) == [5])
+        // The calls in flight wait again behind a broken connection, and count once.
+        _ = session.disconnected(.lost("chance"), now: 6)
+        #expect(session.timePassed(now: 1_000_000_000) == [.connect])
+        _ = session.connected(now: 1_000_000_001)
+        #expect(sent(session.frameReceived(.welcome(welcome), now: 1_000_000_002)) == [1, 2])
+    }
 }
