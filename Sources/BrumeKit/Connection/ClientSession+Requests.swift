@@ -21,14 +21,16 @@ extension ClientSession {
         case .success(let transport):
             let key = Key(
                 endpoint: endpoint, accountToken: configuration.token, adminToken: adminToken,
-                container: configuration.container ?? "", environment: configuration.environment == .development ? 1 : 2,
+                container: configuration.container ?? "",
+                environment: configuration.environment == .development ? 1 : 2,
                 deviceID: ContainerCore.newOperationID())
             return ClientSession(key: key, transport: transport)
         }
     }
 
     /// Makes and deletes zones.
-    package nonisolated func modifyZones(_ request: ModifyZonesRequest) async throws(ServiceError) -> ModifyZonesResult {
+    package nonisolated func modifyZones(_ request: ModifyZonesRequest) async throws(ServiceError) -> ModifyZonesResult
+    {
         try await self.request(
             .zonesModify, effect: Self.effect(request.operationID), { $0.encodeModifyZonesRequest(request) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
