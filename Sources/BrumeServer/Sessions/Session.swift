@@ -192,7 +192,9 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     private var payloadLimitAfterHello: Int?
 
     private func move(to target: Shard) {
-        if isGone || isEnding { return }
+        // The peer may have said hello and good-bye in one breath: then the connection is closed, and says so when the turn
+        // ends.
+        if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }
         shard.remove(self)
         let detached = connection.detach()
