@@ -28,6 +28,9 @@ package enum Limits {
     /// Record changes in one commit, cascades included: a position's index has 20 bits, and a commit has to fit into memory.
     package static let changesPerCommit = 65_536
 
+    /// Bytes of the records in one commit: a request of 2 MB may change 400 records of 1 MB, and each is written whole.
+    package static let commitBytes = 32 * 1024 * 1024
+
     /// Custom zones of one database: each costs memory and a place in the database's feed.
     package static let zonesPerDatabase = 10_000
 

@@ -225,6 +225,11 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     /// The answer of a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, machine.answered(stream: stream) else { return }
+        guard message.count <= Limits.frameBytes else {
+            // The client would have to close the connection, and would find the same when it asks again.
+            let sentence = "the answer has \(message.count) bytes; a frame holds \(Limits.frameBytes): ask for less"
+            return writeStatus(stream: stream, CallStatus(.limitExceeded, sentence))
+        }
         write(.message, stream: stream, isLast: true, payload: message)
     }
 

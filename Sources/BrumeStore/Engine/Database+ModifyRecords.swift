@@ -18,6 +18,7 @@ extension Database {
         var builder = CommitBuilder(sequence: sequence + 1)
         var results: [ZoneModificationResult<[UInt8]>] = []
         var seen = Set<Int>()
+        var bytesLeft = ByteBudget()
         for modification in request.zones {
             itemsLeft -= modification.saves.count + modification.deletions.count
             switch zoneIndex(of: modification.zone) {
@@ -32,8 +33,10 @@ extension Database {
                     modification, savePolicy: request.savePolicy,
                     isAtomic: request.isAtomic && !zoneStates[index].isDefault, caller: caller, scope: id.scope,
                     tag: ChangeTag(epoch: epoch, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
-                    changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft)
-                results.append(batch.evaluate(in: zoneStates[index]))
+                    changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft, bytesLeft: bytesLeft)
+                let result = batch.evaluate(in: zoneStates[index])
+                bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
+                results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
             }
         }

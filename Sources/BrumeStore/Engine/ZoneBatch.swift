@@ -37,6 +37,8 @@ struct ZoneBatch {
     let nowMilliseconds: Int64
     /// Changes that the commit has room for.
     let changesLeft: Int
+    /// What the records of the answer and of the commit may still take.
+    private var bytesLeft: ByteBudget
 
     private(set) var staged: [StagedSave] = []
     private(set) var deletions: [StagedDeletion] = []
@@ -46,7 +48,7 @@ struct ZoneBatch {
 
     init(
         _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
-        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, changesLeft: Int
+        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, changesLeft: Int, bytesLeft: ByteBudget
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -56,6 +58,7 @@ struct ZoneBatch {
         self.tag = tag
         self.nowMilliseconds = nowMilliseconds
         self.changesLeft = changesLeft
+        self.bytesLeft = bytesLeft
     }
 
     /// What every item gets when the zone as a whole is refused.
@@ -79,7 +82,10 @@ struct ZoneBatch {
                 : stage(save, item: item, in: zone)
             switch result {
             case .success(let result): saveResults.append(result)
-            case .failure(let error):
+            case .failure(var error):
+                if let record = error.serverRecord, !bytesLeft.takeAnswer(record.count) {
+                    error = ZoneBatch.answerIsFull
+                }
                 saveResults.append(SaveResult(outcome: .failure(error)))
                 hasFailed = true
             }
@@ -93,6 +99,20 @@ struct ZoneBatch {
         settleReferences(in: zone)
         if isAtomic, hasFailed { failInnocents() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
+    }
+
+    /// What the answer and the commit leave for the zones that follow.
+    func bytesLeft(behind result: ZoneModificationResult<[UInt8]>, of budget: ByteBudget) -> ByteBudget {
+        var left = budget
+        for save in result.saves {
+            switch save.outcome {
+            case .record(let record): left.answer -= record.count
+            case .failure(let error): left.answer -= error.serverRecord?.count ?? 0
+            case .deferred: break
+            }
+        }
+        for save in staged { left.commit -= save.record.bytes.count }
+        return left
     }
 
     /// Takes back a staged save that can't stand.
@@ -162,6 +182,7 @@ struct ZoneBatch {
             if !merged.isChanged {
                 let bytes =
                     isKnownToClient ? StoredRecord.encode(merged.system, fields: []) : zone[existing].bytes
+                guard bytesLeft.takeAnswer(bytes.count) else { return .failure(ZoneBatch.answerIsFull) }
                 return .success(SaveResult(outcome: .record(bytes), fieldsOmitted: isKnownToClient))
             }
         } else {
@@ -182,6 +203,9 @@ struct ZoneBatch {
                     .limitExceeded,
                     "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it"))
         }
+        let answer = isKnownToClient ? StoredRecord.encode(system, fields: []) : bytes
+        guard bytesLeft.takeAnswer(answer.count) else { return .failure(ZoneBatch.answerIsFull) }
+        guard bytesLeft.takeCommit(bytes.count) else { return .failure(ZoneBatch.commitIsFull) }
         var cascadeTargets: [String] = []
         for field in merged.fields { cascadeTargets += StoredRecord.cascadeTargets(of: field) }
         staged.append(
@@ -192,7 +216,6 @@ struct ZoneBatch {
                     parent: system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false),
                 setsParent: system.parent != nil && (existing.map { zone[$0].parent } ?? "") != system.parent,
                 changesCascades: existing.map { zone[$0].cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
-        let answer = isKnownToClient ? StoredRecord.encode(system, fields: []) : bytes
         return .success(SaveResult(outcome: .record(answer), fieldsOmitted: isKnownToClient))
     }
 
@@ -239,6 +262,11 @@ struct ZoneBatch {
         return nil
     }
 
+    private static let answerIsFull = ServiceError(
+        .limitExceeded, "the answer has no room for this record; send the item in another request")
+    private static let commitIsFull = ServiceError(
+        .limitExceeded,
+        "the records of this request would have more than \(Limits.commitBytes) bytes; send the item in another one")
     private static let userRecordRefusal = ServiceError(
         .permissionFailure,
         "user records are made by the server, and each may be changed by its user alone and deleted by nobody")
