@@ -92,6 +92,7 @@ final class ServerCore: @unchecked Sendable {
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
             try admit(container: hello.container)
             identity.role = .account(name: holder.name)
+            identity.tokenHash = AccountToken.hash(token) ?? []
             identity.userRecordName = secrets.userRecordName(
                 accountID: holder.id, container: hello.container, environment: environment)
         case .admin(let token):
@@ -133,12 +134,12 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    /// Whether the account of an identity still exists with at least one token. Revocation closes sessions through the
-    /// shards; this catches the one that is on its way between two loops.
+    /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the one
+    /// that is on its way between two loops, also when the account has a new token, or is another one of the same name.
     func isStillValid(_ identity: Identity) -> Bool {
         switch identity.role {
         case .anonymous, .admin: true
-        case .account(let name): !(accounts.account(named: name)?.tokenHashes.isEmpty ?? true)
+        case .account: accounts.isValid(tokenHash: identity.tokenHash)
         }
     }
 

@@ -50,6 +50,9 @@ final class AccountStore: @unchecked Sendable {
         return state.withLock { $0.holders[hash] }
     }
 
+    /// Whether a token with this hash is valid.
+    func isValid(tokenHash: [UInt8]) -> Bool { state.withLock { $0.holders[tokenHash] != nil } }
+
     /// The account of that name.
     func account(named name: String) -> StoredAccount? { state.withLock { $0.accounts[name] } }
 

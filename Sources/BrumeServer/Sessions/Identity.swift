@@ -19,6 +19,8 @@ struct Identity: Equatable, Sendable {
     /// 16 bytes.
     var deviceID: [UInt8]
     var clientVersion: String
+    /// Of the account's token that opened the connection; empty without one.
+    var tokenHash: [UInt8] = []
 
     var publicDatabase: DatabaseID {
         DatabaseID(container: container, environment: environment, scope: .public, owner: "")

@@ -1,0 +1,50 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+@testable import BrumeServer
+
+/// A session that is between two loops while its token is revoked is found by nobody: it asks when it arrives.
+@Suite("Revocation of a session on its way")
+struct RevocationTests {
+    private func withCore(_ body: (ServerCore) throws -> Void) throws {
+        try withTemporaryFolder { folder in
+            var configuration = ServerConfiguration(dataFolder: folder, certificatePath: "", keyPath: "")
+            configuration.log = .none
+            try body(
+                ServerCore(
+                    configuration: configuration, secrets: ServerSecrets(folder: folder),
+                    accounts: AccountStore(folder: folder), epoch: 1, startedNanoseconds: 0))
+        }
+    }
+
+    private func hello(_ token: String) -> Hello {
+        Hello(
+            clientVersion: "test", deviceID: [UInt8](repeating: 1, count: 16), container: "iCloud.com.example",
+            environment: .development, credentials: .account(token))
+    }
+
+    @Test("a revoked token stays revoked when the account gets a new one at once")
+    func newToken() throws {
+        try withCore { core in
+            let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+            let identity = try core.authenticate(hello(token))
+            #expect(core.isStillValid(identity))
+            _ = try core.accounts.revokeTokens(name: "ada")
+            let second = try core.authenticate(hello(try core.accounts.createToken(name: "ada")))
+            #expect(!core.isStillValid(identity))
+            #expect(core.isStillValid(second))
+        }
+    }
+
+    @Test("a removed account's session does not live on in another account of the same name")
+    func sameName() throws {
+        try withCore { core in
+            let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+            let identity = try core.authenticate(hello(token))
+            _ = try core.accounts.remove(name: "ada")
+            _ = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+            #expect(!core.isStillValid(identity))
+        }
+    }
+}
