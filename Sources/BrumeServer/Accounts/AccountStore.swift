@@ -8,7 +8,8 @@ internal import Synchronization
 /// The file is replaced whole at each change, synced before the change takes effect. Tokens are random (256 bits), so a
 /// plain SHA-256 keeps them; a look-up is by hash, and its time says nothing of a token.
 ///
-/// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up.
+/// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up, and a
+/// change only to take effect, not while it is written.
 final class AccountStore: @unchecked Sendable {
     /// Who a token belongs to.
     struct Holder: Equatable, Sendable {
@@ -24,6 +25,8 @@ final class AccountStore: @unchecked Sendable {
 
     private let path: String
     private let state: Mutex<State>
+    /// One change after the other. Held while the disk works, so never by a loop.
+    private let changing = Mutex(())
 
     /// Reads the account file, if there is one.
     init(folder: String) throws(ServerError) {
@@ -130,8 +133,8 @@ final class AccountStore: @unchecked Sendable {
     private func change<Outcome>(
         _ body: (inout State) throws(ServerError) -> Outcome
     ) throws(ServerError) -> Outcome {
-        let result: Result<Outcome, ServerError> = state.withLock { state in
-            var changed = state
+        let result: Result<Outcome, ServerError> = changing.withLock { _ in
+            var changed = state.withLock { $0 }
             do throws(ServerError) {
                 let outcome = try body(&changed)
                 do {
@@ -141,7 +144,7 @@ final class AccountStore: @unchecked Sendable {
                     return .failure(
                         ServerError(.folder, "the account file can't be written, nothing changed: \(error)"))
                 }
-                state = changed
+                state.withLock { $0 = changed }
                 return .success(outcome)
             } catch {
                 return .failure(error)
