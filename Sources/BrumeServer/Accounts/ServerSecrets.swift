@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeStore
 internal import BrumeSystem
 
 /// The secrets of a data folder: `secret.key` (32 random bytes, from which MACs and user record names derive) and
@@ -11,6 +12,11 @@ struct ServerSecrets: Sendable {
         do {
             let keyPath = folder + "/secret.key"
             if !FileSystem.exists(keyPath) {
+                // It is made before the folder holds anything. Made anew, no account would find its data again.
+                guard !FileSystem.exists(folder + "/" + MetaFile.path) else {
+                    throw ServerError(
+                        .damaged, "\(keyPath) is missing, but the folder holds data; restore it from a backup")
+                }
                 try FileSystem.atomicReplace(keyPath, SecureRandom.bytes(32))
             }
             key = try FileSystem.read(keyPath, limit: 4096)
