@@ -25,6 +25,9 @@ enum ServerLimits {
     /// What a call on its way to another loop counts as output: sixteen may be under way before reading pauses.
     static let travellingBytes = outputBytes / 16
 
+    /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on them.
+    static let heldReplyBytes = 512
+
     /// Accounts of one server: the account file is written whole at each change.
     static let accounts = 100_000
 

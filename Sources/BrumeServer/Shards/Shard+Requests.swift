@@ -47,7 +47,7 @@ extension Shard {
         let owner = server.shard(of: id)
         if owner === self {
             let (reply, position) = run(request, in: id, identity: identity)
-            let byteCount = reply.byteCount
+            let byteCount = reply.heldByteCount
             if position > log.durablePosition { session.heldByteCount += byteCount }
             let isHeld = position > log.durablePosition
             whenDurable(position) {
@@ -205,10 +205,11 @@ extension Shard {
 }
 
 extension Result where Success == [UInt8] {
-    fileprivate var byteCount: Int {
+    /// What a reply costs while it waits: a refusal of nothing is not free either.
+    fileprivate var heldByteCount: Int {
         switch self {
-        case .success(let bytes): bytes.count
-        case .failure: 0
+        case .success(let bytes): bytes.count + ServerLimits.heldReplyBytes
+        case .failure: ServerLimits.heldReplyBytes
         }
     }
 }
