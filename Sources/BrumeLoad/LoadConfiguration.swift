@@ -14,6 +14,8 @@ package struct LoadConfiguration: Sendable {
     package var recordBytes = 1024
     /// Records of a save or a fetch.
     package var batch = 1
+    /// How long a connection may take to come up.
+    package var connectTimeoutNanoseconds: UInt64 = 5_000_000_000
     /// Operations and names are drawn with it.
     package var seed: UInt64 = 1
     /// The server's process, if it is on this machine.

@@ -20,6 +20,7 @@ struct LoadWorker: Sendable {
 
     /// Connects and makes the zone, so that neither is measured.
     func prepare() async throws(ServiceError) {
+        _ = try await session.welcome(timeoutNanoseconds: configuration.connectTimeoutNanoseconds)
         let result = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: [zone]))
         for save in result.saves { _ = try save.get() }
     }

@@ -37,10 +37,12 @@ extension CKContainer {
     }
 
     /// Nanoseconds from a ping to the server's answer; connects when there is no connection.
-    package func ping() async throws -> UInt64 {
+    package func ping(
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
+    ) async throws -> UInt64 {
         let session = try core.openSession()
         do throws(ServiceError) {
-            return try await session.ping()
+            return try await session.ping(timeoutNanoseconds: timeoutNanoseconds)
         } catch {
             throw CKError(error)
         }

@@ -7,8 +7,10 @@ struct ClientContext: Sendable {
     let container: CKContainer
     let database: CKDatabase
 
+    /// Connects, so that a command says soon that there is no server: a call of its own would wait for one longer.
+    ///
     /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine does.
-    init(_ invocation: Invocation, deviceName: String? = nil) throws(UsageError) {
+    init(_ invocation: Invocation, deviceName: String? = nil) async throws {
         let environment = try CommandOptions.environment(invocation)
         var stateFolder = invocation.text("state")
         if let deviceName {
@@ -22,6 +24,7 @@ struct ClientContext: Sendable {
         container = CKContainer(identifier: name, configuration: configuration)
         let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
         database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
+        _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
     }
 
     /// The id of a zone of the caller's; `default` stands for the default zone.
@@ -44,5 +47,11 @@ struct ClientContext: Sendable {
             Terminal.printError("brume: \(failure.name): \(described.message)")
         }
         return failures.first.map { CommandError(describing: $0.error).code } ?? .done
+    }
+}
+
+extension CommandOptions {
+    static func connectTimeoutNanoseconds(_ invocation: Invocation) throws(UsageError) -> UInt64 {
+        UInt64((try invocation.number("connect-timeout", in: 0.001...3600) ?? 5) * 1e9)
     }
 }

@@ -22,7 +22,7 @@ enum ChangesCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let database = try ClientContext(invocation).database
+        let database = try await ClientContext(invocation).database
         let zoneID = try invocation.arguments.first.map { try ClientContext.zoneID($0) }
         let limit = try invocation.integer("limit", in: 1...400)
         var token = try invocation.text("since").map { (text) throws(UsageError) in

@@ -12,6 +12,7 @@ enum CommandOptions {
         OptionDefinition("container", "NAME", "the container", fallback: "iCloud.brume"),
         OptionDefinition(
             "environment", "NAME", "development or production", fallback: "development"),
+        OptionDefinition("connect-timeout", "SECONDS", "how long to wait for the server", fallback: "5"),
         OptionDefinition(
             "state", "DIR", "where this device keeps its id (default: ~/.local/state/brume)"),
     ]

@@ -35,7 +35,7 @@ enum ImportCommand {
         let zoneID = try ClientContext.zoneID(invocation.required("zone"))
         let type = try invocation.required("type")
         if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
-        let context = try ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         let data = try FileBytes.read(path)
         if zoneID.zoneName != Names.defaultZone { _ = try await context.database.save(CKRecordZone(zoneID: zoneID)) }
         let source = try RowSource(data, nameField: invocation.text("name-field"))

@@ -55,6 +55,7 @@ enum LoadCommand {
         var configuration = LoadConfiguration(client: client, tokens: invocation.texts("token"), mix: mix)
         configuration.connections = try invocation.integer("connections", in: 1...10_000) ?? 8
         configuration.seconds = try invocation.number("seconds", in: 0.1...86_400) ?? 10
+        configuration.connectTimeoutNanoseconds = try CommandOptions.connectTimeoutNanoseconds(invocation)
         configuration.recordBytes = try invocation.integer("record-bytes", in: 0...900_000) ?? 1024
         configuration.batch = try invocation.integer("batch", in: 1...400) ?? 1
         guard configuration.batch * (configuration.recordBytes + 200) <= BatchFiller<Int>.bytesLimit else {

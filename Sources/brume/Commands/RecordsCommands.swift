@@ -50,7 +50,7 @@ enum RecordsCommands {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0])
         let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
         let keys = invocation.texts("keys")
-        let context = try ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         let style = Style.standardOutput(ProcessInfo.processInfo.environment)
         var failures: [(name: String, error: any Error)] = []
         for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
@@ -74,7 +74,7 @@ enum RecordsCommands {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0])
         let id = try ClientContext.recordID(invocation.arguments[1], zoneID: zoneID)
         let fields = try fields(invocation)
-        let context = try ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         let record = try await record(id, invocation, database: context.database)
         for (key, value) in fields { record[key] = value?.recordValue(in: zoneID) }
         let saved = try await context.database.save(record)
@@ -137,7 +137,7 @@ enum RecordsCommands {
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0])
         let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
-        let context = try ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         var failures: [(name: String, error: any Error)] = []
         for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
             let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])

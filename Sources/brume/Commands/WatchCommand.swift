@@ -14,15 +14,15 @@ enum WatchCommand {
         notes: [
             """
             Saves the subscription brume-watch (or brume-watch-ZONE), which stays. It is a device of its own, in the folder \
-            watch of --state, so that it is told what other commands on this machine do. "watching" on stderr says that \
-            it has begun.
+            watch of --state, so that it is told what other commands on this machine do. "watching" on stderr, with --json the \
+            notification "ready", says that it has begun.
             """,
             CommandOptions.clientNote,
         ],
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let context = try ClientContext(invocation, deviceName: "watch")
+        let context = try await ClientContext(invocation, deviceName: "watch")
         let count = try invocation.integer("count", in: 1...1_000_000_000)
         if !invocation.isOn("no-subscribe") {
             let subscription: CKSubscription
@@ -35,9 +35,11 @@ enum WatchCommand {
             _ = try await context.database.save(subscription)
         }
         var printed = 0
+        var isReady = false
         for try await event in context.container.notificationEvents {
             if case .ready = event.kind {
-                if printed == 0 { Terminal.printError("watching") }
+                if !isReady { printReady(invocation) }
+                isReady = true
                 continue
             }
             print(event, invocation)
@@ -45,6 +47,15 @@ enum WatchCommand {
             if printed == count { break }
         }
         return .done
+    }
+
+    /// What is changed from now on is printed.
+    private static func printReady(_ invocation: Invocation) {
+        if invocation.isOn("json") {
+            Terminal.print(JSONValue.object([("notification", .string("ready"))]).line)
+        } else {
+            Terminal.printError("watching")
+        }
     }
 
     private static func print(_ event: NotificationEvent, _ invocation: Invocation) {
