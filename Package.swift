@@ -53,7 +53,7 @@ let package = Package(
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
-        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem"]),
+        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )

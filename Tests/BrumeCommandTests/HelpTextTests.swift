@@ -19,7 +19,7 @@ struct HelpTextTests {
     @Test("the overview lists every command that is not hidden")
     func overview() {
         let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: .everything)
-        for command in CommandTable.commands { #expect(help.contains("  \(command.name) ") == !command.isHidden) }
+        for command in CommandTable.commands { #expect(help.contains("\n  \(command.name)  ") == !command.isHidden) }
     }
 
     @Test("no two commands share a path, and no command two options")

@@ -9,7 +9,7 @@ enum DemoDeviceCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let context = try ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         let stateFolder = try invocation.required("state")
         switch try invocation.required("role") {
         case "author": try await author(DemoAuthor(context: context, stateFolder: stateFolder))

@@ -7,12 +7,16 @@ final class DemoServer {
 
     let dataFolder: String
     private let certificates: Certificates
+    private let executable: String
     private let logPath: String
     private var process: ChildProcess?
     private(set) var address = "127.0.0.1:0"
 
-    init(dataFolder: String, workFolder: String) throws(CommandError) {
+    init(
+        dataFolder: String, workFolder: String, executable: String = ChildProcess.ownExecutable()
+    ) throws(CommandError) {
         self.dataFolder = dataFolder
+        self.executable = executable
         certificates = Certificates(folder: workFolder + "/certificates")
         logPath = workFolder + "/server.log"
         try certificates.issue(names: Certificates.localNames)
@@ -24,7 +28,7 @@ final class DemoServer {
     func start() throws(CommandError) -> Double {
         let started = Clocks.monotonicNanoseconds()
         let process = try ChildProcess(
-            executable: ChildProcess.ownExecutable(),
+            executable: executable,
             arguments: [
                 "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
                 "--key", certificates.keyPath, "--ca", certificates.caPath, "--log-level", "warning", "--with-parent",

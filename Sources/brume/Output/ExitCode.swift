@@ -8,6 +8,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case notPermitted = 5
     case unreachable = 6
     case damaged = 7
+    /// EX_IOERR of sysexits.h; what the server exits with by itself.
+    case diskFailed = 74
 
     var meaning: String {
         switch self {
@@ -18,7 +20,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .conflict: "somebody else was first: the record changed, the account exists, the folder is in use"
         case .notPermitted: "not authenticated, or not permitted"
         case .unreachable: "the server can't be reached, or is not ready"
-        case .damaged: "verify found damage"
+        case .damaged: "verify, or the start of a server, found damage in the data folder"
+        case .diskFailed: "a server's disk failed; what was acknowledged is on it"
         }
     }
 }

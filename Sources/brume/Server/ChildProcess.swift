@@ -14,7 +14,7 @@ final class ChildProcess {
     private static let spawning = NSLock()
 
     let pid: pid_t
-    private let input: Int32
+    private var input: Int32
     private let output: Int32
     private var buffer: [UInt8] = []
     private var status: Int32?
@@ -72,7 +72,7 @@ final class ChildProcess {
             send(SIGKILL)
             _ = wait()
         }
-        close(input)
+        closeInput()
         close(output)
     }
 
@@ -102,6 +102,12 @@ final class ChildProcess {
             let count = bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress! + offset, $0.count - offset) }
             if count > 0 { offset += count } else if errno != EINTR { return }
         }
+    }
+
+    /// Ends its standard input.
+    func closeInput() {
+        if input >= 0 { close(input) }
+        input = -1
     }
 
     /// The next line of its standard output; nil when there is none in time, or no more.

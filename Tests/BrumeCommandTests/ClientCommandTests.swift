@@ -1,0 +1,158 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// Real processes on both sides; one at a time, since each test runs several.
+@Suite("The executable as a client", .serialized)
+struct ClientCommandTests {
+    @Test("records are saved, fetched, changed, listed as changes and deleted")
+    func roundTrip() throws {
+        let server = try DevServer(folder: TestFolder())
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        let saved = try server.run(
+            "records", "save", "Notes", "first", "--type", "Note", "title=Héllo", "count:int64=3",
+            "place:location=52.5,13",
+            "tags:list=[\"a\",\"b\"]", "when:date=2026-01-02T03:04:05.678Z", "raw:bytes=AAEC", "other:reference=second")
+        #expect(saved.status == 0, "\(saved.errors)")
+        let record = try server.run("records", "get", "Notes", "first", "--json").json()
+        let fields = try #require(record["fields"])
+        #expect(record["type"]?.text == "Note")
+        #expect(fields["title"] == .string("Héllo"))
+        #expect(fields["count"] == .integer(3))
+        #expect(fields["place"] == .object([("location", .array([.number(52.5), .number(13)]))]))
+        #expect(fields["tags"] == .array([.string("a"), .string("b")]))
+        #expect(fields["when"] == .object([("date", .string("2026-01-02T03:04:05.678Z"))]))
+        #expect(fields["raw"] == .object([("bytes", .string("AAEC"))]))
+        #expect(fields["other"] == .object([("reference", .string("second"))]))
+
+        let all = try server.run("changes", "Notes", "--all", "--json")
+        #expect(all.output.count == 2)
+        let token = try #require(try all.json()["token"]?.text)
+        #expect(
+            try server.run("records", "save", "Notes", "first", "title=", "--json-fields", "{\"count\": 4}").status == 0
+        )
+        #expect(try server.run("records", "save", "Notes", "second", "--type", "Note", "--new").status == 0)
+        #expect(try server.run("records", "delete", "Notes", "second").status == 0)
+        let later = try server.run("changes", "Notes", "--since", token, "--json")
+        let changed = try JSONParser.value(of: #require(later.output.first))
+        #expect(changed["record"]?["fields"]?["count"] == .integer(4))
+        #expect(changed["record"]?["fields"]?["title"] == nil)
+        #expect(later.output.dropFirst().first.map { $0.contains("\"deleted\"") && $0.contains("second") } == true)
+        #expect(try server.run("changes", "--json").output.first?.contains("Notes") == true)
+        #expect(try server.run("zones", "--json").output.count == 2)
+        #expect(try server.run("zones", "delete", "Notes").status == 0)
+    }
+
+    @Test("the public database is shared, the private one is not")
+    func publicDatabase() throws {
+        let server = try DevServer(folder: TestFolder())
+        let saved = try server.run("records", "save", "default", "news", "--public", "--type", "News", "text=x")
+        #expect(saved.status == 0, "\(saved.errors)")
+        #expect(try server.run("records", "get", "default", "news", "--public", account: "b").status == 0)
+        #expect(try server.run("records", "get", "default", "news", account: "b").status == ExitCode.notFound.rawValue)
+        let foreign = try server.run("records", "delete", "default", "news", "--public", account: "b")
+        #expect(foreign.status == ExitCode.notPermitted.rawValue)
+    }
+
+    @Test("each kind of failure has its exit code and says what to do")
+    func exitCodes() throws {
+        let server = try DevServer(folder: TestFolder())
+        func code(_ code: ExitCode, _ text: String, _ run: CommandRun) {
+            #expect(run.status == code.rawValue, "\(run.errors)")
+            #expect(run.errors.contains(text), "\(run.errors)")
+        }
+        code(.usage, "did you mean: brume zones", try server.run("zoness"))
+        code(.usage, "did you mean --json?", try server.run("zones", "--jsno"))
+        code(.usage, "a new record needs --type", try server.run("records", "save", "default", "x", "a=b"))
+        code(.usage, "no whole number", try server.run("records", "save", "default", "x", "a:int64=b"))
+        code(.usage, "BRUME_SERVER", try server.run("zones", extra: ["BRUME_SERVER": ""]))
+        code(.notFound, "x:", try server.run("records", "get", "default", "x"))
+        code(.notFound, "no such zone", try server.run("changes", "Nowhere"))
+        #expect(try server.run("records", "save", "default", "x", "--type", "T").status == 0)
+        code(.conflict, "exists", try server.run("records", "save", "default", "x", "--type", "T", "--new", "a=b"))
+        code(.notPermitted, "token", try server.run("zones", extra: ["BRUME_TOKEN": "brume_wrong"]))
+        code(.unreachable, "127.0.0.1:1", try server.run("zones", extra: ["BRUME_SERVER": "127.0.0.1:1"]))
+        code(.notFound, "there is no file", try server.run("import", "/nowhere.csv", "--zone", "Z", "--type", "T"))
+        #expect(try CommandRun([], in: server.folder).status == ExitCode.usage.rawValue)
+        #expect(
+            try CommandRun(["help", "serve"], in: server.folder).output.first?.hasPrefix("usage: brume serve") == true)
+        #expect(try CommandRun(["version", "--json"], in: server.folder).json()["protocol"] == .integer(1))
+    }
+
+    @Test("a push is printed as it comes")
+    func watch() throws {
+        let server = try DevServer(folder: TestFolder())
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        let watch = try ChildProcess(
+            executable: CommandRun.executable, arguments: ["watch", "--zone", "Notes", "--count", "1", "--json"],
+            environment: CommandRun.clean(server.environment()), errorPath: server.folder.path + "/watch.log")
+        #expect(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds) == "{\"notification\":\"ready\"}")
+        #expect(try server.run("records", "save", "Notes", "x", "--type", "T").status == 0)
+        let line = try #require(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds))
+        let push = try JSONParser.value(of: line)
+        #expect(push["notification"] == .string("zoneChanged"))
+        #expect(push["zone"] == .string("Notes"))
+        #expect(push["subscription"] == .string("brume-watch-Notes"))
+        #expect(watch.wait() == 0)
+    }
+
+    @Test("a file is imported in batches, again without effect, and with its bad rows named")
+    func importing() throws {
+        let server = try DevServer(folder: TestFolder())
+        let rows = (1...1_000).map { "\($0),\($0 * 3),\"name, \($0)\"" }
+        let good = try server.folder.write("good.csv", "id,size:int64,name\n" + rows.joined(separator: "\r\n"))
+        let first = try server.run(
+            "import", good, "--zone", "Cities", "--type", "City", "--name-field", "id", "--json")
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(try first.json()["saved"] == .integer(1_000))
+        let fields = try server.run("records", "get", "Cities", "777", "--json").json()["fields"]
+        #expect(fields?["size"] == .integer(2_331))
+        #expect(fields?["name"] == .string("name, 777"))
+        let token = try #require(try server.run("changes", "Cities", "--all", "--json").json()["token"]?.text)
+        #expect(try server.run("import", good, "--zone", "Cities", "--type", "City", "--name-field", "id").status == 0)
+        #expect(try server.run("changes", "Cities", "--since", token, "--json").output.count == 1)
+
+        let bad = try server.folder.write(
+            "bad.jsonl", "{\"a\": 1}\n{\"a\": {\"b\": 1}}\nnonsense\n{\"a\": [1, \"x\"]}\n{\"a\": 2}\n")
+        let second = try server.run("import", bad, "--zone", "Bad", "--type", "T", "--json")
+        #expect(second.status == ExitCode.failed.rawValue)
+        #expect(try second.json()["saved"] == .integer(2))
+        #expect(try second.json()["failed"] == .integer(3))
+        for line in [2, 3, 4] { #expect(second.errors.contains("bad.jsonl:\(line): ")) }
+        #expect(try server.run("records", "get", "Bad", "row-1", "row-5").status == 0)
+    }
+
+    @Test("a load tells what it did")
+    func load() throws {
+        let server = try DevServer(folder: TestFolder())
+        let run = try server.run(
+            "load", "--connections", "3", "--seconds", "0.5", "--batch", "2", "--record-bytes", "100", "--json",
+            "--server-pid", String(server.process.pid))
+        #expect(run.status == 0, "\(run.errors)")
+        let report = try run.json()
+        guard case .integer(let operations)? = report["operations"], let kinds = report["kinds"] else {
+            Issue.record("the load printed \(report.line)")
+            return
+        }
+        var sum: Int64 = 0
+        for kind in ["save", "fetch", "changes"] {
+            guard case .integer(let count)? = kinds[kind]?["operations"],
+                case .number(let half)? = kinds[kind]?["p50Microseconds"],
+                case .number(let most)? = kinds[kind]?["maxMicroseconds"]
+            else {
+                Issue.record("\(kind) has no figures")
+                continue
+            }
+            sum += count
+            #expect(half > 0 && half <= most)
+        }
+        #expect(operations == sum && operations > 10)
+        #expect(report["failures"] == .integer(0))
+        guard case .number(let cost)? = report["server"]?["cpuMicrosecondsPerOperation"] else {
+            Issue.record("the server's cost is missing")
+            return
+        }
+        #expect(cost > 0)
+    }
+}
