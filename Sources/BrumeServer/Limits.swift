@@ -25,6 +25,10 @@ enum ServerLimits {
     /// What a call on its way to another loop counts as output: sixteen may be under way before reading pauses.
     static let travellingBytes = outputBytes / 16
 
+    /// Segments of the journal at which snapshots are written, so that the older ones may go: with 16 MiB each, what a start
+    /// replays in about a second.
+    static let journalSegments: UInt64 = 8
+
     /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on them.
     static let heldReplyBytes = 512
 

@@ -71,6 +71,7 @@ package final class Server: @unchecked Sendable {
                     let shard = shards[index]
                     shard.loop.execute { shard.becameDurable(position) }
                 },
+                segmentBegan: { core.journalGrew(segmentsKept: $0) },
                 failStop: { reason in
                     log.error(reason)
                     _exit(Self.failStopExitCode)

@@ -4,7 +4,8 @@ internal import BrumeSystem
 internal import BrumeWire
 internal import Synchronization
 
-/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
+/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself and what belongs
+/// to the admin loop.
 ///
 /// `@unchecked Sendable`: `shards`, `groupCommit` and `adminLoop` are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
@@ -21,6 +22,8 @@ final class ServerCore: @unchecked Sendable {
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     private let draining = Atomic<Bool>(false)
+    /// Belongs to the admin loop.
+    var snapshotSchedule: SnapshotSchedule
     /// The containers that accounts have opened, where the operator has named none.
     private let openedContainers = Mutex<Set<String>>([])
 
@@ -33,6 +36,7 @@ final class ServerCore: @unchecked Sendable {
         self.accounts = accounts
         self.epoch = epoch
         self.startedNanoseconds = startedNanoseconds
+        snapshotSchedule = SnapshotSchedule(segmentBytes: configuration.journalSegmentBytes)
     }
 
     /// Completes the core. Before any loop runs.

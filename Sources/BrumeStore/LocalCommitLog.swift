@@ -63,13 +63,15 @@ package final class LocalCommitLog: CommitLog {
         durablePosition = appendedPosition
     }
 
-    package func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) {
+    @discardableResult
+    package func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {
         precondition(
             !pending.contains { $0.database == capture.id && $0.sequence <= capture.sequence },
             "a snapshot is written of a commit that is not durable")
         do throws(DiskError) {
-            try SnapshotWriter.write(capture, to: disk)
+            let byteCount = try SnapshotWriter.write(capture, to: disk)
             coverage.snapshotted(capture.id, upTo: capture.sequence)
+            return byteCount
         } catch {
             throw .disk(error)
         }

@@ -36,17 +36,23 @@ final class GroupCommit: @unchecked Sendable {
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
     private var thread: pthread_t = 0
+    /// The segment that ``segmentBegan`` was told of last.
+    private var knownSegment: UInt64
 
     /// Called on the journal's thread: everything of `shard` up to `position` is on disk.
     private let becameDurable: @Sendable (_ shard: Int, _ position: UInt64) -> Void
+    /// Called on the journal's thread when the journal has grown by a segment, with the number of those that it keeps.
+    private let segmentBegan: @Sendable (_ segmentsKept: UInt64) -> Void
     /// Called on the journal's thread when the disk failed. Ends the process.
     private let failStop: @Sendable (String) -> Void
 
     init(
         writer: JournalWriter, becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
-        failStop: @escaping @Sendable (String) -> Void
+        segmentBegan: @escaping @Sendable (UInt64) -> Void, failStop: @escaping @Sendable (String) -> Void
     ) {
         self.writer = writer
+        knownSegment = writer.segment
+        self.segmentBegan = segmentBegan
         self.becameDurable = becameDurable
         self.failStop = failStop
     }
@@ -157,6 +163,10 @@ final class GroupCommit: @unchecked Sendable {
                 }
                 try write()
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
+                if writer.segment != knownSegment {
+                    knownSegment = writer.segment
+                    segmentBegan(writer.segment - writer.oldestSegment + 1)
+                }
             }
             if !work.rotations.isEmpty {
                 try writer.rotate()

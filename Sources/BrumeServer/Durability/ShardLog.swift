@@ -67,9 +67,9 @@ final class ShardLog: CommitLog {
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64) { durablePosition = max(durablePosition, position) }
 
-    func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) {
+    func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {
         do throws(DiskError) {
-            try SnapshotWriter.write(capture, to: disk)
+            return try SnapshotWriter.write(capture, to: disk)
         } catch {
             throw .disk(error)
         }

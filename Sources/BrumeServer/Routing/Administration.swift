@@ -120,6 +120,31 @@ extension ServerCore {
     struct SnapshotReport: Sendable {
         var databases: Int
         var segmentsRemoved: Int
+        var bytes: UInt64
+    }
+
+    /// The journal has grown by a segment: writes snapshots when they are due. Any thread.
+    func journalGrew(segmentsKept: UInt64) {
+        adminLoop.execute { [self] in
+            // A stop writes them anyway.
+            guard !isDraining, snapshotSchedule.segmentBegan(segmentsKept: segmentsKept) else { return }
+            snapshotAll { [self] result in
+                switch result {
+                case .success(let report):
+                    log.info(
+                        "snapshots written",
+                        [
+                            ("databases", String(report.databases)), ("bytes", String(report.bytes)),
+                            ("segmentsRemoved", String(report.segmentsRemoved)),
+                        ])
+                case .failure(let error):
+                    log.error("no snapshots, the journal grows on", [("reason", error.message)])
+                }
+                adminLoop.execute { [self] in
+                    snapshotSchedule.ended(snapshotBytes: try? result.get().bytes)
+                }
+            }
+        }
     }
 
     /// Writes snapshots of all databases that changed and cuts the journal. `done` is called on the journal's thread, or on
@@ -147,13 +172,16 @@ extension ServerCore {
 
 extension ServerCore {
     /// Writes a shard's captures. On the admin loop.
-    private func writeSnapshots(_ captures: [DatabaseCapture], of shard: Shard) -> Result<Int, ServerError> {
+    private func writeSnapshots(
+        _ captures: [DatabaseCapture], of shard: Shard
+    ) -> Result<SnapshotReport, ServerError> {
+        var report = SnapshotReport(databases: captures.count, segmentsRemoved: 0, bytes: 0)
         do throws(StoreError) {
             for capture in captures {
-                try shard.log.writeSnapshot(capture)
+                report.bytes += try shard.log.writeSnapshot(capture)
                 shard.loop.execute { shard.snapshotted(capture.id, upTo: capture.sequence) }
             }
-            return .success(captures.count)
+            return .success(report)
         } catch {
             return .failure(ServerError(.folder, "a snapshot can't be written, the journal stays whole: \(error)"))
         }
@@ -165,7 +193,7 @@ private final class SnapshotGathering: @unchecked Sendable {
     private var remaining: Int
     private let firstKeptSegment: UInt64
     private let done: @Sendable (Result<ServerCore.SnapshotReport, ServerError>) -> Void
-    private var databases = 0
+    private var report = ServerCore.SnapshotReport(databases: 0, segmentsRemoved: 0, bytes: 0)
     private var failure: ServerError?
 
     init(
@@ -177,18 +205,21 @@ private final class SnapshotGathering: @unchecked Sendable {
         self.done = done
     }
 
-    func gather(_ result: Result<Int, ServerError>, _ groupCommit: GroupCommit) {
+    func gather(_ result: Result<ServerCore.SnapshotReport, ServerError>, _ groupCommit: GroupCommit) {
         switch result {
-        case .success(let count): databases += count
+        case .success(let part):
+            report.databases += part.databases
+            report.bytes += part.bytes
         case .failure(let error): failure = error
         }
         remaining -= 1
         guard remaining == 0 else { return }
         if let failure { return done(.failure(failure)) }
-        let databases = databases
         let done = done
-        groupCommit.removeSegments(before: firstKeptSegment) { removed in
-            done(.success(ServerCore.SnapshotReport(databases: databases, segmentsRemoved: removed)))
+        groupCommit.removeSegments(before: firstKeptSegment) { [report] removed in
+            var report = report
+            report.segmentsRemoved = removed
+            done(.success(report))
         }
     }
 }

@@ -8,9 +8,10 @@ package struct SnapshotWriter: Sendable {
     private var offset: UInt64 = 0
     private var previousCRC: UInt32 = 0
 
-    /// Writes a database's snapshot in place of its older one. When this returns it is durable; when it throws, the older
-    /// one is as it was.
-    package static func write(_ capture: DatabaseCapture, to disk: any Disk) throws(DiskError) {
+    /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable; when it
+    /// throws, the older one is as it was.
+    @discardableResult
+    package static func write(_ capture: DatabaseCapture, to disk: any Disk) throws(DiskError) -> UInt64 {
         let path = SnapshotFormat.path(of: capture.id)
         let temporary = path + temporaryFileSuffix
         do throws(DiskError) {
@@ -31,6 +32,7 @@ package struct SnapshotWriter: Sendable {
         }
         try disk.rename(temporary, to: path)
         try disk.syncDirectory(SnapshotFormat.folder)
+        return writer.offset
     }
 
     private init(disk: any Disk, file: DiskFile) {
