@@ -43,6 +43,9 @@ package struct Recovery {
         do throws(DiskError) {
             try disk.makeDirectory(JournalFormat.folder)
             try disk.makeDirectory(SnapshotFormat.folder)
+            // A process that ended may have left names that are to be seen and not durable yet.
+            try disk.syncDirectory(JournalFormat.folder)
+            try disk.syncDirectory(SnapshotFormat.folder)
             try disk.syncDirectory("")
         } catch {
             throw .disk(error)

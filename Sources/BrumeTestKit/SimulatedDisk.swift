@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that writes
 /// tear; each name that was made, renamed or removed since its folder was synced is as before or as after. Nothing that was
-/// synced is ever lost.
+/// synced is ever lost. What a failed sync was to write is not written by a later one, as with the real thing.
 package final class SimulatedDisk: Disk {
     /// What goes wrong, counted in calls that change something (open files, writes, syncs, names).
     package struct Faults: Sendable {
@@ -13,14 +13,27 @@ package final class SimulatedDisk: Disk {
         package var failingCall: Int?
         /// In this call the machine loses power, and every later one fails. ``SimulatedDisk/crash(seed:)`` brings it back.
         package var powerCutCall: Int?
+        /// The call with this number finds the disk full, if it is one that takes room; the next one has room again.
+        package var fullCall: Int?
         /// Writes that would make all files together larger fail: the disk is full.
         package var capacityBytes: Int?
 
-        package init(failingCall: Int? = nil, powerCutCall: Int? = nil, capacityBytes: Int? = nil) {
+        package init(
+            failingCall: Int? = nil, powerCutCall: Int? = nil, fullCall: Int? = nil, capacityBytes: Int? = nil
+        ) {
             self.failingCall = failingCall
             self.powerCutCall = powerCutCall
+            self.fullCall = fullCall
             self.capacityBytes = capacityBytes
         }
+    }
+
+    /// What a power cut leaves of that which was not synced.
+    package enum Survival: Sendable {
+        /// Each sector and each name by chance: writes tear.
+        case byChance
+        case nothing
+        case everything
     }
 
     private static let sectorBytes = 512
@@ -28,6 +41,31 @@ package final class SimulatedDisk: Disk {
     private struct Content {
         var current: [UInt8] = []
         var durable: [UInt8] = []
+        /// Sectors of a sync that failed: the system takes them for written, and no later sync writes them again. They are in
+        /// ``current`` until the power goes.
+        var forgotten: Set<Int> = []
+
+        mutating func sync() {
+            var next = current
+            for sector in forgotten {
+                let range = sector * sectorBytes..<min((sector + 1) * sectorBytes, next.count)
+                for index in range { next[index] = index < durable.count ? durable[index] : 0 }
+            }
+            durable = next
+        }
+
+        mutating func forget() {
+            for sector in 0..<(current.count + sectorBytes - 1) / sectorBytes {
+                let range = sector * sectorBytes..<min((sector + 1) * sectorBytes, current.count)
+                if range.upperBound > durable.count || current[range] != durable[range] { forgotten.insert(sector) }
+            }
+        }
+
+        mutating func write(_ bytes: [UInt8], at offset: Int) {
+            current.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+            if forgotten.isEmpty || bytes.isEmpty { return }
+            forgotten.subtract(offset / sectorBytes...(offset + bytes.count - 1) / sectorBytes)
+        }
     }
 
     private enum NameChange {
@@ -63,12 +101,22 @@ package final class SimulatedDisk: Disk {
 
     // MARK: What tests do to it
 
+    /// The end of the process: open files are closed, faults are cleared, and all that was written is still to be read. It is
+    /// no more durable than it was.
+    package func endProcess() {
+        state.withLock { state in
+            state.open = [:]
+            state.faults = Faults()
+        }
+    }
+
     /// A power cut. Open files are gone; faults are cleared.
-    package func crash(seed: UInt64) {
+    package func crash(seed: UInt64, _ survival: Survival = .byChance) {
         var generator = SeededGenerator(seed: seed)
         state.withLock { state in
             var names = state.durableNames
-            for (_, change) in state.nameChanges where Bool.random(using: &generator) {
+            for (_, change) in state.nameChanges
+            where survival == .byChance ? Bool.random(using: &generator) : survival == .everything {
                 switch change {
                 case .set(let path, let content): names[path] = content
                 case .renamed(let path, let target, let content):
@@ -78,7 +126,12 @@ package final class SimulatedDisk: Disk {
                 }
             }
             for (id, content) in state.contents.sorted(by: { $0.key < $1.key }) {
-                let survived = SimulatedDisk.survivor(of: content, using: &generator)
+                let survived =
+                    switch survival {
+                    case .byChance: SimulatedDisk.survivor(of: content, using: &generator)
+                    case .nothing: content.durable
+                    case .everything: content.current
+                    }
                 state.contents[id] = Content(current: survived, durable: survived)
             }
             state.names = names
@@ -193,7 +246,7 @@ package final class SimulatedDisk: Disk {
                 try Self.checkCapacity(for: end - size, path: state.open[file.id]!.path, state)
                 state.contents[content]!.current += [UInt8](repeating: 0, count: end - size)
             }
-            state.contents[content]!.current.replaceSubrange(Int(offset)..<end, with: bytes)
+            state.contents[content]!.write(bytes, at: Int(offset))
         }
     }
 
@@ -213,8 +266,7 @@ package final class SimulatedDisk: Disk {
 
     package func sync(_ file: DiskFile) throws(DiskError) {
         try changing("fdatasync", path(of: file)) { (state) throws(DiskError) in
-            let content = try Self.content(of: file, state)
-            state.contents[content]!.durable = state.contents[content]!.current
+            state.contents[try Self.content(of: file, state)]!.sync()
         }
     }
 
@@ -306,7 +358,13 @@ package final class SimulatedDisk: Disk {
             let number = state.calls
             state.calls += 1
             if number == state.faults.failingCall {
+                if call == "fdatasync" {
+                    for open in state.open.values where open.path == path { state.contents[open.content]!.forget() }
+                }
                 throw DiskError(call: call, path: path, message: "input/output error")
+            }
+            if number == state.faults.fullCall, ["open", "write", "fallocate"].contains(call) {
+                throw DiskError(call: call, path: path, message: "no space left on device", isFull: true)
             }
             if number == state.faults.powerCutCall {
                 // What is under way may reach the disk in part; a sync that did not return has promised nothing.

@@ -55,8 +55,15 @@ package struct JournalWriter: Sendable {
             // Behind the last batch all has to be zero again before anything is appended, or a later tear could not be told
             // from what this one left.
             try disk.write([UInt8](repeating: 0, count: scan.tornBytes), to: file, at: offset)
-            try disk.sync(file)
         }
+        if let last = scan.batches.last {
+            // The process that wrote it may have ended before its sync returned, or after it failed. What has been read is
+            // about to be shown, so it is made durable first; written again, because a system that failed to write it once
+            // may take it for written.
+            let start = UInt64(last.offset)
+            try disk.write(try disk.read(file, at: start, length: scan.end - last.offset), to: file, at: start)
+        }
+        if scan.tornBytes > 0 || !scan.batches.isEmpty { try disk.sync(file) }
     }
 
     /// Begins a journal.
