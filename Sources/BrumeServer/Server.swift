@@ -113,6 +113,13 @@ package final class Server: @unchecked Sendable {
                 .certificate, "the certificate can't be used: \(error); `brume certs` makes one for development")
         }
         do {
+            if configuration.port != 0 {
+                // Sockets that share a port share it with any other of this user: only one that doesn't tells that it is free.
+                try Listener(
+                    host: configuration.host, port: configuration.port, tls: tls, loop: core.adminLoop,
+                    limits: configuration.socketLimits, sharesPort: false, accept: { _ in nil }
+                ).close()
+            }
             for shard in core.shards {
                 let listener = try Listener(
                     host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
