@@ -197,12 +197,13 @@ package final class Server: @unchecked Sendable {
         guard core.beginDraining() else { return }
         core.log.info("draining")
         let core = core
+        listeners.withLock { listeners in
+            for (listener, shard) in zip(listeners, core.shards) { shard.loop.execute { listener.close() } }
+            listeners.removeAll()
+        }
+        for shard in core.shards { shard.loop.execute { shard.drain() } }
+        // The admin loop may be busy with the disk: clients are told before it is asked.
         core.adminLoop.execute { [self] in
-            listeners.withLock { listeners in
-                for (listener, shard) in zip(listeners, core.shards) { shard.loop.execute { listener.close() } }
-                listeners.removeAll()
-            }
-            for shard in core.shards { shard.loop.execute { shard.drain() } }
             let deadline = core.adminLoop.nowNanoseconds + core.configuration.drainTimeoutMilliseconds * 1_000_000
             waitForCalls(until: deadline)
         }

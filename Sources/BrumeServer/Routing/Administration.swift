@@ -128,7 +128,7 @@ extension ServerCore {
         adminLoop.execute { [self] in
             // A stop writes them anyway.
             guard !isDraining, snapshotSchedule.segmentBegan(segmentsKept: segmentsKept) else { return }
-            snapshotAll { [self] result in
+            snapshotAll(endsWithDrain: true) { [self] result in
                 switch result {
                 case .success(let report):
                     log.info(
@@ -137,6 +137,7 @@ extension ServerCore {
                             ("databases", String(report.databases)), ("bytes", String(report.bytes)),
                             ("segmentsRemoved", String(report.segmentsRemoved)),
                         ])
+                case .failure where isDraining: break
                 case .failure(let error):
                     log.error("no snapshots, the journal grows on", [("reason", error.message)])
                 }
@@ -152,7 +153,11 @@ extension ServerCore {
     ///
     /// A new segment begins first: each shard's captures, taken afterwards, hold all that the older segments hold. They are
     /// written here, on the admin loop, while the shards go on.
-    func snapshotAll(_ done: @escaping @Sendable (Result<SnapshotReport, ServerError>) -> Void) {
+    ///
+    /// - Parameter endsWithDrain: Whether a stop, which writes snapshots itself, need not wait for these.
+    func snapshotAll(
+        endsWithDrain: Bool = false, _ done: @escaping @Sendable (Result<SnapshotReport, ServerError>) -> Void
+    ) {
         groupCommit.rotate { [self] segment in
             adminLoop.execute { [self] in
                 let gathering = SnapshotGathering(remaining: shards.count, firstKeptSegment: segment, done: done)
@@ -160,7 +165,8 @@ extension ServerCore {
                     shard.loop.execute { [self] in
                         shard.captureChanged { [self] captures in
                             adminLoop.execute { [self] in
-                                gathering.gather(writeSnapshots(captures, of: shard), groupCommit)
+                                let result = writeSnapshots(captures, of: shard, endsWithDrain: endsWithDrain)
+                                gathering.gather(result, groupCommit)
                             }
                         }
                     }
@@ -173,11 +179,12 @@ extension ServerCore {
 extension ServerCore {
     /// Writes a shard's captures. On the admin loop.
     private func writeSnapshots(
-        _ captures: [DatabaseCapture], of shard: Shard
+        _ captures: [DatabaseCapture], of shard: Shard, endsWithDrain: Bool
     ) -> Result<SnapshotReport, ServerError> {
         var report = SnapshotReport(databases: captures.count, segmentsRemoved: 0, bytes: 0)
         do throws(StoreError) {
             for capture in captures {
+                if endsWithDrain, isDraining { return .failure(ServerError(.folder, "the server is about to stop")) }
                 report.bytes += try shard.log.writeSnapshot(capture)
                 shard.loop.execute { shard.snapshotted(capture.id, upTo: capture.sequence) }
             }
