@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Testing
 
 @testable internal import brume
@@ -20,6 +21,14 @@ struct HelpTextTests {
     func overview() {
         let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: .everything)
         for command in CommandTable.commands { #expect(help.contains("\n  \(command.name)  ") == !command.isHidden) }
+    }
+
+    @Test("the README has the same exit codes")
+    func readme() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        for code in ExitCode.allCases { #expect(text.contains("\n| \(code.rawValue) | "), "\(code)") }
     }
 
     @Test("no two commands share a path, and no command two options")

@@ -39,7 +39,7 @@ struct HelpText {
         guard let command = commands.first(where: { $0.path == path }) else { return everything }
         let words = ["brume", command.name] + command.arguments.map(\.usage) + ["[OPTIONS]"]
         var text = "usage: \(words.joined(separator: " "))\n\n\(command.summary)\n"
-        for note in command.notes { text += "\n\(note)\n" }
+        for note in command.notes { text += "\n\(Self.wrapped(note))\n" }
         if !command.arguments.isEmpty {
             text += "\n\(style.bold("arguments"))\n" + rows(command.arguments.map { ($0.name, $0.help) })
         }
@@ -51,9 +51,24 @@ struct HelpText {
         return text + "\n" + exitCodes
     }
 
+    /// In lines of at most 100 characters, broken between words.
+    private static func wrapped(_ text: String) -> String {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty, line.count + 1 + word.count > 100 {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? String(word) : " " + word
+        }
+        return (lines + [line]).joined(separator: "\n")
+    }
+
     private func describe(_ option: OptionDefinition) -> String {
         var text = option.help
         if option.repeats { text += "; may be repeated" }
+        if option.hasUnusualVariable { text += "; variable \(option.variable)" }
         if let fallback = option.fallback, !fallback.isEmpty { text += " (default: \(fallback))" }
         return text
     }

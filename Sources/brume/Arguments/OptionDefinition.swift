@@ -26,9 +26,17 @@ struct OptionDefinition: Sendable {
         self.help = help
         self.fallback = fallback
         self.repeats = repeats
-        self.variable = variable ?? "BRUME_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+        self.variable = variable ?? Self.usualVariable(name)
         self.isHidden = isHidden
     }
+
+    /// `BRUME_` and the name.
+    private static func usualVariable(_ name: String) -> String {
+        "BRUME_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+    }
+
+    /// Whether the variable's name has to be told, since the rule for names does not give it.
+    var hasUnusualVariable: Bool { variable != Self.usualVariable(name) }
 
     /// `--name VALUE`.
     var usage: String {
