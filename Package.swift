@@ -28,12 +28,13 @@ let package = Package(
         // C enters here and nowhere else.
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
         .target(name: "CBrume"),
 
         library("BrumeModel", []),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
-        library("BrumeStore", ["BrumeModel", "BrumeWire"]),
+        library("BrumeStore", ["BrumeModel", "BrumeWire", "CZstd"]),
         library("BrumeSystem", ["CBrume", "COpenSSL"]),
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeSystem"]),

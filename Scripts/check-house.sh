@@ -28,7 +28,7 @@ import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|
 declare -A arrows=(
     [BrumeModel]=""
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
-    [BrumeStore]="BrumeModel BrumeWire"
+    [BrumeStore]="BrumeModel BrumeWire CZstd"
     [BrumeSystem]="CBrume COpenSSL"
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
     [BrumeKit]="BrumeModel BrumeWire BrumeSystem"
@@ -37,7 +37,7 @@ declare -A arrows=(
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeStore"
 )
-modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL"
+modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CZstd"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -63,6 +63,9 @@ forbid "time is an argument of the store; it must not read a clock" \
 
 outside_tls=$(search "$(import_of COpenSSL)" Sources | grep -v '^Sources/BrumeSystem/TLS/' || true)
 if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSystem/TLS only" "$outside_tls"; fi
+
+zstd_files=$(grep -rlE --include='*.swift' "$(import_of CZstd)" Sources || true)
+if [ "$(grep -c . <<<"$zstd_files")" -gt 1 ]; then broken "zstd is imported in one file only" "$zstd_files"; fi
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi

@@ -1,35 +1,54 @@
 internal import BrumeModel
 
-/// A snapshot on disk, format version 1: one file for each database, in `snapshots/`.
+/// A snapshot on disk, format version 2: one file for each database, in `snapshots/`.
 ///
 /// ```
 /// file header, 16 bytes
 ///  0  8  "BRUMESNP"
-///  8  4  format version, 1
+///  8  4  format version, 2
 /// 12  4  CRC-32C of bytes 0 to 11
 ///
 /// block
 ///  0  4  bytes of the payload
 ///  4  4  kind: 1 header, 2 content, 3 footer
 ///  8  4  CRC-32C field of the block before; 0 for the first
-/// 12  4  CRC-32C of bytes 0 to 11 and the payload
-/// 16     payload
+/// 12  4  bytes of the content, at most 8 MiB
+/// 16  4  CRC-32C of bytes 0 to 15 and the payload
+/// 20     payload: the content as a zstd frame; the content itself where that is no shorter, and both counts are equal
 /// ```
 ///
-/// The first block is a `brume.store.v1.SnapshotHeader`, the last one the footer: five counts of 8 bytes, of the content
-/// blocks, zones, records, tombstones and deleted zones. Those between are `brume.store.v1.SnapshotBlock` messages: zones
-/// first, then what is in them. The file ends with its footer. It is written under a temporary name, synced, renamed, and its
-/// folder is synced: a file that has its name is whole.
+/// The checksum is over what is on the disk: nothing is decompressed that was not written so. A reader refuses a block whose
+/// content is over the limit before it takes memory for it, and one whose frame holds another count of bytes than it says.
+///
+/// The first block's content is a `brume.store.v1.SnapshotHeader`, the last one's the footer: five counts of 8 bytes, of the
+/// content blocks, zones, records, tombstones and deleted zones. Those between are `brume.store.v1.SnapshotBlock` messages:
+/// zones first, then what is in them. The file ends with its footer. It is written under a temporary name, synced, renamed,
+/// and its folder is synced: a file that has its name is whole.
+///
+/// Version 1, which is still read, has blocks without the count of the content: the checksum stands at 12, the payload at 16,
+/// and it is the content.
 enum SnapshotFormat {
     static let magic = Array("BRUMESNP".utf8)
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let fileHeaderBytes = 16
-    static let blockHeaderBytes = 16
     static let folder = "snapshots"
     static let suffix = ".snapshot"
 
     /// A content block ends when it has this many bytes: enough to make its header cheap, little to hold in memory.
     static let blockBytes = 256 * 1024
+
+    /// What no block's content exceeds: ``blockBytes`` and one item more, of which the answer to an operation is the largest, at
+    /// most a frame.
+    static let contentBytesLimit = 2 * Limits.frameBytes
+
+    /// Bytes before a block's payload in a version of the format; nil for a version that is not known.
+    static func blockHeaderBytes(version: UInt32) -> Int? {
+        switch version {
+        case 1: 16
+        case 2: 20
+        default: nil
+        }
+    }
 
     enum Kind: UInt32 {
         case header = 1

@@ -9,6 +9,9 @@ package struct SnapshotReader {
     private let size: UInt64
     private var offset: UInt64 = 0
     private var previousCRC: UInt32 = 0
+    private var version = SnapshotFormat.version
+    private var blockHeaderBytes = 0
+    private let decompressor = ZstandardDecompressor()
 
     /// The database as its snapshot has it; nil when there is none.
     ///
@@ -84,20 +87,28 @@ package struct SnapshotReader {
         guard bytes.checksum(0..<12) == bytes.integer(at: 12, as: UInt32.self) else {
             throw damage("the file header's checksum is wrong", at: 0)
         }
-        let version: UInt32 = bytes.integer(at: 8)
-        guard version == SnapshotFormat.version else { throw .unknownVersion(file: path, version: version) }
+        version = bytes.integer(at: 8)
+        guard let headerBytes = SnapshotFormat.blockHeaderBytes(version: version) else {
+            throw .unknownVersion(file: path, version: version)
+        }
+        blockHeaderBytes = headerBytes
     }
 
+    /// The next block's kind and content.
     private mutating func nextBlock() throws(StoreError) -> (SnapshotFormat.Kind, [UInt8]) {
         let start = offset
-        let header = try readBytes(SnapshotFormat.blockHeaderBytes)
+        let header = try readBytes(blockHeaderBytes)
         let length = Int(header.integer(at: 0, as: UInt32.self))
+        let contentBytes = version == 1 ? length : Int(header.integer(at: 12, as: UInt32.self))
         guard UInt64(length) <= size - offset else { throw damage("the file ends inside a block", at: start) }
+        guard contentBytes <= SnapshotFormat.contentBytesLimit, length <= contentBytes else {
+            throw damage("a block says that it is larger than blocks are", at: start)
+        }
         let payload = try readBytes(length)
         var crc = CRC32C()
-        crc.update(Array(header[..<12]))
+        crc.update(Array(header.dropLast(4)))
         crc.update(payload)
-        guard crc.value == header.integer(at: 12, as: UInt32.self) else {
+        guard crc.value == header.integer(at: blockHeaderBytes - 4, as: UInt32.self) else {
             throw damage("a block's checksum is wrong", at: start)
         }
         guard header.integer(at: 8, as: UInt32.self) == previousCRC else {
@@ -107,7 +118,11 @@ package struct SnapshotReader {
             throw damage("a block is of an unknown kind", at: start)
         }
         previousCRC = crc.value
-        return (kind, payload)
+        if length == contentBytes { return (kind, payload) }
+        guard let content = decompressor.decompress(payload, contentBytes: contentBytes) else {
+            throw damage("a block does not decompress to what it says", at: start)
+        }
+        return (kind, content)
     }
 
     private func check(

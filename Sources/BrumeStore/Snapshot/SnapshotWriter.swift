@@ -2,11 +2,12 @@ internal import BrumeModel
 internal import BrumeWire
 
 /// Writes snapshots. On a thread of its own choice: a capture does not change.
-package struct SnapshotWriter: Sendable {
+package struct SnapshotWriter {
     private let disk: any Disk
     private var file: DiskFile
     private var offset: UInt64 = 0
     private var previousCRC: UInt32 = 0
+    private let compressor = ZstandardCompressor()
 
     /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable; when it
     /// throws, the older one is as it was.
@@ -64,12 +65,17 @@ package struct SnapshotWriter: Sendable {
         try appendBlock(.footer, footer)
     }
 
-    private mutating func appendBlock(_ kind: SnapshotFormat.Kind, _ payload: [UInt8]) throws(DiskError) {
+    private mutating func appendBlock(_ kind: SnapshotFormat.Kind, _ content: [UInt8]) throws(DiskError) {
+        precondition(
+            content.count <= SnapshotFormat.contentBytesLimit, "a snapshot's block is larger than a reader takes")
+        let frame = compressor.compress(content)
+        let payload = frame.count < content.count ? frame : content
         var block: [UInt8] = []
-        block.reserveCapacity(SnapshotFormat.blockHeaderBytes + payload.count)
+        block.reserveCapacity(20 + payload.count)
         block.appendInteger(UInt32(payload.count))
         block.appendInteger(kind.rawValue)
         block.appendInteger(previousCRC)
+        block.appendInteger(UInt32(content.count))
         var crc = CRC32C()
         crc.update(block)
         crc.update(payload)

@@ -24,9 +24,7 @@ struct FormatTests {
     @Test("a snapshot of format version 1 is opened, and the journal's entries that it holds are skipped")
     func snapshotVersionOne() throws {
         let disk = FormatTests.folder(journal: FormatTests.journal)
-        disk.replace(
-            "snapshots/development+private+iCloud.test+_owner.snapshot",
-            with: FormatTests.bytes(FormatTests.snapshot))
+        disk.replace(FormatTests.snapshotPath, with: FormatTests.bytes(FormatTests.snapshot))
         let folder = try Folder(on: disk)
         #expect(folder.log.report.entries == 3 && folder.log.report.entriesApplied == 0)
         #expect(folder.desk.database.sequence == 5)
@@ -36,6 +34,56 @@ struct FormatTests {
             position: .start)
         #expect(try folder.desk.changes(since: start).deleted == ["d"])
     }
+
+    @Test("a snapshot of format version 2 is opened, and holds what the same one of version 1 does")
+    func snapshotVersionTwo() throws {
+        var portraits: [String] = []
+        for snapshot in [FormatTests.snapshot, FormatTests.snapshotVersionTwo] {
+            let disk = FormatTests.folder(journal: FormatTests.journal)
+            disk.replace(FormatTests.snapshotPath, with: FormatTests.bytes(snapshot))
+            let folder = try Folder(on: disk)
+            #expect(folder.log.report.snapshotsRead == 1 && folder.log.report.entriesApplied == 0)
+            #expect(folder.desk.record("c", in: .defaultZone)?.system.createdMilliseconds == 2000)
+            portraits.append(try SnapshotTests.portrait(folder.desk.database))
+        }
+        #expect(portraits[0] == portraits[1])
+    }
+
+    @Test("a snapshot of a version to come is refused as such")
+    func snapshotOfTomorrow() throws {
+        let disk = FormatTests.folder(journal: FormatTests.journal)
+        var header = Array(FormatTests.bytes(FormatTests.snapshot)[..<12])
+        header[8] = 3
+        let crc = CRC32C.checksum(header)
+        header += (0..<4).map { UInt8(truncatingIfNeeded: crc >> ($0 * 8)) }
+        disk.replace(FormatTests.snapshotPath, with: header)
+        #expect(throws: StoreError.unknownVersion(file: FormatTests.snapshotPath, version: 3)) { try Folder(on: disk) }
+    }
+
+    @Test("a block that would decompress to more than blocks hold is refused, and so is one that lies about it")
+    func decompressionBomb() throws {
+        let whole = FormatTests.bytes(FormatTests.snapshotVersionTwo)
+        for (contentBytes, problem) in [
+            (UInt32.max, "a block says that it is larger than blocks are"),
+            (UInt32(8 * 1024 * 1024 + 1), "a block says that it is larger than blocks are"),
+            (UInt32(8 * 1024 * 1024), "a block does not decompress to what it says"),
+        ] {
+            // The second block, with checksums that hold.
+            let start = 16 + 20 + 35
+            let payloadBytes = Int(whole[start]) + Int(whole[start + 1]) << 8
+            var header = Array(whole[start..<start + 12])
+            header += (0..<4).map { UInt8(truncatingIfNeeded: contentBytes >> ($0 * 8)) }
+            let payload = whole[(start + 20)..<(start + 20 + payloadBytes)]
+            let crc = CRC32C.checksum(header + payload)
+            header += (0..<4).map { UInt8(truncatingIfNeeded: crc >> ($0 * 8)) }
+            let disk = FormatTests.folder(journal: FormatTests.journal)
+            disk.replace(FormatTests.snapshotPath, with: whole[..<start] + header + payload)
+            let damage = Damage(file: FormatTests.snapshotPath, offset: UInt64(start), problem: problem)
+            #expect(throws: StoreError.damaged(damage)) { try Folder(on: disk) }
+        }
+    }
+
+    private static let snapshotPath = "snapshots/development+private+iCloud.test+_owner.snapshot"
 
     private static func folder(journal: String) -> SimulatedDisk {
         let disk = SimulatedDisk()
@@ -77,5 +125,14 @@ struct FormatTests {
         28d00f32065f6f776e657238d00f4201617a0d0a02757012073a050a016110011a1208808040108080c0021a016422044e6f7465
         280000000300000068e3adb9525bf625010000000000000002000000000000000300000000000000010000000000000000000000
         00000000
+        """
+
+    private static let snapshotVersionTwo = """
+        4252554d45534e5002000000b328731f230000000100000000000000230000001d7e54390a190a0b69436c6f75642e7465737410
+        01180222065f6f776e65721005180320012802a9000000020000001d7e5439e5000000acb6c7de28b52ffd20e505050032c9222a
+        80b7e9f3163221131fda89823670bc3bc5a5b8546ca0106c9ba64aea8032f04d57b9e958a16ea366cb13914e2a79ac7dadfefdd6
+        c16525b2f4c1d53881c10d18587ebcfd17009a5d6bb9bc60115c86defe77d3cf48dd6452d4640c8428156675781c10c4f0229d54
+        d204cb8bb7f5778d6ef57712229d52e9e9671c6ffd9d28a70035b86041b42a442b3806008c2030304e578203c552b5ade2ac4401
+        1900000003000000acb6c7de28000000defe6de628b52ffd202885000040010002000300010004500200128f21
         """
 }
