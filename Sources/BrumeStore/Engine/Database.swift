@@ -40,6 +40,18 @@ package final class Database {
     /// Records that exist, in all zones.
     package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
 
+    /// About what the database takes in memory.
+    ///
+    /// - Complexity: O(zones).
+    package var approximateBytes: Int {
+        zoneStates.reduce(Database.emptyBytes) { $0 + $1.approximateBytes } + operations.bytes
+            + subscriptions.count * Database.subscriptionBytes
+    }
+
+    private static let emptyBytes = 4 * 1024
+    /// About: most are far below the limit.
+    private static let subscriptionBytes = 512
+
     // MARK: Zones
 
     /// The default zone, then the others in the order of their creation.

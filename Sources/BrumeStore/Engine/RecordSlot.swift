@@ -16,4 +16,14 @@ struct RecordSlot: Sendable {
     /// The names that `deleteSelf` references point to, one for each reference.
     var cascadeTargets: [String]
     var isDeleted: Bool
+
+    /// What a record takes beside its bytes and texts: its slot, the places of its name in the look-ups and of its changes in
+    /// the feed, and what an allocation adds.
+    private static let overheadBytes = 256
+
+    /// About what the record takes in memory.
+    var approximateBytes: Int {
+        RecordSlot.overheadBytes + bytes.count + name.utf8.count + type.utf8.count + parent.utf8.count
+            + cascadeTargets.reduce(0) { $0 + 2 * $1.utf8.count }
+    }
 }

@@ -14,9 +14,11 @@ struct ZoneState: Sendable {
     /// Set when the zone is deleted: what is left then is its name and `lastChange`.
     var deletion: ZoneDeletionReason?
 
-    private(set) var slots: [RecordSlot] = []
+    private(set) var slots = RecordSlots()
     private(set) var feed = Feed()
     private(set) var liveCount = 0
+    /// About what the zone takes in memory.
+    private(set) var approximateBytes = ZoneState.emptyBytes
     private var slotOfName: [String: Int32] = [:]
     private var freeSlots: [Int32] = []
     /// Live records by their parent's name.
@@ -33,6 +35,9 @@ struct ZoneState: Sendable {
 
     var isDefault: Bool { incarnation == 0 }
 
+    /// What a zone takes that holds nothing: its own fields, its name, its places in the database's look-ups.
+    private static let emptyBytes = 512
+
     /// Deleted records that the feed still tells of.
     var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount }
 
@@ -43,11 +48,11 @@ struct ZoneState: Sendable {
 
     /// The slot of a record that exists.
     func liveSlot(of name: String) -> Int32? {
-        guard let slot = slotOfName[name], !slots[Int(slot)].isDeleted else { return nil }
+        guard let slot = slotOfName[name], !slots[slot].isDeleted else { return nil }
         return slot
     }
 
-    subscript(slot: Int32) -> RecordSlot { slots[Int(slot)] }
+    subscript(slot: Int32) -> RecordSlot { slots[slot] }
 
     /// Slots of the records whose parent is `name`.
     func children(of name: String) -> Set<Int32> { childSlots[name] ?? [] }
@@ -68,35 +73,38 @@ struct ZoneState: Sendable {
         if let known = slotOfName[record.name] {
             slot = known
             replacesEntry = true
-            if slots[Int(known)].isDeleted {
+            approximateBytes -= slots[known].approximateBytes
+            if slots[known].isDeleted {
                 liveCount += 1
             } else {
                 removeFromIndexes(known)
             }
-            slots[Int(known)] = record
+            slots[known] = record
         } else {
             liveCount += 1
             if let free = freeSlots.popLast() {
                 slot = free
-                slots[Int(free)] = record
+                slots[free] = record
             } else {
-                slot = Int32(slots.count)
-                slots.append(record)
+                slot = slots.append(record)
             }
             slotOfName[record.name] = slot
         }
+        approximateBytes += record.approximateBytes
         addToIndexes(slot)
         noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
     }
 
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
     mutating func delete(_ slot: Int32, at position: ChangePosition) {
-        precondition(!slots[Int(slot)].isDeleted, "a record is deleted twice")
+        precondition(!slots[slot].isDeleted, "a record is deleted twice")
         removeFromIndexes(slot)
         liveCount -= 1
-        let name = slots[Int(slot)].name
-        let type = slots[Int(slot)].type
-        slots[Int(slot)] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
+        let name = slots[slot].name
+        let type = slots[slot].type
+        approximateBytes -= slots[slot].approximateBytes
+        slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
+        approximateBytes += slots[slot].approximateBytes
         if isDefault {
             slotOfName[name] = nil
             freeSlots.append(slot)
@@ -110,23 +118,23 @@ struct ZoneState: Sendable {
         feed.append(position, slot: slot, replacesEntry: replacesEntry)
         if feed.needsCompaction {
             let slots = slots
-            feed.compact { slots[Int($0)].position }
+            feed.compact { slots[$0].position }
         }
     }
 
     private mutating func addToIndexes(_ slot: Int32) {
-        let parent = slots[Int(slot)].parent
+        let parent = slots[slot].parent
         if !parent.isEmpty { childSlots[parent, default: []].insert(slot) }
-        for target in slots[Int(slot)].cascadeTargets { referrerSlots[target, default: []].append(slot) }
+        for target in slots[slot].cascadeTargets { referrerSlots[target, default: []].append(slot) }
     }
 
     private mutating func removeFromIndexes(_ slot: Int32) {
-        let parent = slots[Int(slot)].parent
+        let parent = slots[slot].parent
         if !parent.isEmpty {
             childSlots[parent]?.remove(slot)
             if childSlots[parent]?.isEmpty == true { childSlots[parent] = nil }
         }
-        for target in slots[Int(slot)].cascadeTargets {
+        for target in slots[slot].cascadeTargets {
             if let index = referrerSlots[target]?.lastIndex(of: slot) { referrerSlots[target]?.remove(at: index) }
             if referrerSlots[target]?.isEmpty == true { referrerSlots[target] = nil }
         }
@@ -137,9 +145,9 @@ struct ZoneState: Sendable {
     /// Adds a record or tombstone from a snapshot; ``finishLoading()`` orders them. False when the name is there already.
     mutating func load(_ record: RecordSlot) -> Bool {
         guard slotOfName[record.name] == nil else { return false }
-        let slot = Int32(slots.count)
-        slots.append(record)
+        let slot = slots.append(record)
         slotOfName[record.name] = slot
+        approximateBytes += record.approximateBytes
         if !record.isDeleted {
             liveCount += 1
             addToIndexes(slot)
@@ -151,7 +159,7 @@ struct ZoneState: Sendable {
     mutating func finishLoading() -> Bool {
         if isDefault { return true }
         feed = Feed(
-            unordered: slots.indices.map { Feed.Entry(position: slots[$0].position, slot: Int32($0)) })
+            unordered: (0..<Int32(slots.count)).map { Feed.Entry(position: slots[$0].position, slot: $0) })
         for index in feed.entries.indices.dropFirst()
         where feed.entries[index - 1].position == feed.entries[index].position {
             return false

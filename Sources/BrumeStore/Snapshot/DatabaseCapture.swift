@@ -2,20 +2,47 @@ package import BrumeModel
 
 /// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes on.
 ///
-/// Taking one copies references only. The first commit behind it copies the arrays of the zones that it touches.
+/// Taking one copies references only. The commits behind it copy the chunks of records that they touch (``RecordSlots``).
 package struct DatabaseCapture: Sendable {
     package let id: DatabaseID
     package let sequence: UInt64
-    let zones: [ZoneState]
+    let zones: [ZoneCapture]
     let subscriptions: [Subscription]
     let operations: [(id: [UInt8], answer: [UInt8])]
+}
+
+/// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next commit
+/// would copy them whole.
+struct ZoneCapture: Sendable {
+    let name: String
+    let incarnation: UInt64
+    let lastChange: ChangePosition
+    let floor: ChangePosition
+    let deletion: ZoneDeletionReason?
+    let liveCount: Int
+    let tombstoneCount: Int
+    let slots: RecordSlots
+
+    init(_ zone: ZoneState) {
+        name = zone.name
+        incarnation = zone.incarnation
+        lastChange = zone.lastChange
+        floor = zone.floor
+        deletion = zone.deletion
+        liveCount = zone.liveCount
+        tombstoneCount = zone.tombstoneCount
+        slots = zone.slots
+    }
+
+    var isDefault: Bool { incarnation == 0 }
 }
 
 extension Database {
     /// The database as it is now. Only what is durable may become a snapshot: write it when the commit ``sequence`` is.
     package func capture() -> DatabaseCapture {
         DatabaseCapture(
-            id: id, sequence: sequence, zones: zoneStates, subscriptions: subscriptions, operations: operations.all)
+            id: id, sequence: sequence, zones: zoneStates.map(ZoneCapture.init), subscriptions: subscriptions,
+            operations: operations.all)
     }
 }
 
@@ -69,15 +96,17 @@ extension DatabaseCapture {
             try add(zone.name.utf8.count)
         }
         for zone in zones where zone.deletion == nil {
-            for slot in zone.slots where !(zone.isDefault && slot.isDeleted) {
-                if slot.isDeleted {
-                    block.tombstones.append(
-                        .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
-                } else {
-                    block.records.append(
-                        .init(zone: zone.incarnation, position: slot.position, record: slot.bytes))
+            for chunk in zone.slots.chunks {
+                for slot in chunk where !(zone.isDefault && slot.isDeleted) {
+                    if slot.isDeleted {
+                        block.tombstones.append(
+                            .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
+                    } else {
+                        block.records.append(
+                            .init(zone: zone.incarnation, position: slot.position, record: slot.bytes))
+                    }
+                    try add(slot.bytes.count + slot.name.utf8.count + slot.type.utf8.count)
                 }
-                try add(slot.bytes.count + slot.name.utf8.count + slot.type.utf8.count)
             }
         }
         for subscription in subscriptions {

@@ -1,0 +1,32 @@
+/// The records of a zone by slot, in chunks of a fixed size.
+///
+/// A copy shares the chunks. What changes behind it copies the chunk that it touches and the row of chunks, whatever the
+/// zone's size: so a snapshot can be written of a copy while commits go on, and none of them waits for it.
+struct RecordSlots: Sendable {
+    /// A commit may touch as many chunks as it has records: a small chunk is copied in a microsecond or two.
+    static let chunkSlots = 64
+
+    /// All are full but the last.
+    private(set) var chunks: [[RecordSlot]] = []
+
+    var count: Int {
+        guard let last = chunks.last else { return 0 }
+        return (chunks.count - 1) * RecordSlots.chunkSlots + last.count
+    }
+
+    subscript(slot: Int32) -> RecordSlot {
+        get { chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots] }
+        set { chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots] = newValue }
+    }
+
+    /// Returns the record's slot.
+    mutating func append(_ record: RecordSlot) -> Int32 {
+        let slot = Int32(count)
+        if Int(slot) % RecordSlots.chunkSlots == 0 {
+            chunks.append([record])
+        } else {
+            chunks[chunks.count - 1].append(record)
+        }
+        return slot
+    }
+}
