@@ -40,6 +40,7 @@ enum ServeCommand {
     }
 
     private static func configuration(_ invocation: Invocation) throws -> ServerConfiguration {
+        let address = try ListenAddress(invocation.required("listen"), option: "listen")
         let certificates = Certificates(folder: CertsCommand.defaultFolder)
         var caPath = invocation.text("ca")
         let certificate = invocation.text("certificate")
@@ -55,7 +56,6 @@ enum ServeCommand {
             }
             caPath = caPath ?? certificates.caPath
         }
-        let address = try ListenAddress(invocation.required("listen"), option: "listen")
         var configuration = ServerConfiguration(
             dataFolder: try invocation.required("data"), certificatePath: certificate ?? certificates.certificatePath,
             keyPath: key ?? certificates.keyPath)
