@@ -40,14 +40,25 @@ package enum Limits {
     /// Operations whose answers a database remembers, so that a retry has one effect.
     package static let rememberedOperations = 256
 
+    /// The same in a public database, which all users of an app share: a busy moment must not push out one's answer before
+    /// the retry.
+    package static let rememberedPublicOperations = 16_384
+
     /// Bytes of the answers that a database remembers; the oldest go first.
     package static let rememberedOperationBytes = 1024 * 1024
+
+    /// The same in a public database.
+    package static let rememberedPublicOperationBytes = 16 * 1024 * 1024
 
     /// Fields of one record. A record of 1 MB could otherwise hold 250,000 of them, and each costs a look-up.
     package static let fieldsPerRecord = 4_096
 
     /// Field keys that a notification may ask for (cloudkit.md 2.8).
     package static let notificationDesiredKeys = 3
+
+    /// Bytes of the texts of all of a database's subscriptions: a commit may fire all of them, and each event carries its
+    /// subscription's texts.
+    package static let subscriptionTextBytesPerDatabase = 256 * 1024
 
     /// Bytes of a subscription, encoded: its texts are shown to a person.
     package static let subscriptionBytes = 16 * 1024

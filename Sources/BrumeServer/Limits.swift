@@ -35,11 +35,17 @@ enum ServerLimits {
     /// Accounts of one server: the account file is written whole at each change.
     static let accounts = 100_000
 
+    /// Accounts in one answer to the operator: some 400 bytes each fit into a frame ten times.
+    static let accountsPerPage = 1_000
+
     /// Tokens of one account: one for each device or program, with room to rotate.
     static let tokensPerAccount = 32
 
     /// Containers that accounts may open while the operator has named none: each brings databases. More need `--container`.
     static let containers = 1_000
+
+    /// The same for one account: an app has one or two, and no account may use up all of the server's.
+    static let containersPerAccount = 32
 
     /// Lines a second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10

@@ -252,6 +252,7 @@ package final class Server: @unchecked Sendable {
         core.groupCommit.stop()
         core.adminLoop.stop()
         core.adminLoop.join()
+        core.disassemble()
         try? FileSystem.remove(core.configuration.dataFolder + "/server.json")
         lock.release()
         core.log.info("stopped")

@@ -25,7 +25,7 @@ final class ServerCore: @unchecked Sendable {
     /// Belongs to the admin loop.
     var snapshotSchedule: SnapshotSchedule
     /// The containers that accounts have opened, where the operator has named none.
-    private let openedContainers = Mutex<Set<String>>([])
+    private let openedContainers = Mutex(OpenedContainers())
 
     init(
         configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, epoch: UInt32,
@@ -44,6 +44,13 @@ final class ServerCore: @unchecked Sendable {
         self.shards = shards
         self.groupCommit = groupCommit
         self.adminLoop = adminLoop
+    }
+
+    /// Lets go of the parts, which all know the core. When no loop runs any more.
+    func disassemble() {
+        shards = []
+        groupCommit = nil
+        adminLoop = nil
     }
 
     var log: Log { configuration.log }
@@ -94,7 +101,7 @@ final class ServerCore: @unchecked Sendable {
         case .none: break
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
-            try admit(container: hello.container)
+            try admit(container: hello.container, account: holder.id)
             identity.role = .account(name: holder.name)
             identity.tokenHash = AccountToken.hash(token) ?? []
             identity.userRecordName = secrets.userRecordName(
@@ -125,16 +132,12 @@ final class ServerCore: @unchecked Sendable {
     }
 
     /// Counts a container that an account opens. Anonymous readers don't count: what they read of nothing is not kept.
-    private func admit(container: String) throws(ServiceError) {
+    private func admit(container: String, account: [UInt8]) throws(ServiceError) {
         guard configuration.containers.isEmpty else { return }
-        let isAdmitted = openedContainers.withLock { opened in
-            opened.contains(container) || (opened.count < ServerLimits.containers && opened.insert(container).inserted)
-        }
-        guard isAdmitted else {
+        guard openedContainers.withLock({ $0.open(container, account: account) }) else {
             throw ServiceError(
                 .badContainer,
-                "the server has \(ServerLimits.containers) containers, which is the limit unless the operator names them"
-            )
+                "no more containers can be opened on this server until the operator names those that it serves")
         }
     }
 

@@ -784,9 +784,29 @@ const ProtobufCMessageDescriptor brume__v1__add_account_response__descriptor =
   (ProtobufCMessageInit) brume__v1__add_account_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define brume__v1__list_accounts_request__field_descriptors NULL
-#define brume__v1__list_accounts_request__field_indices_by_name NULL
-#define brume__v1__list_accounts_request__number_ranges NULL
+static const ProtobufCFieldDescriptor brume__v1__list_accounts_request__field_descriptors[1] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListAccountsRequest, after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_accounts_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+};
+static const ProtobufCIntRange brume__v1__list_accounts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor brume__v1__list_accounts_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -795,14 +815,14 @@ const ProtobufCMessageDescriptor brume__v1__list_accounts_request__descriptor =
   "Brume__V1__ListAccountsRequest",
   "brume.v1",
   sizeof(Brume__V1__ListAccountsRequest),
-  0,
+  1,
   brume__v1__list_accounts_request__field_descriptors,
   brume__v1__list_accounts_request__field_indices_by_name,
-  0,  brume__v1__list_accounts_request__number_ranges,
+  1,  brume__v1__list_accounts_request__number_ranges,
   (ProtobufCMessageInit) brume__v1__list_accounts_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__list_accounts_response__field_descriptors[1] =
+static const ProtobufCFieldDescriptor brume__v1__list_accounts_response__field_descriptors[2] =
 {
   {
     "accounts",
@@ -816,14 +836,27 @@ static const ProtobufCFieldDescriptor brume__v1__list_accounts_response__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "more_coming",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListAccountsResponse, more_coming),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__list_accounts_response__field_indices_by_name[] = {
   0,   /* field[0] = accounts */
+  1,   /* field[1] = more_coming */
 };
 static const ProtobufCIntRange brume__v1__list_accounts_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor brume__v1__list_accounts_response__descriptor =
 {
@@ -833,7 +866,7 @@ const ProtobufCMessageDescriptor brume__v1__list_accounts_response__descriptor =
   "Brume__V1__ListAccountsResponse",
   "brume.v1",
   sizeof(Brume__V1__ListAccountsResponse),
-  1,
+  2,
   brume__v1__list_accounts_response__field_descriptors,
   brume__v1__list_accounts_response__field_indices_by_name,
   1,  brume__v1__list_accounts_response__number_ranges,

@@ -76,9 +76,15 @@ extension ClientSession {
 
     /// All accounts, by name.
     package nonisolated func listAccounts() async throws(ServiceError) -> [Account] {
-        try await self.request(
-            .adminListAccounts, effect: .none, { $0.encodeListAccountsRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeListAccountsResponse(bytes) })
+        var accounts: [Account] = []
+        while true {
+            let last = accounts.last?.name ?? ""
+            let page = try await self.request(
+                .adminListAccounts, effect: .none, { $0.encodeListAccountsRequest(after: last) },
+                { (coder, bytes) throws(ServiceError) in try coder.decodeListAccountsResponse(bytes) })
+            accounts += page.accounts
+            if !page.moreComing || page.accounts.isEmpty { return accounts }
+        }
     }
 
     /// Removes an account with its tokens. Its data stays.

@@ -18,6 +18,27 @@ package struct Subscription: Equatable, Sendable {
     }
 }
 
+extension Subscription {
+    /// Bytes of its texts: about what it costs in memory, and what each of its events carries.
+    package var textByteCount: Int {
+        var texts = [id]
+        switch kind {
+        case .zone(let zone, let recordType): texts += [zone.name, recordType]
+        case .database(let recordType): texts.append(recordType)
+        }
+        if let info = notificationInfo {
+            texts += [
+                info.alertBody, info.alertLocalizationKey, info.title, info.titleLocalizationKey, info.subtitle,
+                info.subtitleLocalizationKey, info.alertActionLocalizationKey, info.alertLaunchImage, info.soundName,
+                info.category, info.collapseIDKey,
+            ]
+            texts += info.alertLocalizationArgs + info.titleLocalizationArgs + info.subtitleLocalizationArgs
+            texts += info.desiredKeys
+        }
+        return texts.reduce(0) { $0 + $1.utf8.count }
+    }
+}
+
 /// How a notification is shown: `CKSubscription.NotificationInfo` as a value. Empty text stands for nil.
 package struct NotificationInfo: Equatable, Sendable {
     package var alertBody = ""

@@ -29,9 +29,14 @@ final class NotificationHub {
     private let scope: [UInt8]
     private var ring: NotificationRing
     private var streams: [Stream] = []
+    /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that the hub
+    /// doesn't know, may have missed something.
+    private let hasForgottenDevices: Bool
     /// Where each device acknowledged last, and a count that says how recently.
     private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
     private var uses: UInt64 = 0
+    /// The table was full once: a device that isn't in it may have been.
+    private var hasEvictedDevices = false
 
     init(database: DatabaseID, epoch: UInt32, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder) {
         self.database = database
@@ -39,6 +44,7 @@ final class NotificationHub {
         self.sealer = sealer
         self.coder = coder
         scope = sealer.scope(database, zone: nil)
+        hasForgottenDevices = head.sequence > 0
         ring = NotificationRing(head: head)
     }
 
@@ -63,7 +69,8 @@ final class NotificationHub {
                 "\(streams.count) devices of this user hold a stream, which is the limit; close one",
                 retryAfterMilliseconds: 60_000)
         }
-        let place = resumption ?? ring.head
+        // From the start means from the floor: what was before it is told as an order to fetch.
+        let place = resumption ?? (hasForgottenDevices || hasEvictedDevices ? .start : ring.head)
         streams.append(Stream(session: session, id: stream, device: device, place: place))
         session.send(stream: stream, message: event(.ready(resumed: resumption != nil), at: place))
         pump(streams.count - 1)
@@ -155,6 +162,7 @@ final class NotificationHub {
         if acknowledged[device] == nil, acknowledged.count >= ServerLimits.rememberedDevices {
             let oldest = acknowledged.min { $0.value.use < $1.value.use }!.key
             acknowledged[oldest] = nil
+            hasEvictedDevices = true
         }
         acknowledged[device] = (place, uses)
     }

@@ -8,7 +8,7 @@ extension ServerCore {
     /// One request of the operator, decoded.
     private enum AdminRequest: Sendable {
         case addAccount(name: String, email: String)
-        case listAccounts
+        case listAccounts(after: String)
         case removeAccount(name: String)
         case createToken(name: String)
         case revokeTokens(name: String)
@@ -27,8 +27,7 @@ extension ServerCore {
             let (name, email) = try coder.decodeAddAccountRequest(payload)
             request = .addAccount(name: name, email: email)
         case .adminListAccounts:
-            try coder.decodeListAccountsRequest(payload)
-            request = .listAccounts
+            request = .listAccounts(after: try coder.decodeListAccountsRequest(payload))
         case .adminRemoveAccount: request = .removeAccount(name: try coder.decodeRemoveAccountRequest(payload))
         case .adminCreateToken: request = .createToken(name: try coder.decodeCreateTokenRequest(payload))
         case .adminRevokeTokens: request = .revokeTokens(name: try coder.decodeRevokeTokensRequest(payload))
@@ -57,8 +56,10 @@ extension ServerCore {
                 let (account, token) = try accounts.add(
                     name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
                 reply(.success(coder.encodeAddAccountResponse(account: view(account, identity), token: token)))
-            case .listAccounts:
-                reply(.success(coder.encodeListAccountsResponse(accounts.list().map { view($0, identity) })))
+            case .listAccounts(let name):
+                let rest = accounts.list().drop { $0.name <= name }
+                let page = rest.prefix(ServerLimits.accountsPerPage).map { view($0, identity) }
+                reply(.success(coder.encodeListAccountsResponse(page, moreComing: page.count < rest.count)))
             case .removeAccount(let name):
                 _ = try accounts.remove(name: name)
                 revoke(name)

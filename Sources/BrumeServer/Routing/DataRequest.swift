@@ -35,6 +35,21 @@ enum DataRequest: Sendable {
         }
     }
 
+    var method: Method {
+        switch self {
+        case .modifyRecords: .recordsModify
+        case .fetchRecords: .recordsFetch
+        case .zoneChanges: .recordsChanges
+        case .databaseChanges: .databasesChanges
+        case .modifyZones: .zonesModify
+        case .fetchZones: .zonesFetch
+        case .listZones: .zonesList
+        case .modifySubscriptions: .subscriptionsModify
+        case .fetchSubscriptions: .subscriptionsFetch
+        case .listSubscriptions: .subscriptionsList
+        }
+    }
+
     var scope: DatabaseScope {
         switch self {
         case .modifyRecords(let request): request.database

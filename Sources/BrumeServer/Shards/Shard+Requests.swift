@@ -76,9 +76,10 @@ extension Shard {
     {
         do throws(ServiceError) {
             let loaded = try database(id, keepsEmpty: identity.role != .anonymous)
+            var operationKey: [UInt8] = []
             if let operationID = request.operationID {
-                let key = Self.operationKey(operationID, in: id, identity: identity)
-                if let answer = loaded.database.rememberedAnswer(to: key) {
+                operationKey = Self.operationKey(operationID, of: request.method, in: id, identity: identity)
+                if let answer = loaded.database.rememberedAnswer(to: operationKey) {
                     return (.success(answer), loaded.lastPosition)
                 }
                 if log.isFull {
@@ -86,7 +87,7 @@ extension Shard {
                         .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
                 }
             }
-            let answer = try answer(request, in: loaded, identity: identity)
+            let answer = try answer(request, in: loaded, identity: identity, operationKey: operationKey)
             return (.success(answer), loaded.lastPosition)
         } catch {
             return (.failure(error), databasePosition(id))
@@ -99,7 +100,7 @@ extension Shard {
     }
 
     private func answer(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operationKey: [UInt8]
     ) throws(ServiceError) -> [UInt8] {
         let database = loaded.database
         let caller = Caller(user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName)
@@ -108,18 +109,18 @@ extension Shard {
         case .modifyRecords(let request):
             let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
             return commit(
-                decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationID: request.operationID,
+                decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationKey: operationKey,
                 to: loaded, identity: identity)
         case .modifyZones(let request):
             let decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
             return commit(
-                decision, answer: coder.encodeModifyZonesResponse(decision.answer), operationID: request.operationID,
+                decision, answer: coder.encodeModifyZonesResponse(decision.answer), operationKey: operationKey,
                 to: loaded, identity: identity)
         case .modifySubscriptions(let request):
             let decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
             return commit(
                 decision, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
-                operationID: request.operationID, to: loaded, identity: identity)
+                operationKey: operationKey, to: loaded, identity: identity)
         case .fetchRecords(let request):
             return coder.encodeFetchRecordsResponse(database.fetchRecords(request))
         case .zoneChanges(let request):
@@ -156,25 +157,28 @@ extension Shard {
 
     /// Takes the commit of a decision, with the answer that a retry of the operation gets again.
     private func commit<Answer>(
-        _ decision: Decision<Answer>, answer: [UInt8], operationID: [UInt8], to loaded: LoadedDatabase,
+        _ decision: Decision<Answer>, answer: [UInt8], operationKey: [UInt8], to loaded: LoadedDatabase,
         identity: Identity
     ) -> [UInt8] {
         guard var commit = decision.commit else { return answer }
-        if !operationID.isEmpty {
-            let key = Self.operationKey(operationID, in: loaded.database.id, identity: identity)
-            commit.entry.operationID = key
+        if !operationKey.isEmpty {
+            commit.entry.operationID = operationKey
             commit.entry.operationAnswer = answer
-            loaded.database.remember(operation: key, answer: answer)
+            loaded.database.remember(operation: operationKey, answer: answer)
         }
         append(commit, to: loaded, origin: identity.deviceID)
         return answer
     }
 
-    /// What an operation is remembered under. In the public database the caller is part of it, so that nobody gets the answer
-    /// to somebody else's operation.
-    private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
-        if id.isEmpty || database.scope == .private { return id }
-        return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
+    /// What an operation is remembered under: its id and its method, so that an id that is used twice never gets an answer of
+    /// another kind. In the public database the caller is part of it, so that nobody gets the answer to somebody else's.
+    private static func operationKey(
+        _ id: [UInt8], of method: Method, in database: DatabaseID, identity: Identity
+    ) -> [UInt8] {
+        if id.isEmpty { return id }
+        let key = id + [UInt8(truncatingIfNeeded: method.rawValue)]
+        if database.scope == .private { return key }
+        return Array(SHA256.digest(key + Array(identity.userRecordName.utf8)).prefix(16))
     }
 
     // MARK: Notification streams

@@ -17,6 +17,8 @@ final class Shard: @unchecked Sendable {
 
     let server: ServerCore
     private var databases: [DatabaseID: LoadedDatabase] = [:]
+    /// Databases whose snapshot on disk is damaged.
+    private var unloadable: Set<DatabaseID> = []
     private var sessions: [ObjectIdentifier: Session] = [:]
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
@@ -53,6 +55,7 @@ final class Shard: @unchecked Sendable {
     ///   would fill the memory with databases of nothing.
     func database(_ id: DatabaseID, keepsEmpty: Bool = true) throws(ServiceError) -> LoadedDatabase {
         if let known = databases[id] { return known }
+        if unloadable.contains(id) { throw Self.unloadableDatabase }
         do throws(StoreError) {
             let database = try log.open(id)
             let loaded = loaded(database, snapshotSequence: database.sequence)
@@ -60,12 +63,15 @@ final class Shard: @unchecked Sendable {
             return loaded
         } catch {
             // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
+            // It is looked at again after the next start.
             server.log.error("a database can't be loaded", [("reason", "\(error)")])
-            throw ServiceError(
-                .internalError, "the database can't be loaded; the server's log says why",
-                retryAfterMilliseconds: 60_000)
+            unloadable.insert(id)
+            throw Self.unloadableDatabase
         }
     }
+
+    private static let unloadableDatabase = ServiceError(
+        .internalError, "the database can't be loaded; the server's log says why", retryAfterMilliseconds: 60_000)
 
     private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         LoadedDatabase(

@@ -102,6 +102,14 @@ extension Database {
                     .invalidArguments,
                     "a subscription asks for \(desiredKeys) keys; the limit is \(Limits.notificationDesiredKeys)"))
         }
+        let others = subscriptions.reduce(0) { $0 + ($1.id == subscription.id ? 0 : $1.textByteCount) }
+        if others + subscription.textByteCount > Limits.subscriptionTextBytesPerDatabase {
+            return .failure(
+                ServiceError(
+                    .limitExceeded,
+                    "the texts of the database's subscriptions would have more than \(Limits.subscriptionTextBytesPerDatabase)"
+                        + " bytes; shorten them, or delete subscriptions"))
+        }
         var subscription = subscription
         if case .zone(let zone, let recordType) = subscription.kind {
             if zone.isDefault {

@@ -25,13 +25,21 @@ package final class Database {
     /// Position of the last change in any custom zone.
     var zoneFeedHead = ChangePosition.start
     package internal(set) var subscriptions: [Subscription] = []
-    var operations = RememberedOperations(
-        countLimit: Limits.rememberedOperations, bytesLimit: Limits.rememberedOperationBytes)
+    var operations: RememberedOperations
 
     /// An empty database.
     package init(id: DatabaseID, epoch: UInt32) {
         self.id = id
         self.epoch = epoch
+        operations =
+            switch id.scope {
+            case .private:
+                RememberedOperations(
+                    countLimit: Limits.rememberedOperations, bytesLimit: Limits.rememberedOperationBytes)
+            case .public:
+                RememberedOperations(
+                    countLimit: Limits.rememberedPublicOperations, bytesLimit: Limits.rememberedPublicOperationBytes)
+            }
         zoneStates = [ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start)]
         zoneIndexOfName = [Names.defaultZone: 0]
         zoneIndexOfIncarnation = [0: 0]

@@ -25,15 +25,17 @@ extension MessageCoder {
         }
     }
 
-    package func decodeListAccountsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) {
-        _ = try request(brume__v1__list_accounts_request__unpack, bytes)
+    /// The name behind which the page begins; empty: the first page.
+    package func decodeListAccountsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
+        try request(brume__v1__list_accounts_request__unpack, bytes).pointee.after.lossyText
     }
 
-    package func encodeListAccountsResponse(_ accounts: [Account]) -> [UInt8] {
+    package func encodeListAccountsResponse(_ accounts: [Account], moreComing: Bool) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__v1__list_accounts_response__init)
             message.pointee.n_accounts = accounts.count
             message.pointee.accounts = arena.messages(accounts, arena.account)
+            message.pointee.more_coming = moreComing ? 1 : 0
             return message
         }
     }

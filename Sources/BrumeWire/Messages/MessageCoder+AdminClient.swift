@@ -21,15 +21,22 @@ extension MessageCoder {
         return (Account(account), message.pointee.token.lossyText)
     }
 
-    package func encodeListAccountsRequest() -> [UInt8] {
-        encode { $0.make(brume__v1__list_accounts_request__init) }
+    package func encodeListAccountsRequest(after name: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__list_accounts_request__init)
+            message.pointee.after = arena.data(name)
+            return message
+        }
     }
 
-    package func decodeListAccountsResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> [Account] {
+    package func decodeListAccountsResponse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> (accounts: [Account], moreComing: Bool) {
         let message = try answer(brume__v1__list_accounts_response__unpack, bytes)
-        return try values(message.pointee.accounts, message.pointee.n_accounts) { (account) throws(ServiceError) in
-            Account(account)
+        let accounts = try values(message.pointee.accounts, message.pointee.n_accounts) {
+            (account) throws(ServiceError) in Account(account)
         }
+        return (accounts, message.pointee.more_coming != 0)
     }
 
     package func encodeRemoveAccountRequest(name: String) -> [UInt8] {

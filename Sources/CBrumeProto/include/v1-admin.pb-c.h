@@ -89,21 +89,29 @@ struct  Brume__V1__AddAccountResponse
 struct  Brume__V1__ListAccountsRequest
 {
   ProtobufCMessage base;
+  /*
+   * The page behind this name; empty: the first one.
+   */
+  ProtobufCBinaryData after;
 };
 #define BRUME__V1__LIST_ACCOUNTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_accounts_request__descriptor) \
-     }
+    , {0,NULL} }
 
 
+/*
+ * At most 1,000, in the order of their names.
+ */
 struct  Brume__V1__ListAccountsResponse
 {
   ProtobufCMessage base;
   size_t n_accounts;
   Brume__V1__Account **accounts;
+  protobuf_c_boolean more_coming;
 };
 #define BRUME__V1__LIST_ACCOUNTS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_accounts_response__descriptor) \
-    , 0,NULL }
+    , 0,NULL, 0 }
 
 
 struct  Brume__V1__RemoveAccountRequest

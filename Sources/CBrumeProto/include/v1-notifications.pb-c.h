@@ -35,8 +35,9 @@ struct  Brume__V1__NotificationsRequest
 {
   ProtobufCMessage base;
   /*
-   * In the first message: resume behind this position; empty: behind the last acknowledged one, or from now on for a device
-   * that the server doesn't know. In a later one: everything up to this position has been handled.
+   * In the first message: resume behind this position; empty: behind what this device acknowledged last. A device that the
+   * server doesn't know starts now; where it may have known it once (it was started again since), an order to fetch comes
+   * first. In a later message: everything up to this position has been handled.
    */
   ProtobufCBinaryData position;
 };

@@ -231,6 +231,18 @@ struct EndToEndTests {
         #expect(count == 60)
     }
 
+    @Test("are told to fetch when the server may have forgotten what they acknowledged")
+    func forgottenDevice() async throws {
+        try await database.save(CKRecordZone(zoneID: zone))
+        var first = server.device(token: token).notificationEvents.makeAsyncIterator()
+        #expect(try await first.next()?.kind == .ready(resumed: false))
+        server.shutDown()
+        try server.start()
+        var later = server.device(token: token).notificationEvents.makeAsyncIterator()
+        #expect(try await later.next()?.kind == .ready(resumed: false))
+        #expect(try await later.next()?.kind == .fetchFromToken(.private))
+    }
+
     @Test("make more calls at one moment than a connection takes")
     func manyCalls() async throws {
         try await database.save(CKRecordZone(zoneID: zone))

@@ -14,20 +14,16 @@ struct LargeAnswerTests {
             let zone = HostileRequests.zone("Notes")
             try await peer.makeZone("Notes")
             let alert = ProtobufField.message(5, [.text(1, String(repeating: "a", count: 15_000))])
-            for request in 0..<3 {
-                let saves = (0..<100).map { index in
-                    ProtobufField.message(
-                        2, [.text(1, "s\(request).\(index)"), .message(2, [.message(1, zone)]), alert])
-                }
-                _ = try await peer.succeed(
-                    Method.subscriptionsModify,
-                    ProtobufField.encode([.varint(1, HostileRequests.privateScope)] + saves))
-            }
-            let scope = ProtobufField.encode([.varint(1, HostileRequests.privateScope)])
-            let status = try await peer.fail(Method.subscriptionsList, scope)
+            let save = ProtobufField.message(2, [.text(1, "large"), .message(2, [.message(1, zone)]), alert])
+            _ = try await peer.succeed(
+                Method.subscriptionsModify, ProtobufField.encode([.varint(1, HostileRequests.privateScope), save]))
+            // The same one over and over: 400 times 15 KB.
+            let status = try await peer.fail(
+                Method.subscriptionsFetch,
+                HostileRequests.fetchSubscriptions(ids: Array(repeating: "large", count: 400)))
             #expect(status.code == .limitExceeded)
             #expect(status.isSentence)
-            _ = try await peer.succeed(Method.subscriptionsFetch, HostileRequests.fetchSubscriptions(ids: ["s0.1"]))
+            _ = try await peer.succeed(Method.subscriptionsFetch, HostileRequests.fetchSubscriptions(ids: ["large"]))
         }
     }
 }
