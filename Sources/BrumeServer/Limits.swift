@@ -4,6 +4,16 @@ enum ServerLimits {
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
+    /// What a refusal of a write says when the disk is full: making room takes longer than catching up.
+    static let diskFullRetryMilliseconds: UInt32 = 5_000
+
+    /// How often a full disk is tried again.
+    static let diskFullPauseMilliseconds = 1_000
+
+    /// Answers of one loop that wait for the disk. Beyond it a call is refused with a time to come back: while the disk is
+    /// full nothing that waits gets an answer, and clients that give up and ask again must not fill the memory.
+    static let heldAnswerBytes = 64 * 1024 * 1024
+
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
     static let batchBytes = 8 * 1024 * 1024
 

@@ -72,6 +72,14 @@ package final class Server: @unchecked Sendable {
                     shard.loop.execute { shard.becameDurable(position) }
                 },
                 segmentBegan: { core.journalGrew(segmentsKept: $0) },
+                diskFullChanged: { error in
+                    if let error {
+                        log.error(
+                            "the disk is full: writes are refused until there is room", [("reason", "\(error)")])
+                    } else {
+                        log.warning("there is room on the disk: writes are taken again")
+                    }
+                },
                 failStop: { reason in
                     log.error(reason)
                     _exit(Self.failStopExitCode)
@@ -230,7 +238,10 @@ package final class Server: @unchecked Sendable {
     }
 
     /// On the admin loop: closes the sessions, writes the snapshots, and lets ``wait()`` go on.
+    ///
+    /// A disk that is still full ends the process instead, as a failed one does: what waits for it was told to nobody.
     private func finish() {
+        core.groupCommit.giveUpOnFullDisk()
         for shard in core.shards { shard.loop.execute { shard.closeSessions() } }
         core.snapshotAll { [core, finished] result in
             switch result {

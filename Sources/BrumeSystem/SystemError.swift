@@ -36,6 +36,6 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     package var isNotFound: Bool { errno == ENOENT }
     /// The file exists already, or another process holds the lock.
     package var isExisting: Bool { errno == EEXIST }
-    /// No space, or the quota is used up.
-    package var isDiskFull: Bool { errno == ENOSPC || errno == EDQUOT }
+    /// No space, the quota is used up, or the file is at the process's size limit.
+    package var isDiskFull: Bool { errno == ENOSPC || errno == EDQUOT || errno == EFBIG }
 }

@@ -7,6 +7,10 @@ internal import Synchronization
 /// While a sync runs the loops go on working, and what they commit meanwhile becomes the next batch. A failed write or sync
 /// is final (P8): nothing is acknowledged after it.
 ///
+/// A full disk is the exception, because the disk has said no and nothing is in doubt: the thread keeps its batch and tries it
+/// again every second. Meanwhile nothing of the batch, or behind it, is durable, so nothing of it is answered or shown;
+/// ``isDiskFull`` tells the shards to refuse writes. When there is room all goes on as if the sync had taken long.
+///
 /// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that runs.
 final class GroupCommit: @unchecked Sendable {
     /// What a shard hands in: encoded entries, their bytes, and how many entries it has handed in altogether.
@@ -25,13 +29,16 @@ final class GroupCommit: @unchecked Sendable {
     private struct State {
         var submissions: [Submission] = []
         var byteCount = 0
-        var rotations: [@Sendable (UInt64) -> Void] = []
+        var rotations: [@Sendable (Result<UInt64, DiskError>) -> Void] = []
         var removals: [Removal] = []
         var isStopping = false
+        /// Whether a full disk ends the process, because it is to end anyway.
+        var givesUp = false
     }
 
     private let state = Mutex(State())
     private let wake = Semaphore()
+    private let diskIsFull = Atomic<Bool>(false)
     private var writer: JournalWriter
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
@@ -43,17 +50,25 @@ final class GroupCommit: @unchecked Sendable {
     private let becameDurable: @Sendable (_ shard: Int, _ position: UInt64) -> Void
     /// Called on the journal's thread when the journal has grown by a segment, with the number of those that it keeps.
     private let segmentBegan: @Sendable (_ segmentsKept: UInt64) -> Void
+    /// Called on the journal's thread: with the error when the disk has become full, with nil when there is room again.
+    private let diskFullChanged: @Sendable (DiskError?) -> Void
     /// Called on the journal's thread when the disk failed. Ends the process.
     private let failStop: @Sendable (String) -> Void
+    private let diskFullPauseMilliseconds: Int
 
     init(
-        writer: JournalWriter, becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
-        segmentBegan: @escaping @Sendable (UInt64) -> Void, failStop: @escaping @Sendable (String) -> Void
+        writer: JournalWriter, diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds,
+        becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
+        segmentBegan: @escaping @Sendable (UInt64) -> Void,
+        diskFullChanged: @escaping @Sendable (DiskError?) -> Void,
+        failStop: @escaping @Sendable (String) -> Void
     ) {
         self.writer = writer
+        self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
         knownSegment = writer.segment
         self.segmentBegan = segmentBegan
         self.becameDurable = becameDurable
+        self.diskFullChanged = diskFullChanged
         self.failStop = failStop
     }
 
@@ -72,8 +87,18 @@ final class GroupCommit: @unchecked Sendable {
     /// Bytes that wait for the disk.
     var pendingByteCount: Int { state.withLock { $0.byteCount } }
 
-    /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread.
-    func rotate(_ done: @escaping @Sendable (UInt64) -> Void) {
+    /// Whether a batch waits for room on the disk. New writes are to be refused then.
+    var isDiskFull: Bool { diskIsFull.load(ordering: .relaxed) }
+
+    /// The server is about to stop: a disk that is full, or becomes it, is waited for no longer, and ends the process as a
+    /// failed one does.
+    func giveUpOnFullDisk() {
+        state.withLock { $0.givesUp = true }
+    }
+
+    /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread, or the
+    /// error of a disk that has no room for one, which leaves the journal as it was.
+    func rotate(_ done: @escaping @Sendable (Result<UInt64, DiskError>) -> Void) {
         state.withLock { $0.rotations.append(done) }
         wake.post()
     }
@@ -118,7 +143,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private struct Work {
         var submissions: [Submission]
-        var rotations: [@Sendable (UInt64) -> Void]
+        var rotations: [@Sendable (Result<UInt64, DiskError>) -> Void]
         var removals: [Removal]
     }
 
@@ -147,9 +172,48 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
+    /// Writes the batch, as soon as there is room for it.
     private func write() throws(DiskError) {
-        try writer.write(&batch)
+        while true {
+            do throws(DiskError) {
+                try writer.write(&batch)
+                break
+            } catch {
+                guard error.isFull, !writer.hasFailed, !givesUp else { throw error }
+                if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
+                pause()
+            }
+        }
         batch.removeAll()
+        if diskIsFull.exchange(false, ordering: .relaxed) { diskFullChanged(nil) }
+    }
+
+    private var givesUp: Bool { state.withLock { $0.givesUp } }
+
+    /// Lets the time pass until a full disk is tried again, or is given up.
+    private func pause() {
+        for _ in 0..<10 where !givesUp { usleep(UInt32(diskFullPauseMilliseconds) * 100) }
+    }
+
+    private func rotate() throws(DiskError) -> Result<UInt64, DiskError> {
+        do throws(DiskError) {
+            try writer.rotate()
+            return .success(writer.segment)
+        } catch {
+            guard error.isFull, !writer.hasFailed else { throw error }
+            return .failure(error)
+        }
+    }
+
+    /// Returns how many segments went. On a full disk the others may have to stay, until the next time.
+    private func removeSegments(before number: UInt64) throws(DiskError) -> Int {
+        let oldest = writer.oldestSegment
+        do throws(DiskError) {
+            try writer.removeSegments(before: number)
+        } catch {
+            guard error.isFull, !writer.hasFailed else { throw error }
+        }
+        return Int(writer.oldestSegment - oldest)
     }
 
     private func perform(_ work: Work) -> Bool {
@@ -169,18 +233,14 @@ final class GroupCommit: @unchecked Sendable {
                 }
             }
             if !work.rotations.isEmpty {
-                try writer.rotate()
-                for done in work.rotations { done(writer.segment) }
+                let result = try rotate()
+                for done in work.rotations { done(result) }
             }
-            for removal in work.removals {
-                let oldest = writer.oldestSegment
-                try writer.removeSegments(before: removal.firstKept)
-                removal.done(Int(writer.oldestSegment - oldest))
-            }
+            for removal in work.removals { removal.done(try removeSegments(before: removal.firstKept)) }
             return true
         } catch {
             failStop(
-                "the journal can't be written: \(error). Nothing was acknowledged after it; free the disk or replace it, then start again"
+                "the journal can't be written: \(error). Nothing was acknowledged after it; \(error.isFull ? "make room on the disk" : "check the disk"), then start again"
             )
             return false
         }

@@ -50,8 +50,19 @@ final class ShardLog: CommitLog {
     /// The position of the last commit that was appended.
     var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
 
-    /// Whether the disk is so far behind that writes have to wait outside.
-    var isFull: Bool { outboxByteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes }
+    /// Why no write is taken now, with a time to come back; nil: it is taken.
+    var writeRefusal: ServiceError? {
+        if groupCommit.isDiskFull {
+            return ServiceError(
+                .serviceUnavailable, "the server's disk is full; reading goes on, try again when there is room",
+                retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
+        }
+        if outboxByteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
+            return ServiceError(
+                .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
+        }
+        return nil
+    }
 
     /// Hands what was appended to the journal's thread. Once per loop turn.
     func submit() {

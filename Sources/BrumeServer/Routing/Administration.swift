@@ -159,8 +159,14 @@ extension ServerCore {
     func snapshotAll(
         endsWithDrain: Bool = false, _ done: @escaping @Sendable (Result<SnapshotReport, ServerError>) -> Void
     ) {
-        groupCommit.rotate { [self] segment in
+        groupCommit.rotate { [self] result in
             adminLoop.execute { [self] in
+                let segment: UInt64
+                switch result {
+                case .success(let number): segment = number
+                case .failure(let error):
+                    return done(.failure(ServerError(.folder, "there is no room for snapshots: \(error)")))
+                }
                 let gathering = SnapshotGathering(remaining: shards.count, firstKeptSegment: segment, done: done)
                 for shard in shards {
                     shard.loop.execute { [self] in

@@ -50,7 +50,7 @@ extension Shard {
             let byteCount = reply.heldByteCount
             if position > log.durablePosition { session.heldByteCount += byteCount }
             let isHeld = position > log.durablePosition
-            whenDurable(position) {
+            whenDurable(position, reply: reply) { reply in
                 if isHeld { session.heldByteCount -= byteCount }
                 session.give(reply, stream: stream)
                 if isHeld { session.resumeIfPossible() }
@@ -61,7 +61,7 @@ extension Shard {
         session.heldByteCount += ServerLimits.travellingBytes
         owner.loop.execute {
             let (reply, position) = owner.run(request, in: id, identity: identity)
-            owner.whenDurable(position) {
+            owner.whenDurable(position, reply: reply) { reply in
                 self.loop.execute {
                     session.heldByteCount -= ServerLimits.travellingBytes
                     session.give(reply, stream: stream)
@@ -82,10 +82,8 @@ extension Shard {
                 if let answer = loaded.database.rememberedAnswer(to: operationKey) {
                     return (.success(answer), loaded.lastPosition)
                 }
-                if log.isFull {
-                    throw ServiceError(
-                        .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
-                }
+                // It tells nothing of any commit, so it waits for none.
+                if let refusal = log.writeRefusal { return (.failure(refusal), 0) }
             }
             let answer = try answer(request, in: loaded, identity: identity, operationKey: operationKey)
             return (.success(answer), loaded.lastPosition)
@@ -210,7 +208,7 @@ extension Shard {
 
 extension Result where Success == [UInt8] {
     /// What a reply costs while it waits: a refusal of nothing is not free either.
-    fileprivate var heldByteCount: Int {
+    var heldByteCount: Int {
         switch self {
         case .success(let bytes): bytes.count + ServerLimits.heldReplyBytes
         case .failure: ServerLimits.heldReplyBytes

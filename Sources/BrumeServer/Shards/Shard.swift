@@ -28,6 +28,8 @@ final class Shard: @unchecked Sendable {
     /// What waits for the disk, in the order of positions.
     private var waiting: [(position: UInt64, action: () -> Void)] = []
     private var firstWaiting = 0
+    /// Bytes of the answers among them.
+    private var heldByteCount = 0
 
     init(index: Int, loop: EventLoop, server: ServerCore) {
         self.index = index
@@ -104,6 +106,26 @@ final class Shard: @unchecked Sendable {
         waiting.insert((position, action), at: index)
     }
 
+    /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait has a
+    /// deadline, and may ask again. Replies that wait are bounded; the one that would be too much is a refusal at once.
+    func whenDurable(_ position: UInt64, reply: Reply, _ give: @escaping (Reply) -> Void) {
+        if position <= log.durablePosition { return give(reply) }
+        let byteCount = reply.heldByteCount
+        guard heldByteCount + byteCount <= ServerLimits.heldAnswerBytes else {
+            return give(
+                .failure(
+                    log.writeRefusal
+                        ?? ServiceError(
+                            .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
+                ))
+        }
+        heldByteCount += byteCount
+        whenDurable(position) { [self] in
+            heldByteCount -= byteCount
+            give(reply)
+        }
+    }
+
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64) {
         log.becameDurable(position)
@@ -140,7 +162,7 @@ final class Shard: @unchecked Sendable {
     }
 
     private func ensureUserRecord(of user: String, in id: DatabaseID) {
-        guard !log.isFull, let loaded = try? database(id) else { return }
+        guard log.writeRefusal == nil, let loaded = try? database(id) else { return }
         if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: loop.wallClockMilliseconds) {
             append(commit, to: loaded, origin: [])
         }

@@ -33,6 +33,8 @@ package struct JournalWriter: Sendable {
 
     /// The segment that the next batch goes to, unless it is full.
     package var segment: UInt64 { header.number }
+    /// Whether every later call fails: what is on the disk is open.
+    package var hasFailed: Bool { failure != nil }
     /// Batches that were written in the journal's whole life.
     package var batchCount: UInt64 { nextBatch - 1 }
 
@@ -178,6 +180,8 @@ package struct JournalWriter: Sendable {
             try disk.syncDirectory(JournalFormat.folder)
         } catch {
             disk.close(file)
+            // On a full disk the unfinished segment would take the room that others need.
+            if error.isFull { try? disk.remove(temporary) }
             throw error
         }
         return file

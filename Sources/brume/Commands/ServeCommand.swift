@@ -26,6 +26,11 @@ enum ServeCommand {
             stderr, one line an event. SIGTERM and SIGINT drain: no new connections, calls in flight end, everything is on \
             disk, exit 0. A second signal ends the process at once.
             """,
+            """
+            While the disk is full, writes are refused with a time to come back; reading and notifications go on, but for \
+            what shows a commit that waits for room. Any other failure of a write or a sync ends the server with exit code \
+            74: nothing is acknowledged after it, and a start on the mended disk finds everything that was.
+            """,
             "Make an account for it, while it runs or before: brume account add NAME --data DIR",
         ],
         examples: ["brume certs && brume serve --data ./brume-data --listen 0.0.0.0:7440"],

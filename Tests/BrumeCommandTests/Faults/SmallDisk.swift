@@ -1,0 +1,45 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// A file system in memory, of a few MiB, that goes with the object.
+final class SmallDisk {
+    let path: String
+
+    /// Whether this process may mount one: in a container without that right the tests are skipped.
+    static let isPossible: Bool = {
+        guard let folder = try? TestFolder(), let disk = try? SmallDisk(in: folder, mebibytes: 1) else { return false }
+        return FileManager.default.fileExists(atPath: disk.path)
+    }()
+
+    init(in folder: TestFolder, mebibytes: Int) throws {
+        path = folder.path + "/disk"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let status = try Tool.run("/bin/mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m", "brume-test", path)
+        guard status == 0 else { throw CommandError(.failed, "no tmpfs can be mounted here") }
+    }
+
+    deinit { _ = try? Tool.run("/bin/umount", "-l", path) }
+
+    /// Takes all the room but for some bytes.
+    func fill(leaving bytes: Int) throws {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { throw CommandError(.failed, "statvfs failed") }
+        let free = Int(status.f_bavail) * Int(status.f_frsize)
+        try Data(count: max(0, free - bytes)).write(to: URL(fileURLWithPath: path + "/filler"))
+    }
+
+    /// Gives the room back.
+    func empty() throws { try FileManager.default.removeItem(atPath: path + "/filler") }
+}
+
+/// A program of the system.
+enum Tool {
+    /// Runs it to its end; gives its exit code.
+    static func run(_ executable: String, _ arguments: String...) throws -> Int32 {
+        let process = try ChildProcess(executable: executable, arguments: arguments, errorPath: "/dev/null")
+        process.closeInput()
+        return process.wait()
+    }
+}
