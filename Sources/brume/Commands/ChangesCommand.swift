@@ -35,9 +35,9 @@ enum ChangesCommand {
         repeat {
             if let zoneID {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token, resultsLimit: limit)
-                for result in page.modificationResultsByID.values {
-                    try print(.success(result.get().record), invocation)
-                }
+                // The page's own order is lost in CloudKit's dictionary: oldest first again.
+                let records = try page.modificationResultsByID.values.map { try $0.get().record }
+                for record in records.sorted(by: isOlder) { print(record, invocation) }
                 for deletion in page.deletions { print(deletion, invocation) }
                 (token, moreComing) = (page.changeToken, page.moreComing)
             } else {
@@ -57,8 +57,12 @@ enum ChangesCommand {
         return .done
     }
 
-    private static func print(_ record: Result<CKRecord, any Error>, _ invocation: Invocation) throws {
-        let record = try record.get()
+    private static func isOlder(_ left: CKRecord, _ right: CKRecord) -> Bool {
+        let (leftDate, rightDate) = (left.modificationDate ?? .distantPast, right.modificationDate ?? .distantPast)
+        return (leftDate, left.recordID.recordName) < (rightDate, right.recordID.recordName)
+    }
+
+    private static func print(_ record: CKRecord, _ invocation: Invocation) {
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object([("change", .string("saved")), ("record", RecordText.json(record))]).line)
         } else {

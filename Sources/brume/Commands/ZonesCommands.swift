@@ -32,7 +32,7 @@ enum ZonesCommands {
                         ("capabilities", .array(capabilities.map { .string($0) })),
                     ]).line)
             } else {
-                Terminal.print("\(zone.zoneID.zoneName)  \(capabilities.joined(separator: " "))")
+                Terminal.print(([zone.zoneID.zoneName] + capabilities).joined(separator: "  "))
             }
         }
         return .done
@@ -42,8 +42,11 @@ enum ZonesCommands {
         let zones = try invocation.arguments.map { CKRecordZone(zoneID: try ClientContext.zoneID($0)) }
         let results = try await ClientContext(invocation).database.modifyRecordZones(saving: zones, deleting: [])
         var failures: [(name: String, error: any Error)] = []
-        for (zoneID, result) in results.saveResults {
-            if case .failure(let error) = result { failures.append((zoneID.zoneName, error)) }
+        for (zoneID, result) in results.saveResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
+            switch result {
+            case .success: Terminal.print("zone \(zoneID.zoneName) is there")
+            case .failure(let error): failures.append((zoneID.zoneName, error))
+            }
         }
         return ClientContext.report(failures)
     }
@@ -52,8 +55,11 @@ enum ZonesCommands {
         let zoneIDs = try invocation.arguments.map { try ClientContext.zoneID($0) }
         let results = try await ClientContext(invocation).database.modifyRecordZones(saving: [], deleting: zoneIDs)
         var failures: [(name: String, error: any Error)] = []
-        for (zoneID, result) in results.deleteResults {
-            if case .failure(let error) = result { failures.append((zoneID.zoneName, error)) }
+        for (zoneID, result) in results.deleteResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
+            switch result {
+            case .success: Terminal.print("zone \(zoneID.zoneName) is gone")
+            case .failure(let error): failures.append((zoneID.zoneName, error))
+            }
         }
         return ClientContext.report(failures)
     }
