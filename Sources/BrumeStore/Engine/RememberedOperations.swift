@@ -2,11 +2,32 @@
 ///
 /// First in, first out: bounded in number and in bytes, and the newest is always kept, even when it alone is over the bound.
 struct RememberedOperations: Sendable {
+    typealias Operation = (id: [UInt8], answer: [UInt8])
+
+    /// What is remembered at one moment. It shares its chunks with what goes on, which copies the one it touches: see
+    /// ``RecordSlots``.
+    struct Capture: Sendable {
+        fileprivate let chunks: [[Operation]]
+        fileprivate let first: Int
+
+        /// Gives the operations, oldest first.
+        func forEach<Failure: Error>(_ body: (Operation) throws(Failure) -> Void) throws(Failure) {
+            var skipped = first
+            for chunk in chunks {
+                for operation in chunk.dropFirst(skipped) { try body(operation) }
+                skipped = 0
+            }
+        }
+    }
+
+    private static let chunkOperations = 64
+
     let countLimit: Int
     let bytesLimit: Int
 
-    private var order: [[UInt8]] = []
-    /// Where `order` begins: entries before it are gone.
+    /// Oldest first. All are full but the last.
+    private var chunks: [[Operation]] = []
+    /// The oldest one's place in the first chunk: those before it are gone.
     private var first = 0
     private var answers: [[UInt8]: [UInt8]] = [:]
     private(set) var bytes = 0
@@ -18,23 +39,28 @@ struct RememberedOperations: Sendable {
 
     subscript(id: [UInt8]) -> [UInt8]? { answers[id] }
 
-    /// Oldest first.
-    var all: [(id: [UInt8], answer: [UInt8])] {
-        order[first...].map { ($0, answers[$0] ?? []) }
-    }
+    var capture: Capture { Capture(chunks: chunks, first: first) }
 
     /// Adds an answer; an id that is known keeps its first answer.
     mutating func add(id: [UInt8], answer: [UInt8]) {
         guard answers[id] == nil else { return }
-        order.append(id)
+        if let last = chunks.last, last.count < RememberedOperations.chunkOperations {
+            chunks[chunks.count - 1].append((id, answer))
+        } else {
+            chunks.append([(id, answer)])
+        }
         answers[id] = answer
         bytes += answer.count
-        while order.count - first > 1, order.count - first > countLimit || bytes > bytesLimit {
-            bytes -= answers.removeValue(forKey: order[first])?.count ?? 0
-            first += 1
-        }
-        if first > order.count / 2, first > 32 {
-            order.removeFirst(first)
+        while answers.count > 1, answers.count > countLimit || bytes > bytesLimit { removeOldest() }
+    }
+
+    private mutating func removeOldest() {
+        let oldest = chunks[0][first].id
+        bytes -= answers.removeValue(forKey: oldest)?.count ?? 0
+        chunks[0][first] = ([], [])
+        first += 1
+        if first == RememberedOperations.chunkOperations {
+            chunks.removeFirst()
             first = 0
         }
     }

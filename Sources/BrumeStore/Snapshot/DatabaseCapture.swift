@@ -8,7 +8,7 @@ package struct DatabaseCapture: Sendable {
     package let sequence: UInt64
     let zones: [ZoneCapture]
     let subscriptions: [Subscription]
-    let operations: [(id: [UInt8], answer: [UInt8])]
+    let operations: RememberedOperations.Capture
 }
 
 /// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next commit
@@ -42,7 +42,7 @@ extension Database {
     package func capture() -> DatabaseCapture {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.map(ZoneCapture.init), subscriptions: subscriptions,
-            operations: operations.all)
+            operations: operations.capture)
     }
 }
 
@@ -113,7 +113,7 @@ extension DatabaseCapture {
             block.subscriptions.append(subscription)
             try add(Limits.subscriptionBytes)
         }
-        for operation in operations {
+        try operations.forEach { (operation) throws(DiskError) in
             block.operations.append(.init(id: operation.id, answer: operation.answer))
             try add(operation.id.count + operation.answer.count)
         }
