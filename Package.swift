@@ -52,7 +52,8 @@ let package = Package(
         tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
         tests("BrumeStoreTests", ["BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
         tests("BrumeSystemTests", ["BrumeSystem"]),
-        tests("BrumeServerTests", ["BrumeServer", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
+        tests(
+            "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
     ],

@@ -35,9 +35,21 @@ enum ServerLimits {
     /// What a call on its way to another loop counts as output: sixteen may be under way before reading pauses.
     static let travellingBytes = outputBytes / 16
 
-    /// Segments of the journal at which snapshots are written, so that the older ones may go: with 16 MiB each, what a start
-    /// replays in about a second.
-    static let journalSegments: UInt64 = 8
+    /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone, about a
+    /// tenth of a microsecond each.
+    static let captureCost = 1_000
+
+    /// Databases that are looked at in one turn, to drop those that nobody uses.
+    static let dropScan = 256
+
+    /// Databases whose snapshots are written at a time so that they can be dropped.
+    static let dropSnapshots = 32
+
+    /// How long no snapshots are written for that after the disk failed.
+    static let dropPauseNanoseconds: UInt64 = 30_000_000_000
+
+    /// How often the log says that databases in use take more than the budget.
+    static let budgetWarningNanoseconds: UInt64 = 60_000_000_000
 
     /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on them.
     static let heldReplyBytes = 512

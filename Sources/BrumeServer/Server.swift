@@ -11,7 +11,8 @@ internal import Synchronization
 package final class Server: @unchecked Sendable {
     private let core: ServerCore
     private let lock: DirectoryLock
-    private let recovery: Recovery
+    /// Let go when the server has started: it holds all that the journal spoke of.
+    private var recovery: Recovery?
     private let disk: RealDisk
     private let listeners = Mutex<[Listener]>([])
     private let finished = Semaphore()
@@ -39,8 +40,9 @@ package final class Server: @unchecked Sendable {
         }
         let secrets = try ServerSecrets(folder: folder)
         let accounts = try AccountStore(folder: folder)
+        let opened: Recovery
         do throws(StoreError) {
-            recovery = try Recovery(
+            opened = try Recovery(
                 opening: disk,
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
@@ -51,12 +53,13 @@ package final class Server: @unchecked Sendable {
             case .damaged, .unknownVersion: throw ServerError(.damaged, "\(folder): \(error)")
             }
         }
-        let report = recovery.report
+        recovery = opened
+        let report = opened.report
         recoveryReport =
             "\(report.entries) commits, \(report.snapshotsRead) snapshots"
             + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
         let core = ServerCore(
-            configuration: configuration, secrets: secrets, accounts: accounts, epoch: recovery.epoch,
+            configuration: configuration, secrets: secrets, accounts: accounts, epoch: opened.epoch,
             startedNanoseconds: Self.monotonicNanoseconds())
         self.core = core
         do {
@@ -66,12 +69,12 @@ package final class Server: @unchecked Sendable {
             }
             let log = configuration.log
             let groupCommit = GroupCommit(
-                writer: recovery.writer,
+                writer: opened.writer,
                 becameDurable: { [shards] index, position in
                     let shard = shards[index]
                     shard.loop.execute { shard.becameDurable(position) }
                 },
-                segmentBegan: { core.journalGrew(segmentsKept: $0) },
+                segmentBegan: { core.snapshots.journalGrew(segmentsKept: $0) },
                 diskFullChanged: { error in
                     if let error {
                         log.error(
@@ -84,7 +87,10 @@ package final class Server: @unchecked Sendable {
                     log.error(reason)
                     _exit(Self.failStopExitCode)
                 })
-            core.assemble(shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"))
+            let snapshots = Snapshots(
+                loop: try EventLoop(name: "snapshots"), server: core, segmentsKept: report.segments)
+            core.assemble(
+                shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"), snapshots: snapshots)
         } catch {
             throw ServerError(.limit, "the event loops can't be made: \(error)")
         }
@@ -104,10 +110,14 @@ package final class Server: @unchecked Sendable {
     /// Listens and serves. Returns when clients can connect.
     package func start() throws(ServerError) {
         let configuration = core.configuration
+        guard let recovery else { preconditionFailure("a server is started twice") }
         let logs = core.shards.map { shard in
-            ShardLog(shard: shard.index, recovery: recovery, disk: disk, groupCommit: core.groupCommit)
+            ShardLog(shard: shard.index, snapshots: recovery.snapshots, disk: disk, groupCommit: core.groupCommit)
         }
-        for database in recovery.databases.values { logs[core.shard(of: database.id).index].adopt(database) }
+        for database in recovery.databases.values {
+            logs[core.shard(of: database.id).index].adopt(
+                database, needsSnapshot: !recovery.coverage.holdsAll(of: database.id))
+        }
         do throws(StoreError) {
             for (shard, log) in zip(core.shards, logs) { try shard.prepare(log) }
         } catch {
@@ -149,8 +159,10 @@ package final class Server: @unchecked Sendable {
         } catch {
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
+        self.recovery = nil
         core.groupCommit.start()
         core.adminLoop.start()
+        core.snapshots.loop.start()
         for shard in core.shards { shard.loop.start() }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
     }
@@ -172,6 +184,9 @@ package final class Server: @unchecked Sendable {
         let ca = core.configuration.caPath.map(quoted) ?? "null"
         return "{\"server\":\(quoted(address)),\"ca\":\(ca),\"pid\":\(getpid())}\n"
     }
+
+    /// About how many bytes the databases in memory take; 0 without a memory budget.
+    package var databaseBytes: Int { core.memory.bytes }
 
     // MARK: Accounts, for the process that runs the server
 
@@ -243,14 +258,8 @@ package final class Server: @unchecked Sendable {
     private func finish() {
         core.groupCommit.giveUpOnFullDisk()
         for shard in core.shards { shard.loop.execute { shard.closeSessions() } }
-        core.snapshotAll { [core, finished] result in
-            switch result {
-            case .success(let report): core.log.info("snapshots written", [("databases", String(report.databases))])
-            case .failure(let error):
-                core.log.error("no snapshots, the journal has everything", [("reason", error.message)])
-            }
-            finished.post()
-        }
+        // What goes wrong is in the log; the journal has everything.
+        core.snapshots.request { [finished] _ in finished.post() }
     }
 
     /// Waits until ``drain()`` is done, then takes everything down.
@@ -261,6 +270,8 @@ package final class Server: @unchecked Sendable {
             shard.loop.join()
         }
         core.groupCommit.stop()
+        core.snapshots.loop.stop()
+        core.snapshots.loop.join()
         core.adminLoop.stop()
         core.adminLoop.join()
         core.disassemble()

@@ -19,6 +19,14 @@ package struct ServerConfiguration: Sendable {
     package var containers: Set<String> = []
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
     package var journalSegmentBytes = 16 * 1024 * 1024
+    /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a second. A
+    /// database whose snapshot is larger waits until the journal is as long, so that little is written twice.
+    package var snapshotJournalBytes = 128 * 1024 * 1024
+    /// Snapshots are written when a commit has been in the journal alone for so long.
+    package var snapshotAgeMilliseconds: UInt64 = 15 * 60 * 1_000
+    /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped, the one
+    /// whose use is longest ago first, and loaded again when they are used. Those with a connected owner stay.
+    package var memoryBudgetBytes = 0
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
     /// What one connection may take.

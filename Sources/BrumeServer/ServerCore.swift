@@ -4,10 +4,9 @@ internal import BrumeSystem
 internal import BrumeWire
 internal import Synchronization
 
-/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself and what belongs
-/// to the admin loop.
+/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
 ///
-/// `@unchecked Sendable`: `shards`, `groupCommit` and `adminLoop` are set once, before any loop runs.
+/// `@unchecked Sendable`: `shards`, `groupCommit`, `adminLoop` and `snapshots` are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
     /// For clients' logs.
     static let version = "brume 0.1.0"
@@ -22,8 +21,8 @@ final class ServerCore: @unchecked Sendable {
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     private let draining = Atomic<Bool>(false)
-    /// Belongs to the admin loop.
-    var snapshotSchedule: SnapshotSchedule
+    private(set) var snapshots: Snapshots!
+    let memory = MemoryUse()
     /// The containers that accounts have opened, where the operator has named none.
     private let openedContainers = Mutex(OpenedContainers())
 
@@ -36,14 +35,14 @@ final class ServerCore: @unchecked Sendable {
         self.accounts = accounts
         self.epoch = epoch
         self.startedNanoseconds = startedNanoseconds
-        snapshotSchedule = SnapshotSchedule(segmentBytes: configuration.journalSegmentBytes)
     }
 
     /// Completes the core. Before any loop runs.
-    func assemble(shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop) {
+    func assemble(shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop, snapshots: Snapshots) {
         self.shards = shards
         self.groupCommit = groupCommit
         self.adminLoop = adminLoop
+        self.snapshots = snapshots
     }
 
     /// Lets go of the parts, which all know the core. When no loop runs any more.
@@ -51,6 +50,7 @@ final class ServerCore: @unchecked Sendable {
         shards = []
         groupCommit = nil
         adminLoop = nil
+        snapshots = nil
     }
 
     var log: Log { configuration.log }

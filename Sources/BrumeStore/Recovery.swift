@@ -107,7 +107,22 @@ package struct Recovery {
     ///
     /// Only for databases that are not in ``databases``, and have not been used since: the journal is not looked at.
     package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
-        try SnapshotReader.load(id, epoch: epoch, from: disk)
+        try snapshots.load(id)
+    }
+
+    /// ``loadDatabase(_:)`` without the rest, which holds on to all that was replayed.
+    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch) }
+
+    /// Databases as their snapshots have them.
+    package struct SnapshotSource: Sendable {
+        fileprivate let disk: any Disk
+        /// The data folder's.
+        package let epoch: UInt32
+
+        /// Nil when there is no snapshot.
+        package func load(_ id: DatabaseID) throws(StoreError) -> Database? {
+            try SnapshotReader.load(id, epoch: epoch, from: disk)
+        }
     }
 
     static func decode(_ bytes: [UInt8], at location: JournalReader.Location) throws(StoreError) -> JournalEntry {

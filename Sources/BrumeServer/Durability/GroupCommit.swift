@@ -23,7 +23,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private struct Removal {
         var firstKept: UInt64
-        var done: @Sendable (_ segmentsRemoved: Int) -> Void
+        var done: @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
     }
 
     private struct State {
@@ -105,7 +105,9 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Removes the segments before `number`: every database in them has a newer snapshot. `done` is called on the journal's
     /// thread.
-    func removeSegments(before number: UInt64, _ done: @escaping @Sendable (_ segmentsRemoved: Int) -> Void) {
+    func removeSegments(
+        before number: UInt64, _ done: @escaping @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
+    ) {
         state.withLock { $0.removals.append(Removal(firstKept: number, done: done)) }
         wake.post()
     }
@@ -236,7 +238,10 @@ final class GroupCommit: @unchecked Sendable {
                 let result = try rotate()
                 for done in work.rotations { done(result) }
             }
-            for removal in work.removals { removal.done(try removeSegments(before: removal.firstKept)) }
+            for removal in work.removals {
+                let removed = try removeSegments(before: removal.firstKept)
+                removal.done(removed, writer.segment - writer.oldestSegment + 1)
+            }
             return true
         } catch {
             failStop(

@@ -8,36 +8,43 @@ internal import BrumeWire
 /// commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run anywhere.
 final class ShardLog: CommitLog {
     private let shard: Int
-    private let recovery: Recovery
+    private let snapshots: Recovery.SnapshotSource
     private let disk: any Disk
     private let groupCommit: GroupCommit
     private var recovered: [DatabaseID: Database] = [:]
+    /// Those of them with commits that no snapshot holds.
+    private var unsaved: Set<DatabaseID> = []
 
     private var outbox: [[UInt8]] = []
     private var outboxByteCount = 0
     private var submitted: UInt64 = 0
     private(set) var durablePosition: UInt64 = 0
 
-    init(shard: Int, recovery: Recovery, disk: any Disk, groupCommit: GroupCommit) {
+    init(shard: Int, snapshots: Recovery.SnapshotSource, disk: any Disk, groupCommit: GroupCommit) {
         self.shard = shard
-        self.recovery = recovery
+        self.snapshots = snapshots
         self.disk = disk
         self.groupCommit = groupCommit
     }
 
     /// Gives the shard what recovery replayed for it. Before the loop runs.
-    func adopt(_ database: Database) { recovered[database.id] = database }
+    ///
+    /// - Parameter needsSnapshot: Whether the journal holds commits of it that its snapshot doesn't have.
+    func adopt(_ database: Database, needsSnapshot: Bool) {
+        recovered[database.id] = database
+        if needsSnapshot { unsaved.insert(database.id) }
+    }
 
     /// The ids of what was adopted and not opened yet.
     var adoptedIDs: [DatabaseID] { Array(recovered.keys) }
 
     func open(_ id: DatabaseID) throws(StoreError) -> Database {
         if let database = recovered.removeValue(forKey: id) { return database }
-        return try recovery.loadDatabase(id) ?? Database(id: id, epoch: recovery.epoch)
+        return try snapshots.load(id) ?? Database(id: id, epoch: snapshots.epoch)
     }
 
-    /// Whether the journal still holds commits of the database that its snapshot doesn't have.
-    func needsSnapshot(_ id: DatabaseID) -> Bool { !recovery.coverage.holdsAll(of: id) }
+    /// Whether the journal held commits of the database, when it was adopted, that its snapshot doesn't have.
+    func neededSnapshot(_ id: DatabaseID) -> Bool { unsaved.contains(id) }
 
     func append(_ entry: JournalEntry) -> UInt64 {
         var bytes: [UInt8] = []

@@ -1,28 +1,94 @@
-/// When the server writes snapshots by itself, so that the journal, and with it the time of a start, stays bounded.
+/// When the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays bounded, and when it
+/// is asked to. Never two runs at once.
 ///
-/// Pure. They are due when the journal has so many segments, and at least as many bytes as the snapshots of the last time: so
-/// snapshots at most double what is written, however large a database is.
+/// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. By itself a run is due when the journal has so many segments,
+/// and at least as many bytes as the snapshots of the last time, so that snapshots at most double what is written, however large
+/// a database is; and when the oldest commit that only the journal holds has reached an age. After a failure it waits, longer
+/// each time.
 struct SnapshotSchedule {
+    enum Action: Equatable {
+        case none
+        /// Begin a run; ``ended(snapshotBytes:nowNanoseconds:)`` follows.
+        case start
+        /// Ask again at this time, unless an event comes before.
+        case wait(untilNanoseconds: UInt64)
+    }
+
+    private static let firstPauseNanoseconds: UInt64 = 15_000_000_000
+    private static let longestPauseNanoseconds: UInt64 = 900_000_000_000
+
     private let segmentsMin: UInt64
     private let segmentBytes: UInt64
+    private let ageNanoseconds: UInt64
+
+    private var segmentsKept: UInt64
     private var lastSnapshotBytes: UInt64 = 0
+    /// When the oldest commit came that no snapshot holds and no run is about to take.
+    private var oldestChangeNanoseconds: UInt64?
     private var isRunning = false
+    private var isRequested = false
+    private var pauseNanoseconds: UInt64 = 0
+    private var pausedUntilNanoseconds: UInt64 = 0
 
-    init(segmentsMin: UInt64 = ServerLimits.journalSegments, segmentBytes: Int) {
-        self.segmentsMin = segmentsMin
+    /// - Parameters:
+    ///   - segmentsKept: The journal's segments now.
+    ///   - journalBytes: What the journal may hold beyond the snapshots.
+    ///   - ageMilliseconds: How long a commit may be in the journal alone.
+    init(segmentsKept: UInt64, segmentBytes: Int, journalBytes: Int, ageMilliseconds: UInt64) {
+        self.segmentsKept = segmentsKept
         self.segmentBytes = UInt64(max(1, segmentBytes))
+        segmentsMin = max(2, UInt64(max(0, journalBytes)) / self.segmentBytes)
+        ageNanoseconds = ageMilliseconds.multipliedReportingOverflow(by: 1_000_000).partialValue
     }
 
-    /// The journal began a segment. Returns whether snapshots are to be written now; ``ended(snapshotBytes:)`` follows.
-    mutating func segmentBegan(segmentsKept: UInt64) -> Bool {
-        guard !isRunning, segmentsKept >= max(segmentsMin, lastSnapshotBytes / segmentBytes) else { return false }
-        isRunning = true
-        return true
+    // MARK: Events
+
+    /// The journal began a segment.
+    mutating func segmentBegan(segmentsKept: UInt64) { self.segmentsKept = segmentsKept }
+
+    /// A commit came behind which nothing but the journal holds something.
+    mutating func changed(nowNanoseconds: UInt64) {
+        if oldestChangeNanoseconds == nil { oldestChangeNanoseconds = nowNanoseconds }
     }
 
-    /// The snapshots are written, or, with nil, could not be: they are due again with the next segment.
-    mutating func ended(snapshotBytes: UInt64?) {
+    /// Somebody asks for a run that begins from now on.
+    mutating func requested() { isRequested = true }
+
+    /// The run is over: how many bytes its snapshots have; nil when it failed.
+    mutating func ended(snapshotBytes: UInt64?, segmentsKept: UInt64, nowNanoseconds: UInt64) {
+        precondition(isRunning, "a run of snapshots ends that did not begin")
         isRunning = false
-        if let snapshotBytes { lastSnapshotBytes = snapshotBytes }
+        self.segmentsKept = segmentsKept
+        if let snapshotBytes {
+            lastSnapshotBytes = snapshotBytes
+            pauseNanoseconds = 0
+            pausedUntilNanoseconds = 0
+        } else {
+            pauseNanoseconds = min(
+                max(2 * pauseNanoseconds, Self.firstPauseNanoseconds), Self.longestPauseNanoseconds)
+            pausedUntilNanoseconds = nowNanoseconds + pauseNanoseconds
+            changed(nowNanoseconds: nowNanoseconds)
+        }
+    }
+
+    // MARK: What to do
+
+    mutating func next(nowNanoseconds: UInt64) -> Action {
+        if isRunning { return .none }
+        if isRequested { return start() }
+        let ageDue = oldestChangeNanoseconds.map { $0.addingReportingOverflow(ageNanoseconds) }.map {
+            $0.overflow ? UInt64.max : $0.partialValue
+        }
+        let isLong = segmentsKept >= max(segmentsMin, lastSnapshotBytes / segmentBytes)
+        guard var due = isLong ? nowNanoseconds : ageDue else { return .none }
+        due = max(due, pausedUntilNanoseconds)
+        return due <= nowNanoseconds ? start() : .wait(untilNanoseconds: due)
+    }
+
+    private mutating func start() -> Action {
+        isRunning = true
+        isRequested = false
+        oldestChangeNanoseconds = nil
+        return .start
     }
 }

@@ -48,6 +48,9 @@ final class NotificationHub {
         ring = NotificationRing(head: head)
     }
 
+    /// Whether any device listens.
+    var hasStreams: Bool { !streams.isEmpty }
+
     // MARK: Streams
 
     /// A device opens its stream. Sends `ready` and what was kept for it, or says why it can't be opened.

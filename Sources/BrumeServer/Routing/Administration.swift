@@ -71,7 +71,7 @@ extension ServerCore {
                 revoke(name)
                 reply(.success(coder.encodeRevokeTokensResponse(revoked: count)))
             case .snapshot:
-                snapshotAll { result in
+                snapshots.request { result in
                     switch result {
                     case .success(let report):
                         reply(
@@ -114,126 +114,5 @@ extension ServerCore {
             case .folder, .folderInUse, .damaged, .certificate, .listen: .internalError
             }
         return ServiceError(code, error.message)
-    }
-
-    // MARK: Snapshots
-
-    struct SnapshotReport: Sendable {
-        var databases: Int
-        var segmentsRemoved: Int
-        var bytes: UInt64
-    }
-
-    /// The journal has grown by a segment: writes snapshots when they are due. Any thread.
-    func journalGrew(segmentsKept: UInt64) {
-        adminLoop.execute { [self] in
-            // A stop writes them anyway.
-            guard !isDraining, snapshotSchedule.segmentBegan(segmentsKept: segmentsKept) else { return }
-            snapshotAll(endsWithDrain: true) { [self] result in
-                switch result {
-                case .success(let report):
-                    log.info(
-                        "snapshots written",
-                        [
-                            ("databases", String(report.databases)), ("bytes", String(report.bytes)),
-                            ("segmentsRemoved", String(report.segmentsRemoved)),
-                        ])
-                case .failure where isDraining: break
-                case .failure(let error):
-                    log.error("no snapshots, the journal grows on", [("reason", error.message)])
-                }
-                adminLoop.execute { [self] in
-                    snapshotSchedule.ended(snapshotBytes: try? result.get().bytes)
-                }
-            }
-        }
-    }
-
-    /// Writes snapshots of all databases that changed and cuts the journal. `done` is called on the journal's thread, or on
-    /// the admin loop for a failure.
-    ///
-    /// A new segment begins first: each shard's captures, taken afterwards, hold all that the older segments hold. They are
-    /// written here, on the admin loop, while the shards go on.
-    ///
-    /// - Parameter endsWithDrain: Whether a stop, which writes snapshots itself, need not wait for these.
-    func snapshotAll(
-        endsWithDrain: Bool = false, _ done: @escaping @Sendable (Result<SnapshotReport, ServerError>) -> Void
-    ) {
-        groupCommit.rotate { [self] result in
-            adminLoop.execute { [self] in
-                let segment: UInt64
-                switch result {
-                case .success(let number): segment = number
-                case .failure(let error):
-                    return done(.failure(ServerError(.folder, "there is no room for snapshots: \(error)")))
-                }
-                let gathering = SnapshotGathering(remaining: shards.count, firstKeptSegment: segment, done: done)
-                for shard in shards {
-                    shard.loop.execute { [self] in
-                        shard.captureChanged { [self] captures in
-                            adminLoop.execute { [self] in
-                                let result = writeSnapshots(captures, of: shard, endsWithDrain: endsWithDrain)
-                                gathering.gather(result, groupCommit)
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-extension ServerCore {
-    /// Writes a shard's captures. On the admin loop.
-    private func writeSnapshots(
-        _ captures: [DatabaseCapture], of shard: Shard, endsWithDrain: Bool
-    ) -> Result<SnapshotReport, ServerError> {
-        var report = SnapshotReport(databases: captures.count, segmentsRemoved: 0, bytes: 0)
-        do throws(StoreError) {
-            for capture in captures {
-                if endsWithDrain, isDraining { return .failure(ServerError(.folder, "the server is about to stop")) }
-                report.bytes += try shard.log.writeSnapshot(capture)
-                shard.loop.execute { shard.snapshotted(capture.id, upTo: capture.sequence) }
-            }
-            return .success(report)
-        } catch {
-            return .failure(ServerError(.folder, "a snapshot can't be written, the journal stays whole: \(error)"))
-        }
-    }
-}
-
-/// Waits for the snapshots of all shards. On the admin loop only, which is why it may be handed around.
-private final class SnapshotGathering: @unchecked Sendable {
-    private var remaining: Int
-    private let firstKeptSegment: UInt64
-    private let done: @Sendable (Result<ServerCore.SnapshotReport, ServerError>) -> Void
-    private var report = ServerCore.SnapshotReport(databases: 0, segmentsRemoved: 0, bytes: 0)
-    private var failure: ServerError?
-
-    init(
-        remaining: Int, firstKeptSegment: UInt64,
-        done: @escaping @Sendable (Result<ServerCore.SnapshotReport, ServerError>) -> Void
-    ) {
-        self.remaining = remaining
-        self.firstKeptSegment = firstKeptSegment
-        self.done = done
-    }
-
-    func gather(_ result: Result<ServerCore.SnapshotReport, ServerError>, _ groupCommit: GroupCommit) {
-        switch result {
-        case .success(let part):
-            report.databases += part.databases
-            report.bytes += part.bytes
-        case .failure(let error): failure = error
-        }
-        remaining -= 1
-        guard remaining == 0 else { return }
-        if let failure { return done(.failure(failure)) }
-        let done = done
-        groupCommit.removeSegments(before: firstKeptSegment) { [report] removed in
-            var report = report
-            report.segmentsRemoved = removed
-            done(.success(report))
-        }
     }
 }

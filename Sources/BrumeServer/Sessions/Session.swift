@@ -13,6 +13,9 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     /// Set with the hello. Before it nothing asks for it.
     private(set) var identity: Identity!
 
+    /// The user's private database, kept in memory while they are here. The shard sets it.
+    var home: LoadedDatabase?
+
     private var connection: Connection!
     private var reader: FrameReader
     private var machine: ServerConnectionStateMachine

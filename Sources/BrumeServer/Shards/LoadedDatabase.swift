@@ -9,10 +9,100 @@ final class LoadedDatabase {
     var lastPosition: UInt64 = 0
     /// The sequence that its snapshot on disk holds.
     var snapshotSequence: UInt64
+    /// Whether the shard's list of changed databases has it.
+    var isListedAsChanged = false
+    /// Sessions of its owner: while there are any it stays in memory.
+    var sessionCount = 0
+
+    /// What ``LoadedDatabases`` counts for it.
+    fileprivate(set) var countedBytes = 0
+    /// Neighbours in the order of use. Unowned: ``LoadedDatabases`` owns all, and takes one out of the row before it lets it go.
+    fileprivate unowned(unsafe) var newer: LoadedDatabase?
+    fileprivate unowned(unsafe) var older: LoadedDatabase?
 
     init(database: Database, hub: NotificationHub, snapshotSequence: UInt64) {
         self.database = database
         self.hub = hub
         self.snapshotSequence = snapshotSequence
+    }
+
+    /// Whether somebody would miss more than the time of loading it again.
+    var isInUse: Bool { sessionCount > 0 || hub.hasStreams }
+}
+
+/// The databases in a shard's memory, in the order of their use, and about how many bytes they take.
+struct LoadedDatabases: ~Copyable {
+    private var byID: [DatabaseID: LoadedDatabase] = [:]
+    private unowned(unsafe) var newest: LoadedDatabase?
+    private unowned(unsafe) var oldest: LoadedDatabase?
+    /// The sum of what was counted.
+    private(set) var bytes = 0
+
+    var count: Int { byID.count }
+
+    /// The database if it is loaded, without using it.
+    func known(_ id: DatabaseID) -> LoadedDatabase? { byID[id] }
+
+    /// The database if it is loaded; it is the one that was used last from now on.
+    mutating func use(_ id: DatabaseID) -> LoadedDatabase? {
+        guard let loaded = byID[id] else { return nil }
+        use(loaded)
+        return loaded
+    }
+
+    mutating func use(_ loaded: LoadedDatabase) {
+        if newest === loaded { return }
+        unlink(loaded)
+        link(loaded)
+    }
+
+    /// Adds one that is not there yet, as the one used last.
+    mutating func insert(_ loaded: LoadedDatabase) {
+        let former = byID.updateValue(loaded, forKey: loaded.database.id)
+        precondition(former == nil, "a database is loaded twice")
+        link(loaded)
+        bytes += loaded.countedBytes
+    }
+
+    mutating func remove(_ loaded: LoadedDatabase) {
+        unlink(loaded)
+        bytes -= loaded.countedBytes
+        byID[loaded.database.id] = nil
+    }
+
+    /// Counts what the database takes now; returns by how much that is more.
+    mutating func measure(_ loaded: LoadedDatabase) -> Int {
+        let growth = loaded.database.approximateBytes - loaded.countedBytes
+        loaded.countedBytes += growth
+        bytes += growth
+        return growth
+    }
+
+    /// Up to `limit` databases, beginning with the one whose use is longest ago.
+    func leastRecentlyUsed(_ limit: Int) -> [LoadedDatabase] {
+        var found: [LoadedDatabase] = []
+        var next = oldest
+        while let loaded = next, found.count < limit {
+            found.append(loaded)
+            next = loaded.newer
+        }
+        return found
+    }
+
+    func forEach(_ body: (LoadedDatabase) -> Void) { byID.values.forEach(body) }
+
+    private mutating func link(_ loaded: LoadedDatabase) {
+        loaded.newer = nil
+        loaded.older = newest
+        newest?.newer = loaded
+        newest = loaded
+        if oldest == nil { oldest = loaded }
+    }
+
+    private mutating func unlink(_ loaded: LoadedDatabase) {
+        if let newer = loaded.newer { newer.older = loaded.older } else { newest = loaded.older }
+        if let older = loaded.older { older.newer = loaded.newer } else { oldest = loaded.newer }
+        loaded.newer = nil
+        loaded.older = nil
     }
 }

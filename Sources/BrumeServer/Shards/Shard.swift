@@ -16,10 +16,17 @@ final class Shard: @unchecked Sendable {
     let sealer: TokenSealer
 
     let server: ServerCore
-    private var databases: [DatabaseID: LoadedDatabase] = [:]
     /// Databases whose snapshot on disk is damaged.
     private var unloadable: Set<DatabaseID> = []
+    var databases = LoadedDatabases()
+    /// Databases with commits that their snapshots don't have, each once.
+    var changed: [DatabaseID] = []
     private var sessions: [ObjectIdentifier: Session] = [:]
+    /// Whether something changed since the last look at what could be dropped.
+    var mayDrop = false
+    var isSavingToDrop = false
+    var nextSaveToDropNanoseconds: UInt64 = 0
+    var nextBudgetWarningNanoseconds: UInt64 = 0
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     /// Where commits go. Set before the loop runs.
@@ -43,9 +50,14 @@ final class Shard: @unchecked Sendable {
         self.log = log
         for id in log.adoptedIDs {
             let database = try log.open(id)
-            databases[id] = loaded(database, snapshotSequence: log.needsSnapshot(id) ? 0 : database.sequence)
+            let loaded = loaded(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
+            keep(loaded)
+            if database.sequence > loaded.snapshotSequence { noteChange(of: loaded) }
         }
-        loop.turnEnded = { [unowned log] in log.submit() }
+        loop.turnEnded = { [unowned self] in
+            self.log.submit()
+            if mayDrop { dropIdleDatabases() }
+        }
         sweepLater()
     }
 
@@ -56,24 +68,29 @@ final class Shard: @unchecked Sendable {
     /// - Parameter keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
     ///   would fill the memory with databases of nothing.
     func database(_ id: DatabaseID, keepsEmpty: Bool = true) throws(ServiceError) -> LoadedDatabase {
-        if let known = databases[id] { return known }
+        if let known = databases.use(id) { return known }
         if unloadable.contains(id) { throw Self.unloadableDatabase }
         do throws(StoreError) {
             let database = try log.open(id)
             let loaded = loaded(database, snapshotSequence: database.sequence)
-            if database.sequence > 0 || keepsEmpty { databases[id] = loaded }
+            if database.sequence > 0 || keepsEmpty { keep(loaded) }
             return loaded
         } catch {
             // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
-            // It is looked at again after the next start.
+            // It is looked at again after the next start; one that the disk did not give, at the next use.
             server.log.error("a database can't be loaded", [("reason", "\(error)")])
-            unloadable.insert(id)
+            if case .disk = error {} else { unloadable.insert(id) }
             throw Self.unloadableDatabase
         }
     }
 
     private static let unloadableDatabase = ServiceError(
         .internalError, "the database can't be loaded; the server's log says why", retryAfterMilliseconds: 60_000)
+
+    private func keep(_ loaded: LoadedDatabase) {
+        databases.insert(loaded)
+        measure(loaded)
+    }
 
     private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         LoadedDatabase(
@@ -89,6 +106,8 @@ final class Shard: @unchecked Sendable {
     /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8]) {
         loaded.lastPosition = log.append(commit.entry)
+        noteChange(of: loaded)
+        measure(loaded)
         let matches = loaded.database.matchingSubscriptions(for: commit)
         if matches.isEmpty { return }
         let publication = NotificationHub.Publication(
@@ -145,12 +164,21 @@ final class Shard: @unchecked Sendable {
 
     func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
 
-    func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+    func remove(_ session: Session) {
+        sessions[ObjectIdentifier(session)] = nil
+        session.home?.sessionCount -= 1
+        session.home = nil
+    }
 
     /// The session's hello is done and its data is here: makes the user's records if this is their first visit.
     func arrived(_ session: Session) {
         guard let database = session.identity.privateDatabase else { return }
         let user = session.identity.userRecordName
+        // One that can't be loaded is told when it is asked for.
+        if let loaded = try? self.database(database) {
+            loaded.sessionCount += 1
+            session.home = loaded
+        }
         ensureUserRecord(of: user, in: database)
         let publicDatabase = session.identity.publicDatabase
         let owner = server.shard(of: publicDatabase)
@@ -171,6 +199,7 @@ final class Shard: @unchecked Sendable {
     private func sweepLater() {
         _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
             for session in Array(sessions.values) { session.timePassed() }
+            mayDrop = true
             sweepLater()
         }
     }
@@ -191,22 +220,7 @@ final class Shard: @unchecked Sendable {
                 + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
     }
 
-    // MARK: Snapshot and stop
-
-    /// Captures every database that changed since its last snapshot, and gives the captures when all in them is durable.
-    func captureChanged(_ done: @escaping @Sendable ([DatabaseCapture]) -> Void) {
-        log.submit()
-        let captures = databases.values.filter { $0.database.sequence > $0.snapshotSequence }.map {
-            $0.database.capture()
-        }
-        whenDurable(log.appendedPosition) { done(captures) }
-    }
-
-    /// A snapshot of the database up to the sequence is on disk.
-    func snapshotted(_ id: DatabaseID, upTo sequence: UInt64) {
-        guard let loaded = databases[id] else { return }
-        loaded.snapshotSequence = max(loaded.snapshotSequence, sequence)
-    }
+    // MARK: Stop
 
     /// Tells all sessions that the server is about to stop.
     func drain() {

@@ -48,6 +48,9 @@ package final class Database {
     /// Records that exist, in all zones.
     package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
 
+    /// Zones, deleted ones included.
+    package var zoneCount: Int { zoneStates.count }
+
     /// About what the database takes in memory.
     ///
     /// - Complexity: O(zones).

@@ -30,6 +30,15 @@ struct Invocation: Sendable {
         return number
     }
 
+    /// The option's value as a count of bytes: a whole number, with KiB, MiB, GiB or nothing behind it.
+    func byteSize(_ name: String) throws(UsageError) -> Int? {
+        guard let text = text(name) else { return nil }
+        guard let size = ByteSize(text) else {
+            throw UsageError("--\(name) takes a size such as 512MiB or 2GiB, not \"\(text)\"", command: command)
+        }
+        return size.bytes
+    }
+
     /// The option's value as a number within `range`.
     func number(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
         guard let text = text(name) else { return nil }

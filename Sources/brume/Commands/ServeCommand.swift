@@ -18,6 +18,9 @@ enum ServeCommand {
                 "container", "NAME", "serve this container only", repeats: true, variable: "BRUME_CONTAINERS"),
             OptionDefinition("loops", "N", "event loops (default: one per core)"),
             OptionDefinition("journal-segment-bytes", "N", "size of a journal file", fallback: "16777216"),
+            OptionDefinition(
+                "memory-budget", "SIZE",
+                "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
             CommandOptions.logLevel, CommandOptions.withParent,
         ],
         notes: [
@@ -72,6 +75,7 @@ enum ServeCommand {
             try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
+        configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
         configuration.log = try CommandOptions.log(invocation)
         return configuration
     }

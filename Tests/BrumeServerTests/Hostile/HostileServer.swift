@@ -9,7 +9,7 @@ import Testing
 final class HostileServer: Sendable {
     private static let gate = HostileGate(places: 4)
 
-    private let server: Server
+    let server: Server
     private let folder: String
     private let log: HostileLog
 

@@ -5,26 +5,83 @@ import Testing
 @Suite("The growth of the journal", .timeLimit(.minutes(4)))
 struct JournalGrowthTests {
     @Test("snapshots are due at a number of segments, and again when the journal is as large as they were")
-    func schedule() {
-        var schedule = SnapshotSchedule(segmentsMin: 4, segmentBytes: 100)
-        func dueAt(_ segments: ClosedRange<UInt64>) -> UInt64? {
-            segments.first { schedule.segmentBegan(segmentsKept: $0) }
+    func growth() {
+        var schedule = SnapshotSchedule(segmentsKept: 1, segmentBytes: 100, journalBytes: 400, ageMilliseconds: 1_000)
+        func afterGrowth(to segments: UInt64) -> SnapshotSchedule.Action {
+            schedule.segmentBegan(segmentsKept: segments)
+            return schedule.next(nowNanoseconds: 5)
         }
-        #expect(dueAt(1...9) == 4)
-        // Those are being written.
-        #expect(dueAt(5...9) == nil)
-        schedule.ended(snapshotBytes: 1_000)
-        #expect(dueAt(1...20) == 10)
-        // They failed.
-        schedule.ended(snapshotBytes: nil)
-        #expect(dueAt(1...20) == 10)
-        schedule.ended(snapshotBytes: 0)
-        #expect(dueAt(1...20) == 4)
+        #expect((1...6).map { afterGrowth(to: $0) } == [.none, .none, .none, .start, .none, .none])
+        schedule.ended(snapshotBytes: 1_000, segmentsKept: 1, nowNanoseconds: 5)
+        #expect(afterGrowth(to: 9) == .none)
+        #expect(afterGrowth(to: 10) == .start)
+        schedule.ended(snapshotBytes: 0, segmentsKept: 1, nowNanoseconds: 5)
+        #expect(afterGrowth(to: 4) == .start)
+    }
+
+    @Test("snapshots are due when the oldest commit that only the journal holds has its age")
+    func age() {
+        var schedule = SnapshotSchedule(segmentsKept: 1, segmentBytes: 100, journalBytes: 400, ageMilliseconds: 1)
+        #expect(schedule.next(nowNanoseconds: 9_000_000) == .none)
+        schedule.changed(nowNanoseconds: 10_000_000)
+        schedule.changed(nowNanoseconds: 10_500_000)
+        #expect(schedule.next(nowNanoseconds: 10_900_000) == .wait(untilNanoseconds: 11_000_000))
+        #expect(schedule.next(nowNanoseconds: 11_000_000) == .start)
+        // This one may come too late for the run.
+        schedule.changed(nowNanoseconds: 11_200_000)
+        #expect(schedule.next(nowNanoseconds: 13_000_000) == .none)
+        schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: 13_000_000)
+        #expect(schedule.next(nowNanoseconds: 13_000_000) == .start)
+        schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: 14_000_000)
+        #expect(schedule.next(nowNanoseconds: 99_000_000) == .none)
+    }
+
+    @Test("a run that failed is tried again after a pause that grows, and at once when somebody asks")
+    func failures() {
+        var schedule = SnapshotSchedule(segmentsKept: 9, segmentBytes: 100, journalBytes: 400, ageMilliseconds: 1)
+        var now: UInt64 = 0
+        var pauses: [UInt64] = []
+        for _ in 0..<8 {
+            #expect(schedule.next(nowNanoseconds: now) == .start)
+            schedule.ended(snapshotBytes: nil, segmentsKept: 9, nowNanoseconds: now)
+            guard case .wait(let time) = schedule.next(nowNanoseconds: now) else {
+                Issue.record("a failed run is forgotten")
+                return
+            }
+            pauses.append((time - now) / 1_000_000_000)
+            now = time
+        }
+        #expect(pauses == [15, 30, 60, 120, 240, 480, 900, 900])
+        #expect(schedule.next(nowNanoseconds: now) == .start)
+        schedule.ended(snapshotBytes: nil, segmentsKept: 9, nowNanoseconds: now)
+        schedule.requested()
+        #expect(schedule.next(nowNanoseconds: now) == .start)
+        // Whoever asks while a run is under way gets one that begins afterwards.
+        schedule.requested()
+        #expect(schedule.next(nowNanoseconds: now) == .none)
+        schedule.ended(snapshotBytes: 5, segmentsKept: 1, nowNanoseconds: now)
+        #expect(schedule.next(nowNanoseconds: now) == .start)
+        schedule.ended(snapshotBytes: 5, segmentsKept: 1, nowNanoseconds: now)
+        #expect(schedule.next(nowNanoseconds: now) == .none)
+    }
+
+    @Test("a commit that only the journal holds gets into a snapshot when it has its age")
+    func oldCommit() async throws {
+        try await HostileServer.running(adjust: { $0.snapshotAgeMilliseconds = 50 }) { server in
+            let token = try await server.addAccount("alice")
+            let peer = try await HostilePeer.welcomed(server, token: token)
+            try await peer.makeZone("Notes")
+            try await server.waitForLog("snapshots written")
+            try await server.expectServes(token: token)
+        }
     }
 
     @Test("a server that runs and runs keeps a bounded journal")
     func bounded() async throws {
-        try await HostileServer.running(adjust: { $0.journalSegmentBytes = 64 * 1024 }) { server in
+        try await HostileServer.running(adjust: {
+            $0.journalSegmentBytes = 64 * 1024
+            $0.snapshotJournalBytes = 512 * 1024
+        }) { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)
             let zone = HostileRequests.zone("Notes")

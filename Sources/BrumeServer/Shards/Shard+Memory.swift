@@ -1,0 +1,80 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything are dropped,
+/// the one whose use is longest ago first, and loaded again when they are used. On the shard's loop.
+///
+/// The budget counts about what records, names, look-ups and feeds take, for all shards together. Databases with a session or a
+/// stream stay, so that the sum may stand above the budget; the log says so.
+///
+/// Loading is done on the loop, so that a large database holds up the others of its shard while it is read.
+extension Shard {
+    /// Counts what the database takes; after it was loaded, and after each commit.
+    func measure(_ loaded: LoadedDatabase) {
+        guard server.configuration.memoryBudgetBytes > 0 else { return }
+        // To measure costs for each zone: one of many zones is not measured at each commit.
+        let zones = loaded.database.zoneCount
+        if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
+        let growth = databases.measure(loaded)
+        server.memory.add(growth)
+        if growth > 0 { mayDrop = true }
+    }
+
+    /// At the end of a turn, when nothing holds a database: drops some if there are too many.
+    func dropIdleDatabases() {
+        let budget = server.configuration.memoryBudgetBytes
+        guard mayDrop, budget > 0 else { return }
+        mayDrop = false
+        // Each shard drops its part of what is too much.
+        let total = server.memory.bytes
+        guard total > budget, databases.bytes > 0 else { return }
+        var excess = Int(Double(total - budget) * (Double(databases.bytes) / Double(max(total, databases.bytes)))) + 1
+        let canSave = !isSavingToDrop && loop.nowNanoseconds >= nextSaveToDropNanoseconds
+        var unsaved: [DatabaseID] = []
+        var dropped = 0
+        for loaded in databases.leastRecentlyUsed(ServerLimits.dropScan) {
+            if excess <= 0 { break }
+            if loaded.isInUse {
+                databases.use(loaded)
+            } else if loaded.database.sequence > loaded.snapshotSequence || loaded.lastPosition > log.durablePosition {
+                if canSave, unsaved.count < ServerLimits.dropSnapshots {
+                    unsaved.append(loaded.database.id)
+                    excess -= loaded.countedBytes
+                }
+            } else {
+                excess -= loaded.countedBytes
+                drop(loaded)
+                dropped += 1
+            }
+        }
+        if dropped > 0 {
+            mayDrop = true
+            server.log.debug("databases dropped from memory", [("count", String(dropped))])
+        }
+        if !unsaved.isEmpty {
+            snapshotToDrop(unsaved)
+        } else if dropped == 0, canSave, loop.nowNanoseconds >= nextBudgetWarningNanoseconds {
+            nextBudgetWarningNanoseconds = loop.nowNanoseconds + ServerLimits.budgetWarningNanoseconds
+            server.log.warning(
+                "databases in use take more than the memory budget",
+                [("bytes", String(total)), ("budget", String(budget))])
+        }
+    }
+
+    private func drop(_ loaded: LoadedDatabase) {
+        server.memory.add(-loaded.countedBytes)
+        databases.remove(loaded)
+        log.close(loaded.database.id)
+    }
+
+    /// Writes what only the journal holds of them; a later look drops them.
+    private func snapshotToDrop(_ ids: [DatabaseID]) {
+        isSavingToDrop = true
+        server.snapshots.write(ids, of: self) { [self] isWritten in
+            isSavingToDrop = false
+            mayDrop = true
+            if !isWritten { nextSaveToDropNanoseconds = loop.nowNanoseconds + ServerLimits.dropPauseNanoseconds }
+        }
+    }
+}

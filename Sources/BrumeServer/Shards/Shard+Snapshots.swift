@@ -1,0 +1,56 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// The shard's side of ``Snapshots``. On the shard's loop.
+extension Shard {
+    /// Notes that a database has a commit that its snapshot does not.
+    func noteChange(of loaded: LoadedDatabase) {
+        if loaded.isListedAsChanged { return }
+        loaded.isListedAsChanged = true
+        changed.append(loaded.database.id)
+        if changed.count == 1 { server.snapshots.databaseChanged() }
+    }
+
+    /// The databases that changed since their snapshots. They are told once; ``findChanged()`` finds them again.
+    func takeChanged() -> [DatabaseID] {
+        let ids = changed
+        changed = []
+        for id in ids { databases.known(id)?.isListedAsChanged = false }
+        return ids
+    }
+
+    /// A run failed after it had taken the list: makes it anew.
+    func findChanged() {
+        databases.forEach { if $0.database.sequence > $0.snapshotSequence { noteChange(of: $0) } }
+    }
+
+    /// Captures the first of some databases, as many as may be without holding the loop up, and gives the captures when all that
+    /// is in them is durable. One that has no commit beyond its snapshot is left out. `taken` is at least 1.
+    func capture(
+        _ ids: ArraySlice<DatabaseID>, _ done: @escaping @Sendable (_ captures: [DatabaseCapture], _ taken: Int) -> Void
+    ) {
+        log.submit()
+        var captures: [DatabaseCapture] = []
+        var taken = 0
+        var cost = 0
+        for id in ids {
+            taken += 1
+            if let loaded = databases.known(id), loaded.database.sequence > loaded.snapshotSequence {
+                captures.append(loaded.database.capture())
+                // A capture costs for each zone; a look at one that needs none costs something too.
+                cost += 10 + loaded.database.zoneCount
+            } else {
+                cost += 1
+            }
+            if cost >= ServerLimits.captureCost { break }
+        }
+        whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
+    }
+
+    /// A snapshot of the database up to the sequence is on disk.
+    func snapshotted(_ id: DatabaseID, upTo sequence: UInt64) {
+        guard let loaded = databases.known(id) else { return }
+        loaded.snapshotSequence = max(loaded.snapshotSequence, sequence)
+    }
+}

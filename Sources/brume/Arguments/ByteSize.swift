@@ -1,0 +1,21 @@
+/// A count of bytes as an operator writes it: `512MiB`, `2GiB`, `65536`.
+struct ByteSize: Equatable {
+    let bytes: Int
+
+    /// Nil for what is no whole number with KiB, MiB, GiB, TiB or nothing behind it, and for what no machine has.
+    init?(_ text: String) {
+        let units: [(suffix: String, bytes: Int)] = [
+            ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("", 1),
+        ]
+        for unit in units where text.hasSuffix(unit.suffix) {
+            let digits = text.dropLast(unit.suffix.count)
+            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits)
+            else { return nil }
+            let (bytes, overflow) = number.multipliedReportingOverflow(by: unit.bytes)
+            if overflow { return nil }
+            self.bytes = bytes
+            return
+        }
+        return nil
+    }
+}

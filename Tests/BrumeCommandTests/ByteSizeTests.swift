@@ -1,0 +1,22 @@
+import Testing
+
+@testable import brume
+
+@Suite("Sizes on the command line")
+struct ByteSizeTests {
+    @Test("a size is a whole number of bytes or of binary units")
+    func sizes() {
+        let sizes: [(String, Int)] = [
+            ("0", 0), ("65536", 65_536), ("3KiB", 3_072), ("512MiB", 536_870_912), ("2GiB", 2_147_483_648),
+            ("1TiB", 1_099_511_627_776),
+        ]
+        for (text, bytes) in sizes { #expect(ByteSize(text)?.bytes == bytes, "\(text)") }
+    }
+
+    @Test(
+        "what is no size is refused",
+        arguments: ["", "MiB", "-1", "+1", "1.5GiB", "512MB", "1 GiB", "9999999999TiB", "１"])
+    func refused(_ text: String) {
+        #expect(ByteSize(text) == nil)
+    }
+}
