@@ -63,6 +63,15 @@ struct SnapshotLatencyTests {
         print("  without a snapshot: \(SnapshotLatencyTests.distribution(undisturbed))")
         print("  while one is written: \(SnapshotLatencyTests.distribution(duringSnapshots))")
         #expect(captureTime < .milliseconds(100))
+        let disk = SimulatedDisk()
+        try disk.makeDirectory("snapshots")
+        let beforeWrite = ContinuousClock.now
+        let bytes = try SnapshotWriter.write(database.capture(), to: disk)
+        let beforeLoad = ContinuousClock.now
+        let loaded = try #require(try SnapshotReader.load(database.id, epoch: 7, from: disk))
+        print("  the snapshot has \(bytes) bytes, written in \(beforeWrite.duration(to: beforeLoad)),", terminator: " ")
+        print("loaded in \(beforeLoad.duration(to: .now)); in memory about \(loaded.approximateBytes) bytes")
+        #expect(loaded.recordCount == records && loaded.approximateBytes > records * 256)
         // The thread's own time: on a machine that builds beside this the clock says little.
         let work = duringSnapshots.map(\.work).sorted()
         #expect(work[work.count * 99 / 100] < .milliseconds(2))
