@@ -34,6 +34,17 @@ package enum Limits {
     /// Custom zones of one database: each costs memory and a place in the database's feed.
     package static let zonesPerDatabase = 10_000
 
+    /// Deleted records of a zone that its feed tells of, or as many as there are records where that is more: so history
+    /// takes at most half of a zone's places. At the limit the older half goes, and tokens from before it expire.
+    package static let tombstonesPerZone = 10_000
+
+    /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more; as above.
+    package static let deletedZonesPerDatabase = 1_000
+
+    /// Runs of the server that a database tells apart (see `RunHistory` of the store): a token names the run that wrote its
+    /// position. A device has to fetch from the start when it was away for this many starts with commits in its database.
+    package static let runsPerDatabase = 1_024
+
     /// Subscriptions of one user in one database.
     package static let subscriptionsPerDatabase = 1_000
 

@@ -46,7 +46,7 @@ package final class Server: @unchecked Sendable {
                 opening: disk,
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
-                newEpoch: Self.randomNumber())
+                newEpoch: max(1, Self.randomNumber()))
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")

@@ -34,7 +34,7 @@ package final class LocalCommitLog: CommitLog {
         if let recovered = waiting.removeValue(forKey: id) { return recovered }
         precondition(
             coverage.holdsAll(of: id), "a database is opened that is open, or was given up without a snapshot")
-        return try recovery.loadDatabase(id) ?? Database(id: id, epoch: recovery.epoch)
+        return try recovery.openDatabase(id)
     }
 
     package func append(_ entry: JournalEntry) throws(StoreError) -> UInt64 {

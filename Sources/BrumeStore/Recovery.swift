@@ -23,7 +23,9 @@ package struct Recovery {
     }
 
     package let epoch: UInt32
-    /// Those with commits in the journal. The others are loaded by ``loadDatabase(_:)`` when they are used.
+    /// Names this run of the server in what it commits.
+    package let run: UInt32
+    /// Those with commits in the journal. The others are loaded by ``openDatabase(_:)`` when they are used.
     package let databases: [DatabaseID: Database]
     /// Ready to append.
     package let writer: JournalWriter
@@ -34,7 +36,7 @@ package struct Recovery {
 
     /// Opens the folder that `disk` stands for, or makes it.
     ///
-    /// - Parameter newEpoch: Random; the epoch, if the folder is made.
+    /// - Parameter newEpoch: Random and not 0: names this run of the server, and is the folder's epoch if that is made.
     package init(
         opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32
     ) throws(StoreError) {
@@ -98,30 +100,37 @@ package struct Recovery {
             throw .disk(error)
         }
         self.epoch = epoch
+        run = newEpoch
+        for database in databases.values { database.begin(run: newEpoch) }
         self.databases = databases
         self.coverage = coverage
         self.report = report
     }
 
-    /// A database as its snapshot has it; nil when it has none, and is empty.
+    /// A database as its snapshot has it; empty when it has none.
     ///
     /// Only for databases that are not in ``databases``, and have not been used since: the journal is not looked at.
+    package func openDatabase(_ id: DatabaseID) throws(StoreError) -> Database { try snapshots.open(id) }
+
+    /// As ``openDatabase(_:)``, to look at: nil when there is no snapshot.
     package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
-        try snapshots.load(id)
+        try SnapshotReader.load(id, epoch: epoch, from: disk)
     }
 
-    /// ``loadDatabase(_:)`` without the rest, which holds on to all that was replayed.
-    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch) }
+    /// ``openDatabase(_:)`` without the rest, which holds on to all that was replayed.
+    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch, run: run) }
 
     /// Databases as their snapshots have them.
     package struct SnapshotSource: Sendable {
         fileprivate let disk: any Disk
-        /// The data folder's.
-        package let epoch: UInt32
+        fileprivate let epoch: UInt32
+        fileprivate let run: UInt32
 
-        /// Nil when there is no snapshot.
-        package func load(_ id: DatabaseID) throws(StoreError) -> Database? {
-            try SnapshotReader.load(id, epoch: epoch, from: disk)
+        /// Empty when there is no snapshot. What is committed to it is of this run of the server.
+        package func open(_ id: DatabaseID) throws(StoreError) -> Database {
+            let database = try SnapshotReader.load(id, epoch: epoch, from: disk) ?? Database(id: id, epoch: epoch)
+            database.begin(run: run)
+            return database
         }
     }
 

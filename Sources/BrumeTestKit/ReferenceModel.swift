@@ -112,7 +112,8 @@ package struct ReferenceModel {
             for (index, name) in deletions.enumerated() where deletionErrors[index] == nil && stays.contains(name) {
                 deletionErrors[index] = .referenceViolation
                 failed = true
-                mayChange = true
+                // An atomic batch fails as a whole: what would hold without this item is asked by nobody.
+                mayChange = !atomic
             }
         }
         if atomic, failed {

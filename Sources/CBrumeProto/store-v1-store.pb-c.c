@@ -412,6 +412,51 @@ void   brume__store__v1__journal_entry__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__journal_entry__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__database_run__init
+                     (Brume__Store__V1__DatabaseRun         *message)
+{
+  static const Brume__Store__V1__DatabaseRun init_value = BRUME__STORE__V1__DATABASE_RUN__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__database_run__get_packed_size
+                     (const Brume__Store__V1__DatabaseRun *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__database_run__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__database_run__pack
+                     (const Brume__Store__V1__DatabaseRun *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__database_run__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__database_run__pack_to_buffer
+                     (const Brume__Store__V1__DatabaseRun *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__database_run__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__DatabaseRun *
+       brume__store__v1__database_run__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__DatabaseRun *)
+     protobuf_c_message_unpack (&brume__store__v1__database_run__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__database_run__free_unpacked
+                     (Brume__Store__V1__DatabaseRun *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__database_run__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__snapshot_header__init
                      (Brume__Store__V1__SnapshotHeader         *message)
 {
@@ -1303,7 +1348,7 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   (ProtobufCMessageInit) brume__store__v1__change__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[7] =
 {
   {
     "database",
@@ -1377,6 +1422,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "run",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, run),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] = {
   3,   /* field[3] = changes */
@@ -1384,12 +1441,13 @@ static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] =
   0,   /* field[0] = database */
   5,   /* field[5] = operation_answer */
   4,   /* field[4] = operation_id */
+  6,   /* field[6] = run */
   1,   /* field[1] = sequence */
 };
 static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
 {
@@ -1399,14 +1457,65 @@ const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
   "Brume__Store__V1__JournalEntry",
   "brume.store.v1",
   sizeof(Brume__Store__V1__JournalEntry),
-  6,
+  7,
   brume__store__v1__journal_entry__field_descriptors,
   brume__store__v1__journal_entry__field_indices_by_name,
   1,  brume__store__v1__journal_entry__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__journal_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__store__v1__database_run__field_descriptors[2] =
+{
+  {
+    "first_sequence",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__DatabaseRun, first_sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__DatabaseRun, id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__database_run__field_indices_by_name[] = {
+  0,   /* field[0] = first_sequence */
+  1,   /* field[1] = id */
+};
+static const ProtobufCIntRange brume__store__v1__database_run__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.DatabaseRun",
+  "DatabaseRun",
+  "Brume__Store__V1__DatabaseRun",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__DatabaseRun),
+  2,
+  brume__store__v1__database_run__field_descriptors,
+  brume__store__v1__database_run__field_indices_by_name,
+  1,  brume__store__v1__database_run__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__database_run__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[7] =
 {
   {
     "database",
@@ -1468,18 +1577,44 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "zone_feed_floor",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotHeader, zone_feed_floor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "runs",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotHeader, n_runs),
+    offsetof(Brume__Store__V1__SnapshotHeader, runs),
+    &brume__store__v1__database_run__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[] = {
   0,   /* field[0] = database */
   2,   /* field[2] = record_count */
+  6,   /* field[6] = runs */
   1,   /* field[1] = sequence */
   3,   /* field[3] = tombstone_count */
   4,   /* field[4] = zone_count */
+  5,   /* field[5] = zone_feed_floor */
 };
 static const ProtobufCIntRange brume__store__v1__snapshot_header__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
 {
@@ -1489,7 +1624,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
   "Brume__Store__V1__SnapshotHeader",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotHeader),
-  5,
+  7,
   brume__store__v1__snapshot_header__field_descriptors,
   brume__store__v1__snapshot_header__field_indices_by_name,
   1,  brume__store__v1__snapshot_header__number_ranges,

@@ -3,6 +3,8 @@ package struct JournalEntry: Equatable, Sendable {
     package var database: DatabaseID
     package var sequence: UInt64
     package var committedMilliseconds: Int64
+    /// The run of the server that wrote it; 0 in entries from before runs were told apart.
+    package var run: UInt32
     /// In the order of the feed; record changes count their index from 0.
     package var changes: [Change]
     /// The 16 bytes that name the operation, or empty.
@@ -12,11 +14,12 @@ package struct JournalEntry: Equatable, Sendable {
 
     package init(
         database: DatabaseID, sequence: UInt64, committedMilliseconds: Int64, changes: [Change],
-        operationID: [UInt8] = [], operationAnswer: [UInt8] = []
+        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], run: UInt32 = 0
     ) {
         self.database = database
         self.sequence = sequence
         self.committedMilliseconds = committedMilliseconds
+        self.run = run
         self.changes = changes
         self.operationID = operationID
         self.operationAnswer = operationAnswer

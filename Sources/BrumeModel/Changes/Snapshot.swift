@@ -6,16 +6,22 @@ package struct SnapshotHeader: Equatable, Sendable {
     package var recordCount: UInt64
     package var tombstoneCount: UInt64
     package var zoneCount: UInt64
+    /// Tokens of the database's feed below it have expired.
+    package var zoneFeedFloor: ChangePosition
+    /// Oldest first; empty in snapshots from before runs were told apart.
+    package var runs: [DatabaseRun]
 
     package init(
         database: DatabaseID, sequence: UInt64, recordCount: UInt64 = 0, tombstoneCount: UInt64 = 0,
-        zoneCount: UInt64 = 0
+        zoneCount: UInt64 = 0, zoneFeedFloor: ChangePosition = .start, runs: [DatabaseRun] = []
     ) {
         self.database = database
         self.sequence = sequence
         self.recordCount = recordCount
         self.tombstoneCount = tombstoneCount
         self.zoneCount = zoneCount
+        self.zoneFeedFloor = zoneFeedFloor
+        self.runs = runs
     }
 }
 

@@ -40,7 +40,7 @@ final class ShardLog: CommitLog {
 
     func open(_ id: DatabaseID) throws(StoreError) -> Database {
         if let database = recovered.removeValue(forKey: id) { return database }
-        return try snapshots.load(id) ?? Database(id: id, epoch: snapshots.epoch)
+        return try snapshots.open(id)
     }
 
     /// Whether the journal held commits of the database, when it was adopted, that its snapshot doesn't have.

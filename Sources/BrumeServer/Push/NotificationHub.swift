@@ -22,8 +22,7 @@ final class NotificationHub {
         var place: ChangePosition
     }
 
-    private let database: DatabaseID
-    private let epoch: UInt32
+    private let database: Database
     private let sealer: TokenSealer
     private let coder: MessageCoder
     private let scope: [UInt8]
@@ -38,12 +37,11 @@ final class NotificationHub {
     /// The table was full once: a device that isn't in it may have been.
     private var hasEvictedDevices = false
 
-    init(database: DatabaseID, epoch: UInt32, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder) {
+    init(database: Database, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder) {
         self.database = database
-        self.epoch = epoch
         self.sealer = sealer
         self.coder = coder
-        scope = sealer.scope(database, zone: nil)
+        scope = sealer.scope(database.id, zone: nil)
         hasForgottenDevices = head.sequence > 0
         ring = NotificationRing(head: head)
     }
@@ -111,7 +109,7 @@ final class NotificationHub {
             let kind: NotificationEvent.Kind =
                 switch match.subscription.kind {
                 case .zone(let zone, _): .zoneChanged(match.zone ?? zone)
-                case .database: .databaseChanged(database.scope)
+                case .database: .databaseChanged(database.id.scope)
                 }
             let message = event(
                 kind, at: position, subscription: match.subscription,
@@ -125,14 +123,14 @@ final class NotificationHub {
     private func pump(_ index: Int) {
         while streams[index].session.maySend(stream: streams[index].id) {
             let stream = streams[index]
-            guard Authorisation.mayReceive(from: database, stream.session.identity) else { return }
+            guard Authorisation.mayReceive(from: database.id, stream.session.identity) else { return }
             switch ring.next(after: stream.place, device: stream.device) {
             case .none: return
             case .skipped(let place):
                 streams[index].place = place
             case .missed(let floor):
                 streams[index].place = floor
-                stream.session.send(stream: stream.id, message: event(.fetchFromToken(database.scope), at: floor))
+                stream.session.send(stream: stream.id, message: event(.fetchFromToken(database.id.scope), at: floor))
             case .event(let place, let message):
                 streams[index].place = place
                 stream.session.send(stream: stream.id, message: message)
@@ -149,7 +147,7 @@ final class NotificationHub {
                 return .success(acknowledged[device]?.place)
             }
             // A place of a lost future is behind nothing that this server knows: the device has to fetch.
-            let isOurs = token.epoch == epoch && token.position <= ring.head
+            let isOurs = token.epoch == database.run(of: token.position) && token.position <= ring.head
             return .success(isOurs ? token.position : .start)
         } catch {
             return .failure(error)
@@ -174,6 +172,7 @@ final class NotificationHub {
         _ kind: NotificationEvent.Kind, at place: ChangePosition, subscription: Subscription? = nil,
         committedMilliseconds: Int64 = 0
     ) -> [UInt8] {
+        let epoch = database.run(of: place)
         let token = ChangeToken(kind: .notifications, epoch: epoch, incarnation: 0, position: place)
         return coder.encodeNotificationEvent(
             NotificationEvent(

@@ -4,21 +4,26 @@ internal import BrumeSystem
 /// Turns change tokens into opaque bytes and back.
 ///
 /// ```
-/// 0   1  version, 1
+/// 0   1  version, 2
 /// 1   1  kind
-/// 2   4  epoch          (numbers are big-endian)
+/// 2   4  epoch: the run of the server that wrote the place in history (numbers are big-endian)
 /// 6   8  incarnation
 /// 14  8  position
-/// 22  8  digest of the scope: container, environment, database, owner, zone
-/// 30  16 MAC over bytes 0 to 29 (HMAC-SHA256, its first half)
+/// 22  8  head of the history when the first fetch that the token is part of began, or 0
+/// 30  8  digest of the scope: container, environment, database, owner, zone
+/// 38  16 MAC over bytes 0 to 37 (HMAC-SHA256, its first half)
 /// ```
+///
+/// Version 1 has no bytes 22 to 29. Its tokens are still opened.
 ///
 /// The digest is keyed, so a token tells nothing of its scope. A wrong MAC is a token that this server did not make; a right
 /// one with another digest belongs elsewhere, which a client sees as an expired token (cloudkit.md 2.4).
 struct TokenSealer {
-    private static let version: UInt8 = 1
-    private static let bodyByteCount = 30
-    private static let byteCount = 46
+    private static let version: UInt8 = 2
+    private static let scopeByteCount = 8
+    private static let authenticationByteCount = 16
+    private static let byteCount = 54
+    private static let versionOneByteCount = 46
     private let authentication: MessageAuthentication
 
     init(key: [UInt8]) {
@@ -42,24 +47,26 @@ struct TokenSealer {
         withUnsafeBytes(of: token.epoch.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.incarnation.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.position.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: token.firstFetchHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: scope)
-        bytes.append(contentsOf: authentication.authenticate(bytes).prefix(16))
+        bytes.append(contentsOf: authentication.authenticate(bytes).prefix(Self.authenticationByteCount))
         return bytes
     }
 
     /// The token in `bytes`, or nil when there are none.
     func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
         if bytes.isEmpty { return nil }
-        let body = Array(bytes.prefix(Self.bodyByteCount))
-        guard bytes.count == Self.byteCount, bytes[0] == Self.version,
+        let body = Array(bytes.dropLast(Self.authenticationByteCount))
+        guard bytes.count == (bytes[0] == 1 ? Self.versionOneByteCount : Self.byteCount), bytes[0] <= Self.version,
             ConstantTime.isEqual(
-                Array(authentication.authenticate(body).prefix(16)), Array(bytes[Self.bodyByteCount...]))
+                Array(authentication.authenticate(body).prefix(Self.authenticationByteCount)),
+                Array(bytes.suffix(Self.authenticationByteCount)))
         else {
             throw ServiceError(
                 .invalidArguments,
                 "the token was not made by this server; use one from an earlier answer, or none to start over")
         }
-        guard body[1] == kind.rawValue, Array(body[22...]) == scope else {
+        guard body[1] == kind.rawValue, Array(body.suffix(Self.scopeByteCount)) == scope else {
             throw ServiceError(
                 .changeTokenExpired,
                 "the token belongs to another zone or database; fetch without a token to start over")
@@ -69,6 +76,7 @@ struct TokenSealer {
         }
         return ChangeToken(
             kind: kind, epoch: number(at: 2, UInt32.self), incarnation: number(at: 6, UInt64.self),
-            position: ChangePosition(rawValue: number(at: 14, UInt64.self)))
+            position: ChangePosition(rawValue: number(at: 14, UInt64.self)),
+            firstFetchHead: body[0] == 1 ? .start : ChangePosition(rawValue: number(at: 22, UInt64.self)))
     }
 }

@@ -96,8 +96,7 @@ final class Shard: @unchecked Sendable {
         LoadedDatabase(
             database: database,
             hub: NotificationHub(
-                database: database.id, epoch: server.epoch, head: .end(ofSequence: database.sequence), sealer: sealer,
-                coder: coder),
+                database: database, head: .end(ofSequence: database.sequence), sealer: sealer, coder: coder),
             snapshotSequence: snapshotSequence)
     }
 

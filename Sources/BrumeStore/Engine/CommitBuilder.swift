@@ -30,11 +30,12 @@ struct CommitBuilder {
     }
 
     /// The commit, or nil when nothing changed.
-    func commit(of database: DatabaseID, nowMilliseconds: Int64) -> Commit? {
+    func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit? {
         if changes.isEmpty { return nil }
         return Commit(
             entry: JournalEntry(
-                database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes),
+                database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes,
+                run: run),
             zones: touched)
     }
 }

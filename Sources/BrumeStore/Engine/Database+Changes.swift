@@ -10,9 +10,9 @@ extension Database {
 
     /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change first.
     ///
-    /// Without a token: the records that exist, no deletions. (A first fetch of several pages does tell of deletions that
-    /// happened before its later pages; a device that does not know the record ignores them.) Always ends in a token, which
-    /// is never ahead of what the page holds.
+    /// Without a token: the records that exist, no deletions. (A first fetch of several pages tells of deletions that happened
+    /// while it went on; a device that does not know the record ignores them.) Always ends in a token, which is never ahead
+    /// of what the page holds.
     ///
     /// The server's own page (`resultsLimit` 0) ends at ``Limits/changesPerPage`` or ``Limits/pageBytes``, and then
     /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A limit of
@@ -31,7 +31,9 @@ extension Database {
         }
         if let token { try check(token, of: zoneStates[index]) }
         return page(
-            ofZoneAt: index, after: token?.position, countLimit: resultsLimit > 0 ? resultsLimit : nil,
+            ofZoneAt: index, after: token?.position ?? .start,
+            firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange,
+            countLimit: resultsLimit > 0 ? resultsLimit : nil,
             desiredKeys: desiredKeys)
     }
 
@@ -39,34 +41,44 @@ extension Database {
         if token.kind != .zone {
             throw ServiceError(.invalidArguments, "the token is not a zone's; use the one that the zone's changes gave")
         }
-        if token.epoch != epoch {
-            throw ServiceError(
-                .changeTokenExpired, "the token is from before the server's data was restored; start over")
-        }
+        try checkRun(of: token)
         if token.incarnation != zone.incarnation {
             throw ServiceError(
                 .changeTokenExpired, "the token is of a zone that was deleted and made again; start over")
         }
-        if token.position > zone.lastChange {
+        if token.historyStart > zone.lastChange {
             throw ServiceError(.changeTokenExpired, "the token is ahead of the zone's history; start over")
         }
-        if token.position < zone.floor {
-            throw ServiceError(.changeTokenExpired, "the token is older than the zone's history; start over")
+        if token.historyStart < zone.floor {
+            throw ServiceError(
+                .changeTokenExpired,
+                "the token is from before the deletions that the zone still knows; fetch without a token to start over")
+        }
+    }
+
+    /// Whether the commits up to the token's place in history are those that its maker meant; see ``RunHistory``.
+    private func checkRun(of token: ChangeToken) throws(ServiceError) {
+        if token.epoch != run(of: token.historyStart) {
+            throw ServiceError(
+                .changeTokenExpired,
+                "the token is of a time that the server's data does not hold: it was restored, or the token is very old; "
+                    + "fetch without a token to start over")
         }
     }
 
     private func page(
-        ofZoneAt index: Int, after position: ChangePosition?, countLimit: Int?, desiredKeys: DesiredKeys?
+        ofZoneAt index: Int, after position: ChangePosition, firstFetchHead: ChangePosition, countLimit: Int?,
+        desiredKeys: DesiredKeys?
     ) -> ZoneChangesPage<[UInt8], ChangeToken> {
         let entries = zoneStates[index].feed.entries
         var records: [[UInt8]] = []
         var deletions: [DeletedRecord] = []
         var bytes = 0
-        var last = position ?? .start
+        var last = position
         var moreComing = false
         for entry in entries[zoneStates[index].feed.firstIndex(after: last)...] {
             let slot = zoneStates[index][entry.slot]
-            if slot.position != entry.position || (slot.isDeleted && position == nil) { continue }
+            if slot.position != entry.position || (slot.isDeleted && entry.position <= firstFetchHead) { continue }
             let count = records.count + deletions.count
             let record = slot.isDeleted ? [] : Database.project(slot.bytes, desiredKeys)
             let cost =
@@ -95,7 +107,8 @@ extension Database {
         return ZoneChangesPage(
             records: records, deletions: deletions,
             token: ChangeToken(
-                kind: .zone, epoch: epoch, incarnation: zoneStates[index].incarnation, position: last),
+                kind: .zone, epoch: run(of: max(last, firstFetchHead)), incarnation: zoneStates[index].incarnation,
+                position: last, firstFetchHead: firstFetchHead > last ? firstFetchHead : .start),
             moreComing: moreComing)
     }
 
@@ -117,22 +130,28 @@ extension Database {
                 throw ServiceError(
                     .invalidArguments, "the token is not a database's; use the one that the database's changes gave")
             }
-            if token.epoch != epoch {
-                throw ServiceError(
-                    .changeTokenExpired, "the token is from before the server's data was restored; start over")
-            }
-            if token.position > zoneFeedHead {
+            try checkRun(of: token)
+            if token.historyStart > zoneFeedHead {
                 throw ServiceError(.changeTokenExpired, "the token is ahead of the database's history; start over")
+            }
+            if token.historyStart < zoneFeedFloor {
+                throw ServiceError(
+                    .changeTokenExpired,
+                    "the token is from before the deleted zones that the database still knows; fetch without a token to "
+                        + "start over")
             }
         }
         // An entry is at most a name of 255 bytes: the bound on the count bounds the page's bytes.
         let countLimit = resultsLimit > 0 ? min(resultsLimit, Limits.pageBytes / 512) : Limits.changesPerPage
+        let firstFetchHead = token?.firstFetchHead ?? zoneFeedHead
         var page = DatabaseChangesPage<ChangeToken>(
-            changed: [], deletions: [], token: databaseToken(at: .start), moreComing: false)
+            changed: [], deletions: [], token: databaseToken(at: .start, firstFetchHead), moreComing: false)
         var last = token?.position ?? .start
         for entry in zoneFeed.entries[zoneFeed.firstIndex(after: last)...] {
             let state = zoneStates[Int(entry.slot)]
-            if state.lastChange != entry.position || (state.deletion != nil && token == nil) { continue }
+            if state.lastChange != entry.position || (state.deletion != nil && entry.position <= firstFetchHead) {
+                continue
+            }
             if page.changed.count + page.deletions.count >= countLimit {
                 page.moreComing = true
                 break
@@ -144,11 +163,13 @@ extension Database {
             }
             last = entry.position
         }
-        page.token = databaseToken(at: page.moreComing ? last : zoneFeedHead)
+        page.token = databaseToken(at: page.moreComing ? last : zoneFeedHead, firstFetchHead)
         return page
     }
 
-    private func databaseToken(at position: ChangePosition) -> ChangeToken {
-        ChangeToken(kind: .database, epoch: epoch, incarnation: 0, position: position)
+    private func databaseToken(at position: ChangePosition, _ firstFetchHead: ChangePosition) -> ChangeToken {
+        ChangeToken(
+            kind: .database, epoch: run(of: max(position, firstFetchHead)), incarnation: 0, position: position,
+            firstFetchHead: firstFetchHead > position ? firstFetchHead : .start)
     }
 }

@@ -32,7 +32,7 @@ extension Database {
                 var batch = ZoneBatch(
                     modification, savePolicy: request.savePolicy,
                     isAtomic: request.isAtomic && !zoneStates[index].isDefault, caller: caller, scope: id.scope,
-                    tag: ChangeTag(epoch: epoch, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
+                    tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
                     changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft, bytesLeft: bytesLeft)
                 let result = batch.evaluate(in: zoneStates[index])
                 bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
@@ -48,7 +48,7 @@ extension Database {
     package func ensureUserRecord(named name: String, nowMilliseconds: Int64) -> Commit? {
         if zoneStates[0].liveSlot(of: name) != nil { return nil }
         var builder = CommitBuilder(sequence: sequence + 1)
-        let tag = ChangeTag(epoch: epoch, sequence: builder.sequence)
+        let tag = ChangeTag(epoch: run, sequence: builder.sequence)
         let record = StoredRecord.encode(
             SystemFields(
                 name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,
@@ -67,9 +67,16 @@ extension Database {
 
     /// Counts the commit, if anything changed.
     func finish(_ builder: CommitBuilder, nowMilliseconds: Int64) -> Commit? {
-        guard let commit = builder.commit(of: id, nowMilliseconds: nowMilliseconds) else { return nil }
-        sequence = builder.sequence
+        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds) else { return nil }
+        count(commit.entry)
         return commit
+    }
+
+    /// What every commit ends with, when it is made and when it is replayed.
+    func count(_ entry: JournalEntry) {
+        sequence = entry.sequence
+        runHistory.note(entry.sequence, run: entry.run, limit: history.runs)
+        forgetDeletedZones()
     }
 
     private func refusal(of caller: Caller, itemCount: Int) -> ServiceError? {
@@ -100,7 +107,8 @@ extension Database {
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type
             types.insert(type)
-            zoneStates[index].delete(deletion.slot, at: builder.nextPosition())
+            zoneStates[index].delete(
+                deletion.slot, at: builder.nextPosition(), tombstoneLimit: history.tombstonesPerZone)
             builder.append(
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
         }

@@ -108,8 +108,13 @@ extension Database {
             zoneStates[known] = state
             isNewEntry = false
         } else {
-            index = zoneStates.count
-            zoneStates.append(state)
+            if let free = freeZoneIndexes.popLast() {
+                index = free
+                zoneStates[free] = state
+            } else {
+                index = zoneStates.count
+                zoneStates.append(state)
+            }
             zoneIndexOfName[name] = index
             isNewEntry = true
         }
@@ -126,5 +131,25 @@ extension Database {
         state.deletion = reason
         zoneStates[index] = state
         noteChange(inZoneAt: index, isNewEntry: false)
+    }
+
+    /// Deleted zones that the database's feed still tells of.
+    var deletedZoneCount: Int { zoneStates.count - zoneIndexOfIncarnation.count - freeZoneIndexes.count }
+
+    /// Forgets the older half of the deleted zones when there are too many; tokens that need them expire.
+    func forgetDeletedZones() {
+        let count = deletedZoneCount
+        if count < max(history.deletedZones, zoneIndexOfIncarnation.count - 1) { return }
+        var left = count / 2
+        for entry in zoneFeed.entries where left > 0 {
+            let index = Int(entry.slot)
+            if zoneStates[index].deletion == nil || zoneStates[index].lastChange != entry.position { continue }
+            zoneIndexOfName[zoneStates[index].name] = nil
+            zoneStates[index] = .forgotten
+            freeZoneIndexes.append(index)
+            zoneFeedFloor = entry.position
+            left -= 1
+        }
+        zoneFeed.compact { zoneStates[Int($0)].lastChange }
     }
 }

@@ -39,7 +39,7 @@ extension Database {
             if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
         }
         if !entry.operationID.isEmpty { remember(operation: entry.operationID, answer: entry.operationAnswer) }
-        sequence = entry.sequence
+        count(entry)
     }
 
     private func apply(
@@ -57,7 +57,8 @@ extension Database {
             guard let slot = zoneStates[index].liveSlot(of: name) else {
                 throw ServiceError(.internalError, "a record is deleted that is not there")
             }
-            zoneStates[index].delete(slot, at: builder.nextPosition())
+            zoneStates[index].delete(
+                slot, at: builder.nextPosition(), tombstoneLimit: history.tombstonesPerZone)
             if touched.last != index { touched.append(index) }
         case .zoneCreation(let incarnation, let name):
             let position = builder.nextPosition()

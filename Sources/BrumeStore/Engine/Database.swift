@@ -9,8 +9,11 @@ package import BrumeModel
 /// Every commit has the next sequence number. All changes of a request, in whatever zones, are one commit.
 package final class Database {
     package let id: DatabaseID
-    /// The data folder's epoch: part of new change tags and of all tokens.
-    package let epoch: UInt32
+    /// Which run of the server wrote which commits: part of all tokens.
+    var runHistory: RunHistory
+    /// The run of the server that the next commit belongs to: part of new change tags.
+    private(set) var run: UInt32
+    package var history: HistoryLimits
     /// Of the last commit that was applied.
     package internal(set) var sequence: UInt64 = 0
 
@@ -24,13 +27,21 @@ package final class Database {
     var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
     var zoneFeedHead = ChangePosition.start
+    /// Tokens of the database's feed below it have expired, because deleted zones that they need are forgotten.
+    var zoneFeedFloor = ChangePosition.start
+    /// Places in ``zoneStates`` that a forgotten zone has left.
+    var freeZoneIndexes: [Int] = []
     package internal(set) var subscriptions: [Subscription] = []
     var operations: RememberedOperations
 
     /// An empty database.
-    package init(id: DatabaseID, epoch: UInt32) {
+    ///
+    /// - Parameter epoch: The data folder's: stands for the run of commits that name none.
+    package init(id: DatabaseID, epoch: UInt32, history: HistoryLimits = .standard) {
         self.id = id
-        self.epoch = epoch
+        runHistory = RunHistory(epoch: epoch)
+        run = epoch
+        self.history = history
         operations =
             switch id.scope {
             case .private:
@@ -62,6 +73,20 @@ package final class Database {
     private static let emptyBytes = 4 * 1024
     /// About: most are far below the limit.
     private static let subscriptionBytes = 512
+
+    /// From now on commits are those of another run of the server. Before the first one of them.
+    ///
+    /// - Parameter run: Random, and not 0.
+    package func begin(run: UInt32) {
+        precondition(run != 0, "a run is named by a number other than 0")
+        self.run = run
+    }
+
+    /// What names the run that wrote the database's beginning.
+    package var epoch: UInt32 { runHistory.runs[0].id }
+
+    /// The run that wrote the commit of a position: what a token of that position names.
+    package func run(of position: ChangePosition) -> UInt32 { runHistory.run(of: position.sequence) }
 
     // MARK: Zones
 

@@ -9,8 +9,8 @@ struct ZoneState: Sendable {
     let incarnation: UInt64
     /// Position of the last change in the zone, its creation and its deletion included.
     var lastChange: ChangePosition
-    /// Tokens below it have expired, because tombstones that they need are gone.
-    var floor: ChangePosition
+    /// Tokens below it have expired, because tombstones that they need are gone: the position of the newest of those.
+    private(set) var floor: ChangePosition
     /// Set when the zone is deleted: what is left then is its name and `lastChange`.
     var deletion: ZoneDeletionReason?
 
@@ -35,11 +35,20 @@ struct ZoneState: Sendable {
 
     var isDefault: Bool { incarnation == 0 }
 
+    /// What stands in the place of a deleted zone whose name is forgotten.
+    static let forgotten: ZoneState = {
+        var state = ZoneState(name: "", incarnation: .max, lastChange: .start)
+        state.deletion = .deleted
+        return state
+    }()
+
+    var isForgotten: Bool { name.isEmpty }
+
     /// What a zone takes that holds nothing: its own fields, its name, its places in the database's look-ups.
     private static let emptyBytes = 512
 
     /// Deleted records that the feed still tells of.
-    var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount }
+    var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount - freeSlots.count }
 
     /// As the database's own, with an empty owner.
     var id: ZoneID { ZoneID(name: name) }
@@ -84,6 +93,7 @@ struct ZoneState: Sendable {
             liveCount += 1
             if let free = freeSlots.popLast() {
                 slot = free
+                approximateBytes -= slots[free].approximateBytes
                 slots[free] = record
             } else {
                 slot = slots.append(record)
@@ -96,7 +106,9 @@ struct ZoneState: Sendable {
     }
 
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
-    mutating func delete(_ slot: Int32, at position: ChangePosition) {
+    ///
+    /// - Parameter limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. At the limit the older half goes.
+    mutating func delete(_ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int) {
         precondition(!slots[slot].isDeleted, "a record is deleted twice")
         removeFromIndexes(slot)
         liveCount -= 1
@@ -110,6 +122,26 @@ struct ZoneState: Sendable {
             freeSlots.append(slot)
         }
         noteChange(at: position, slot: slot, replacesEntry: true)
+        if tombstoneCount >= max(limit, liveCount), !isDefault { dropTombstones(tombstoneCount / 2) }
+    }
+
+    /// Forgets the oldest tombstones; tokens that need them expire. In relation to the deletions that lead here its cost is
+    /// constant.
+    private mutating func dropTombstones(_ count: Int) {
+        var left = count
+        for entry in feed.entries where left > 0 {
+            let slot = slots[entry.slot]
+            if !slot.isDeleted || slot.position != entry.position { continue }
+            slotOfName[slot.name] = nil
+            approximateBytes -= slot.approximateBytes
+            slots[entry.slot] = .tombstone(name: "", type: "", position: .start)
+            approximateBytes += slots[entry.slot].approximateBytes
+            freeSlots.append(entry.slot)
+            floor = entry.position
+            left -= 1
+        }
+        let slots = slots
+        feed.compact { slots[$0].position }
     }
 
     private mutating func noteChange(at position: ChangePosition, slot: Int32, replacesEntry: Bool) {
@@ -169,6 +201,9 @@ struct ZoneState: Sendable {
 }
 
 extension RecordSlot {
+    /// Whether the slot holds nothing, and waits for another record.
+    var isFree: Bool { isDeleted && name.isEmpty }
+
     static func tombstone(name: String, type: String, position: ChangePosition) -> RecordSlot {
         RecordSlot(
             name: name, type: type, position: position, tag: ChangeTag(epoch: 0, sequence: 0), bytes: [], parent: "",

@@ -7,6 +7,8 @@ package struct DatabaseCapture: Sendable {
     package let id: DatabaseID
     package let sequence: UInt64
     let zones: [ZoneCapture]
+    let zoneFeedFloor: ChangePosition
+    let runs: [DatabaseRun]
     let subscriptions: [Subscription]
     let operations: RememberedOperations.Capture
 }
@@ -41,7 +43,8 @@ extension Database {
     /// The database as it is now. Only what is durable may become a snapshot: write it when the commit ``sequence`` is.
     package func capture() -> DatabaseCapture {
         DatabaseCapture(
-            id: id, sequence: sequence, zones: zoneStates.map(ZoneCapture.init), subscriptions: subscriptions,
+            id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
+            zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptions,
             operations: operations.capture)
     }
 }
@@ -72,7 +75,7 @@ extension DatabaseCapture {
         let counts = counts
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
-            zoneCount: counts.zones)
+            zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs)
     }
 
     /// Gives the content in blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
@@ -97,7 +100,7 @@ extension DatabaseCapture {
         }
         for zone in zones where zone.deletion == nil {
             for chunk in zone.slots.chunks {
-                for slot in chunk where !(zone.isDefault && slot.isDeleted) {
+                for slot in chunk where !slot.isFree {
                     if slot.isDeleted {
                         block.tombstones.append(
                             .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))

@@ -18,6 +18,18 @@ final class DatabaseLoader {
         self.sequence = sequence
     }
 
+    /// Takes what the header says of the database's history; returns what is wrong with it.
+    func add(_ header: SnapshotHeader) -> String? {
+        guard header.zoneFeedFloor.sequence <= sequence else { return "the feed's floor is behind the last commit" }
+        database.zoneFeedFloor = header.zoneFeedFloor
+        if header.runs.isEmpty { return nil }
+        guard let history = RunHistory(header.runs, upTo: sequence) else {
+            return "the runs of the server are out of order"
+        }
+        database.runHistory = history
+        return nil
+    }
+
     /// Adds a block's content; returns what is wrong with it.
     func add(_ block: SnapshotBlock) -> String? {
         do throws(Problem) {
@@ -55,6 +67,7 @@ final class DatabaseLoader {
 
     private func add(_ zone: SnapshotZone) throws(Problem) {
         try check(zone.lastChange)
+        guard zone.floor <= zone.lastChange else { throw Problem(text: "a zone's floor is behind its last change") }
         var state = ZoneState(
             name: zone.name, incarnation: zone.zone, lastChange: zone.lastChange, floor: zone.floor)
         counts.zones += 1
@@ -83,6 +96,7 @@ final class DatabaseLoader {
     }
 
     private func append(_ state: ZoneState) throws(Problem) -> Int {
+        if state.name.isEmpty { throw Problem(text: "a zone has no name") }
         guard database.zoneIndexOfName[state.name] == nil else {
             throw Problem(text: "a zone's name stands there twice")
         }
@@ -106,6 +120,7 @@ final class DatabaseLoader {
     }
 
     private func add(_ tombstone: SnapshotTombstone) throws(Problem) {
+        if tombstone.name.isEmpty { throw Problem(text: "a deleted record has no name") }
         try check(tombstone.position)
         counts.tombstones += 1
         try load(

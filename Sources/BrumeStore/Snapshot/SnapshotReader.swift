@@ -60,6 +60,7 @@ package struct SnapshotReader {
             throw damage("this is the snapshot of another database")
         }
         let loader = DatabaseLoader(id: header.database, epoch: epoch, sequence: header.sequence)
+        if let problem = loader.add(header) { throw damage(problem) }
         var blocks: UInt64 = 0
         while true {
             let start = offset

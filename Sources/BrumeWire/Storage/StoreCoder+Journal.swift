@@ -10,6 +10,7 @@ extension StoreCoder {
             message.pointee.database = arena.databaseIdentity(entry.database)
             message.pointee.sequence = entry.sequence
             message.pointee.committed_milliseconds = entry.committedMilliseconds
+            message.pointee.run = entry.run
             message.pointee.n_changes = entry.changes.count
             message.pointee.changes = arena.messages(entry.changes, arena.change)
             message.pointee.operation_id = arena.data(entry.operationID)
@@ -27,7 +28,7 @@ extension StoreCoder {
                 committedMilliseconds: message.pointee.committed_milliseconds,
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
                 operationID: message.pointee.operation_id.array,
-                operationAnswer: message.pointee.operation_answer.array)
+                operationAnswer: message.pointee.operation_answer.array, run: message.pointee.run)
         }
     }
 

@@ -12,6 +12,14 @@ extension StoreCoder {
             message.pointee.record_count = header.recordCount
             message.pointee.tombstone_count = header.tombstoneCount
             message.pointee.zone_count = header.zoneCount
+            message.pointee.zone_feed_floor = header.zoneFeedFloor.rawValue
+            message.pointee.n_runs = header.runs.count
+            message.pointee.runs = arena.messages(header.runs) { run in
+                let message = arena.make(brume__store__v1__database_run__init)
+                message.pointee.first_sequence = run.firstSequence
+                message.pointee.id = run.id
+                return message
+            }
             return message
         }
     }
@@ -23,7 +31,11 @@ extension StoreCoder {
             SnapshotHeader(
                 database: try databaseID(message.pointee.database), sequence: message.pointee.sequence,
                 recordCount: message.pointee.record_count, tombstoneCount: message.pointee.tombstone_count,
-                zoneCount: message.pointee.zone_count)
+                zoneCount: message.pointee.zone_count,
+                zoneFeedFloor: ChangePosition(rawValue: message.pointee.zone_feed_floor),
+                runs: try values(message.pointee.runs, message.pointee.n_runs) { (run) throws(StoreCodingError) in
+                    DatabaseRun(firstSequence: run.pointee.first_sequence, id: run.pointee.id)
+                })
         }
     }
 

@@ -24,6 +24,7 @@ typedef struct Brume__Store__V1__SubscriptionPut Brume__Store__V1__SubscriptionP
 typedef struct Brume__Store__V1__SubscriptionDeletion Brume__Store__V1__SubscriptionDeletion;
 typedef struct Brume__Store__V1__Change Brume__Store__V1__Change;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
+typedef struct Brume__Store__V1__DatabaseRun Brume__Store__V1__DatabaseRun;
 typedef struct Brume__Store__V1__SnapshotHeader Brume__Store__V1__SnapshotHeader;
 typedef struct Brume__Store__V1__SnapshotZone Brume__Store__V1__SnapshotZone;
 typedef struct Brume__Store__V1__SnapshotRecord Brume__Store__V1__SnapshotRecord;
@@ -179,10 +180,28 @@ struct  Brume__Store__V1__JournalEntry
   Brume__Store__V1__Change **changes;
   ProtobufCBinaryData operation_id;
   ProtobufCBinaryData operation_answer;
+  /*
+   * names the run of the server that wrote the entry; 0 before runs were told apart
+   */
+  uint32_t run;
 };
 #define BRUME__STORE__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__journal_entry__descriptor) \
-    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL} }
+    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0 }
+
+
+/*
+ * A run of the server in a database's history.
+ */
+struct  Brume__Store__V1__DatabaseRun
+{
+  ProtobufCMessage base;
+  uint64_t first_sequence;
+  uint32_t id;
+};
+#define BRUME__STORE__V1__DATABASE_RUN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__database_run__descriptor) \
+    , 0, 0 }
 
 
 /*
@@ -199,10 +218,16 @@ struct  Brume__Store__V1__SnapshotHeader
   uint64_t record_count;
   uint64_t tombstone_count;
   uint64_t zone_count;
+  /*
+   * tokens of the database's feed below it have expired
+   */
+  uint64_t zone_feed_floor;
+  size_t n_runs;
+  Brume__Store__V1__DatabaseRun **runs;
 };
 #define BRUME__STORE__V1__SNAPSHOT_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_header__descriptor) \
-    , NULL, 0, 0, 0, 0 }
+    , NULL, 0, 0, 0, 0, 0, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotZone
@@ -502,6 +527,25 @@ Brume__Store__V1__JournalEntry *
 void   brume__store__v1__journal_entry__free_unpacked
                      (Brume__Store__V1__JournalEntry *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__DatabaseRun methods */
+void   brume__store__v1__database_run__init
+                     (Brume__Store__V1__DatabaseRun         *message);
+size_t brume__store__v1__database_run__get_packed_size
+                     (const Brume__Store__V1__DatabaseRun   *message);
+size_t brume__store__v1__database_run__pack
+                     (const Brume__Store__V1__DatabaseRun   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__database_run__pack_to_buffer
+                     (const Brume__Store__V1__DatabaseRun   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__DatabaseRun *
+       brume__store__v1__database_run__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__database_run__free_unpacked
+                     (Brume__Store__V1__DatabaseRun *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__SnapshotHeader methods */
 void   brume__store__v1__snapshot_header__init
                      (Brume__Store__V1__SnapshotHeader         *message);
@@ -702,6 +746,9 @@ typedef void (*Brume__Store__V1__Change_Closure)
 typedef void (*Brume__Store__V1__JournalEntry_Closure)
                  (const Brume__Store__V1__JournalEntry *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__DatabaseRun_Closure)
+                 (const Brume__Store__V1__DatabaseRun *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__SnapshotHeader_Closure)
                  (const Brume__Store__V1__SnapshotHeader *message,
                   void *closure_data);
@@ -744,6 +791,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__subscription_put__desc
 extern const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__change__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor;

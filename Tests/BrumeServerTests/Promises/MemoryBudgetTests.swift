@@ -39,10 +39,11 @@ struct MemoryBudgetTests {
 
     private static func loaded(_ owner: String) -> LoadedDatabase {
         let id = DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: owner)
+        let database = Database(id: id, epoch: 1)
         return LoadedDatabase(
-            database: Database(id: id, epoch: 1),
+            database: database,
             hub: NotificationHub(
-                database: id, epoch: 1, head: .start, sealer: TokenSealer(key: [UInt8](repeating: 1, count: 32)),
+                database: database, head: .start, sealer: TokenSealer(key: [UInt8](repeating: 1, count: 32)),
                 coder: MessageCoder()),
             snapshotSequence: 0)
     }

@@ -15,6 +15,22 @@ struct RandomOperationsTests {
         }
     }
 
+    @Test("the same with little history: a token gives what the model says, or has expired", arguments: 0..<12)
+    func withLittleHistory(group: UInt64) throws {
+        var good = 0
+        var expired = 0
+        for seed in group * 5..<group * 5 + 5 {
+            var run = Run(seed: seed, history: HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 2))
+            for step in 0..<250 {
+                run.comment = "seed \(seed), step \(step)"
+                try run.step()
+            }
+            good += run.goodTokens
+            expired += run.expiredTokens
+        }
+        #expect(good > 0 && expired > 0, "group \(group)")
+    }
+
     /// A device that follows a zone by its feed, page by page.
     private struct Replica {
         let zone: ZoneID
@@ -37,7 +53,8 @@ struct RandomOperationsTests {
     private struct Run {
         var generator: SeededGenerator
         var comment: Comment = ""
-        var desk = Desk(Database(id: Desk.privateID, epoch: 7), caller: Caller(user: Desk.owner, isOwner: true))
+        let history: HistoryLimits
+        var desk: Desk
         var model = ReferenceModel(epoch: 7)
         var journal: [JournalEntry] = []
         /// Tokens at the end of a zone's feed, and the commit after which they were given.
@@ -49,8 +66,15 @@ struct RandomOperationsTests {
         static let zones = [ZoneID(name: "one"), ZoneID(name: "two"), ZoneID.defaultZone]
         static let names = (0..<10).map { "r\($0)" }
 
-        init(seed: UInt64) {
+        private(set) var goodTokens = 0
+        private(set) var expiredTokens = 0
+
+        init(seed: UInt64, history: HistoryLimits = .standard) {
             generator = SeededGenerator(seed: seed)
+            self.history = history
+            desk = Desk(
+                Database(id: Desk.privateID, epoch: 7, history: history),
+                caller: Caller(user: Desk.owner, isOwner: true))
         }
 
         mutating func step() throws {
@@ -73,7 +97,7 @@ struct RandomOperationsTests {
             try compareFeeds()
             if generator.oneIn(60) {
                 // A database that is replayed is the same one: go on with it.
-                let replayed = Database(id: Desk.privateID, epoch: 7)
+                let replayed = Database(id: Desk.privateID, epoch: 7, history: history)
                 for entry in journal { try replayed.apply(entry) }
                 desk = Desk(replayed, caller: desk.caller)
             }
@@ -139,13 +163,29 @@ struct RandomOperationsTests {
             #expect(desk.database.recordCount == model.zones.values.reduce(0) { $0 + $1.records.count }, comment)
         }
 
+        /// Whether too much was deleted since: only where little history is kept.
+        private mutating func hasExpired(_ token: ChangeToken, of zone: ZoneID) -> Bool {
+            guard history != .standard, desk.database.incarnation(of: zone) == token.incarnation else { return false }
+            do {
+                _ = try desk.changes(since: token, in: zone)
+                return false
+            } catch {
+                #expect((error as? ServiceError)?.code == .changeTokenExpired, comment)
+                expiredTokens += 1
+                return true
+            }
+        }
+
         private mutating func compareFeeds() throws {
             let zone = generator.pick(Array(Run.zones.dropLast()))
             guard model.zones[zone.name] != nil else { return }
             // From an earlier token to the end, in pages of any size.
             if let index = tokens.indices.randomElement(using: &generator) {
                 let (zone, commit, token) = tokens[index]
-                if desk.database.incarnation(of: zone) == token.incarnation {
+                if hasExpired(token, of: zone) {
+                    tokens.remove(at: index)
+                } else if desk.database.incarnation(of: zone) == token.incarnation {
+                    goodTokens += 1
                     var live = Set<String>()
                     var deleted = Set<String>()
                     var next = token

@@ -10,9 +10,11 @@ struct Folder {
     let desk: Desk
 
     /// Opens the folder, or makes it.
-    init(on disk: SimulatedDisk = SimulatedDisk(), segmentBytes: Int = 4096, salt: UInt64 = 99) throws(StoreError) {
+    init(on disk: SimulatedDisk = SimulatedDisk(), segmentBytes: Int = 4096, salt: UInt64 = 99, run: UInt32 = 7)
+        throws(StoreError)
+    {
         self.disk = disk
-        log = try LocalCommitLog(opening: disk, options: Folder.options(segmentBytes, salt), newEpoch: 7)
+        log = try LocalCommitLog(opening: disk, options: Folder.options(segmentBytes, salt), newEpoch: run)
         desk = Desk(try log.open(Desk.privateID), caller: Caller(user: Desk.owner, isOwner: true))
     }
 

@@ -14,7 +14,8 @@ enum StoreSamples {
                 .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b"),
-            ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2])
+            ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2],
+            run: 0xFEDC_BA98)
     }
 
     static var block: SnapshotBlock {

@@ -1,0 +1,24 @@
+internal import BrumeModel
+
+/// How much of its past a database keeps. Every database has the standard limits; tests take small ones.
+///
+/// What goes is decided by commits alone: a database that is replayed, or read from a snapshot, has lost the same.
+package struct HistoryLimits: Equatable, Sendable {
+    /// See ``Limits/tombstonesPerZone``. At least 2, so that the newest one always stays.
+    package var tombstonesPerZone: Int
+    /// See ``Limits/deletedZonesPerDatabase``. At least 2.
+    package var deletedZones: Int
+    /// See ``Limits/runsPerDatabase``.
+    package var runs: Int
+
+    package init(tombstonesPerZone: Int, deletedZones: Int, runs: Int) {
+        precondition(tombstonesPerZone >= 2 && deletedZones >= 2 && runs >= 1, "a history needs room for two deletions")
+        self.tombstonesPerZone = tombstonesPerZone
+        self.deletedZones = deletedZones
+        self.runs = runs
+    }
+
+    package static let standard = HistoryLimits(
+        tombstonesPerZone: Limits.tombstonesPerZone, deletedZones: Limits.deletedZonesPerDatabase,
+        runs: Limits.runsPerDatabase)
+}
