@@ -11,6 +11,8 @@ enum CommandTable {
             WatchCommand.definition,
             ImportCommand.definition,
             SnapshotCommand.definition,
+            BackupCommand.definition,
+            RestoreCommand.definition,
             VerifyCommand.definition,
             LoadCommand.definition,
             DemoDeviceCommand.definition,

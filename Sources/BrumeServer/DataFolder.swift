@@ -1,0 +1,5 @@
+/// What a server keeps in its data folder beside what the store does.
+package enum DataFolder {
+    /// Files that a backup needs as well: the accounts, and the secrets from which user names and tokens derive.
+    package static let backedUpFiles = ["accounts", "secret.key", "admin.token"]
+}

@@ -1,0 +1,120 @@
+/// Copies a data folder: to a backup, and from one. A backup is itself a data folder, without what only a running server
+/// needs: `brume verify` checks it.
+///
+/// Of a folder that nobody uses, journal and snapshots are copied as they are. Of one that a server uses, snapshots alone: a
+/// snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes its place by a
+/// rename), so that each database is copied as it was at one commit. The server has to be asked for snapshots before: what was
+/// committed until then is in them. The copy gets a journal of its own, without entries.
+///
+/// `brume.meta` comes last. A folder that holds data and no such file is opened by no server, so that a copy that was cut
+/// short is not taken for a whole one.
+package struct FolderCopy: Sendable {
+    package enum Source: Sendable {
+        /// Nobody writes to the folder while it is copied.
+        case idle
+        /// A server uses the folder, and has just written snapshots of all that changed.
+        case inUse
+    }
+
+    package struct Item: Equatable, Sendable {
+        package let path: String
+        package let byteCount: UInt64
+    }
+
+    /// Bytes that are read, and then written, at a time.
+    private static let chunkBytes = 1024 * 1024
+    /// Of a journal without entries: a server makes its next segment as large as it is told to.
+    private static let emptyJournalBytes = 64 * 1024
+
+    /// What will be copied, `brume.meta` left out. In a folder that is in use a snapshot's size may change until then.
+    package let items: [Item]
+    /// Of all items.
+    package var byteCount: UInt64 { items.reduce(0) { $0 + $1.byteCount } }
+
+    private let kind: Source
+    private let disk: any Disk
+    private let meta: MetaFile
+
+    /// Looks at the folder that `disk` stands for.
+    ///
+    /// - Parameter others: Files of the folder that the store knows nothing of; those that are not there are left out.
+    package init(of disk: any Disk, _ kind: Source, others: [String]) throws(StoreError) {
+        self.disk = disk
+        self.kind = kind
+        guard let meta = try MetaFile.read(from: disk) else {
+            throw .damaged(
+                Damage(file: MetaFile.path, offset: 0, problem: "the file is missing: this is no data folder"))
+        }
+        self.meta = meta
+        do throws(DiskError) {
+            let names = try disk.list("")
+            // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being made.
+            var paths = try disk.list(SnapshotFormat.folder).filter { $0.hasSuffix(SnapshotFormat.suffix) }
+                .map { SnapshotFormat.folder + "/" + $0 }
+            if kind == .idle {
+                paths += try disk.list(JournalFormat.folder).filter { JournalFormat.segmentNumber(ofFile: $0) != nil }
+                    .map { JournalFormat.folder + "/" + $0 }
+            }
+            paths += others.filter(names.contains)
+            var items: [Item] = []
+            for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
+            self.items = items
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Copies everything to `target`, an empty folder. When this returns the copy is durable; when it throws, what is in the
+    /// target is of no use.
+    ///
+    /// - Parameters:
+    ///   - epoch: The copy's; nil keeps the folder's. A folder that will be served gets another one.
+    ///   - salt: Random, for a journal that is made; see ``JournalFormat``.
+    ///   - progress: Told how many bytes have been copied.
+    package func run(
+        to target: any Disk, epoch: UInt32?, salt: UInt64, progress: (UInt64) -> Void
+    ) throws(StoreError) {
+        do throws(DiskError) {
+            try target.makeDirectory(JournalFormat.folder)
+            try target.makeDirectory(SnapshotFormat.folder)
+            var done: UInt64 = 0
+            for item in items {
+                try copy(item.path, to: target) { count in
+                    done += count
+                    progress(done)
+                }
+            }
+            if kind == .inUse {
+                _ = try JournalWriter(
+                    creatingOn: target,
+                    options: JournalWriter.Options(salt: salt, segmentBytes: FolderCopy.emptyJournalBytes))
+            }
+            for folder in [JournalFormat.folder, SnapshotFormat.folder, ""] { try target.syncDirectory(folder) }
+            try MetaFile(epoch: epoch ?? meta.epoch).write(to: target)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    private func copy(_ path: String, to target: any Disk, progress: (UInt64) -> Void) throws(DiskError) {
+        let input = try disk.openForReading(path)
+        defer { disk.close(input) }
+        let output = try target.create(path)
+        defer { target.close(output) }
+        var offset: UInt64 = 0
+        while true {
+            let bytes = try disk.read(input, at: offset, length: FolderCopy.chunkBytes)
+            if !bytes.isEmpty { try target.write(bytes, to: output, at: offset) }
+            offset += UInt64(bytes.count)
+            progress(UInt64(bytes.count))
+            if bytes.count < FolderCopy.chunkBytes { break }
+        }
+        try target.sync(output)
+    }
+
+    private static func size(of path: String, on disk: any Disk) throws(DiskError) -> UInt64 {
+        let file = try disk.openForReading(path)
+        defer { disk.close(file) }
+        return try disk.size(of: file)
+    }
+}

@@ -1,0 +1,63 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+internal import BrumeStore
+internal import BrumeSystem
+
+/// `brume backup`: copies a data folder, whether or not a server uses it.
+enum BackupCommand {
+    /// Writing the snapshots of much that changed may take longer than a call may: it is asked for again, and each time less
+    /// is left.
+    private static let snapshotAttempts = 30
+
+    static let definition = CommandDefinition(
+        ["backup"], "copy a data folder to a backup, while its server runs or not",
+        arguments: [ArgumentDefinition("TARGET", "the folder to make; it must not exist")],
+        options: [CommandOptions.data, CommandOptions.json],
+        notes: [
+            """
+            Everything that was acknowledged before the backup began is in it, each database as it was at one commit. The \
+            accounts and the secrets that their tokens derive from are part of it: keep it as safe as the data folder. \
+            Certificates are not.
+            """,
+            """
+            It is verified before the command says that it is done, and has its name only then. What is left of one that was \
+            interrupted ends in .partial.
+            """,
+        ],
+        examples: ["brume backup /backups/2026-01-31 --data ./brume-data"], body: .asynchronous(run))
+
+    private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let folder = try invocation.required("data")
+        let target = FolderCopier.path(invocation.arguments[0])
+        guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
+        if FileSystem.exists(target) {
+            throw CommandError(.conflict, "\(target) exists", hint: "choose another name: nothing is overwritten")
+        }
+        let copier: FolderCopier
+        let lock: DirectoryLock?
+        if let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development) {
+            lock = nil
+            try await writeSnapshots(session)
+            copier = try FolderCopier(of: folder, .inUse)
+        } else {
+            lock = try FolderCopier.lock(folder)
+            copier = try FolderCopier(of: folder, .idle)
+        }
+        defer { lock?.release() }
+        let verification = try copier.copy(to: target, title: "backup")
+        copier.report(verification, at: target, invocation)
+        return .done
+    }
+
+    private static func writeSnapshots(_ session: ClientSession) async throws {
+        for attempt in 1...snapshotAttempts {
+            do throws(ServiceError) {
+                _ = try await session.snapshot()
+                return
+            } catch {
+                guard error.code == .networkFailure, attempt < snapshotAttempts else { throw error }
+            }
+        }
+    }
+}

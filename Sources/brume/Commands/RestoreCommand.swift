@@ -1,0 +1,35 @@
+internal import BrumeServer
+internal import BrumeStore
+internal import BrumeSystem
+
+/// `brume restore`: makes a data folder of a backup.
+enum RestoreCommand {
+    static let definition = CommandDefinition(
+        ["restore"], "make a data folder of a backup",
+        arguments: [ArgumentDefinition("BACKUP", "what brume backup made, or a copy of a data folder")],
+        options: [CommandOptions.data, CommandOptions.json],
+        notes: [
+            """
+            --data names a folder that is empty or does not exist. The backup is verified before, and the folder afterwards. \
+            It gets a new epoch: devices that saw what the backup doesn't have fetch from the start, by themselves.
+            """
+        ],
+        examples: ["brume restore /backups/2026-01-31 --data ./brume-data"], body: .blocking(run))
+
+    private static func run(_ invocation: Invocation) throws -> ExitCode {
+        let backup = FolderCopier.path(invocation.arguments[0])
+        let folder = FolderCopier.path(try invocation.required("data"))
+        guard FileSystem.isDirectory(backup) else { throw CommandError(.notFound, "there is no folder \(backup)") }
+        let lock = try FolderCopier.lock(backup)
+        defer { lock?.release() }
+        if FileSystem.exists(folder), try !FileSystem.list(folder).isEmpty {
+            throw CommandError(
+                .conflict, "\(folder) is not empty", hint: "name a folder that is empty or does not exist")
+        }
+        try FolderCopier.verify(backup)
+        let copier = try FolderCopier(of: backup, .idle)
+        let verification = try copier.copy(into: folder, title: "restore")
+        copier.report(verification, at: folder, invocation)
+        return .done
+    }
+}

@@ -1,0 +1,78 @@
+internal import BrumeSystem
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+@Suite("Backups", .serialized)
+struct BackupCommandTests {
+    private static func save(_ server: DevServer, _ names: String...) throws {
+        for name in names {
+            let run = try server.run("records", "save", "Notes", name, "--type", "Note", "text=hello")
+            #expect(run.status == 0, "\(run.errors)")
+        }
+    }
+
+    @Test("a backup of a running server holds what was acknowledged before, and a server serves what was restored")
+    func running() throws {
+        let folder = try TestFolder()
+        let (data, backup, restored) = (folder.path + "/data", folder.path + "/backup", folder.path + "/restored")
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        try BackupCommandTests.save(server, "before-1", "before-2")
+        let made = try run("backup", backup + "/", "--data", data, "--json")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(try made.json()["folder"] == .string(backup))
+        try BackupCommandTests.save(server, "after")
+        let again = try run("backup", backup, "--data", data)
+        #expect(again.status == ExitCode.conflict.rawValue && again.errors.contains("exists"))
+        #expect(try run("verify", backup).status == 0)
+        for name in ["secret.key", "admin.token", "accounts", "brume.meta"] {
+            #expect(try FileSystem.permissions(backup + "/" + name) == 0o600)
+        }
+        #expect(try FileSystem.permissions(backup) == 0o700)
+        #expect(!FileSystem.exists(backup + ".partial") && !FileSystem.exists(backup + "/server.json"))
+        server.process.send(SIGTERM)
+        #expect(server.process.wait() == 0)
+
+        let restore = try run("restore", backup, "--data", restored)
+        #expect(restore.status == 0, "\(restore.errors)")
+        #expect(try run("restore", backup, "--data", restored).status == ExitCode.conflict.rawValue)
+        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        #expect(try second.run("records", "get", "Notes", "before-1", "before-2").status == 0)
+        #expect(try second.run("records", "get", "Notes", "after").status == ExitCode.notFound.rawValue)
+        #expect(second.ready["accounts"]?["a"]?["user"] == server.ready["accounts"]?["a"]?["user"])
+        try BackupCommandTests.save(second, "goes-on")
+    }
+
+    @Test("a stopped folder is backed up whole; a damaged backup is not restored, and leaves nothing")
+    func stopped() throws {
+        let folder = try TestFolder()
+        let (data, backup, restored) = (folder.path + "/data", folder.path + "/backup", folder.path + "/restored")
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
+        #expect(try run("backup", backup, "--data", data).status == ExitCode.notFound.rawValue)
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        try BackupCommandTests.save(server, "a")
+        // What is acknowledged is in the journal alone.
+        server.process.send(SIGKILL)
+        _ = server.process.wait()
+        let made = try run("backup", backup, "--data", data, "--json")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(try made.json()["records"].map { $0 != .integer(0) } == true)
+
+        let segment = backup + "/journal/" + (try #require(FileSystem.list(backup + "/journal").first))
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: segment))
+        bytes[80] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: segment))
+        let damaged = try run("restore", backup, "--data", restored)
+        #expect(damaged.status == ExitCode.damaged.rawValue, "\(damaged.errors)")
+        #expect(!FileSystem.exists(restored))
+        bytes[80] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: segment))
+        #expect(try run("restore", backup, "--data", restored).status == 0)
+        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        #expect(try second.run("records", "get", "Notes", "a").status == 0)
+    }
+}
