@@ -10,6 +10,7 @@ enum CommandTable {
             ChangesCommand.definition,
             WatchCommand.definition,
             ImportCommand.definition,
+            ExportCommand.definition,
             SnapshotCommand.definition,
             BackupCommand.definition,
             RestoreCommand.definition,

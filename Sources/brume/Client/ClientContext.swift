@@ -11,20 +11,24 @@ struct ClientContext: Sendable {
     ///
     /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine does.
     init(_ invocation: Invocation, deviceName: String? = nil) async throws {
+        let configuration = try Self.configuration(invocation, deviceName: deviceName)
+        container = CKContainer(identifier: try invocation.required("container"), configuration: configuration)
+        let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
+        database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
+        _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
+    }
+
+    /// The server and the account that the options name.
+    static func configuration(_ invocation: Invocation, deviceName: String? = nil) throws -> BrumeConfiguration {
         let environment = try CommandOptions.environment(invocation)
         var stateFolder = invocation.text("state")
         if let deviceName {
             stateFolder = (stateFolder ?? NSHomeDirectory() + "/.local/state/brume") + "/" + deviceName
         }
-        let name = try invocation.required("container")
-        let configuration = BrumeConfiguration(
+        return BrumeConfiguration(
             server: try invocation.required("server"), caPath: invocation.text("ca"), token: invocation.text("token"),
-            container: name, environment: environment == .production ? .production : .development,
-            stateFolder: stateFolder)
-        container = CKContainer(identifier: name, configuration: configuration)
-        let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
-        database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
-        _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
+            container: try invocation.required("container"),
+            environment: environment == .production ? .production : .development, stateFolder: stateFolder)
     }
 
     /// The id of a zone of the caller's; `default` stands for the default zone.

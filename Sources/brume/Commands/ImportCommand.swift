@@ -11,8 +11,9 @@ enum ImportCommand {
         ["import"], "save the rows of a CSV, JSON or JSON lines file as records",
         arguments: [ArgumentDefinition("FILE", "the file; - is standard input")],
         options: [
-            OptionDefinition("zone", "NAME", "the zone, made when missing"),
-            OptionDefinition("type", "TYPE", "the record type"),
+            OptionDefinition("format", "FORMAT", "rows, or brume for what brume export made", fallback: "rows"),
+            OptionDefinition("zone", "NAME", "the zone, made when missing (of an export: default: its own)"),
+            OptionDefinition("type", "TYPE", "the record type of rows"),
             OptionDefinition("name-field", "KEY", "the field whose value names the record (default: row-1, row-2 …)"),
             CommandOptions.isPublic, CommandOptions.json,
         ] + CommandOptions.client,
@@ -26,11 +27,24 @@ enum ImportCommand {
             Names are the same each time, and records are overwritten: an import that was interrupted is run again. Bad rows \
             are named by their line and left out (exit code 1).
             """,
+            """
+            --format brume makes the zones and records of an export exactly as they were, with change tags and dates of their             own. Records that it doesn't hold stay.
+            """,
             CommandOptions.clientNote,
         ],
-        examples: ["brume import cities.csv --zone Cities --type City --name-field id"], body: .asynchronous(run))
+        examples: [
+            "brume import cities.csv --zone Cities --type City --name-field id",
+            "brume import notes.jsonl --format brume --zone Copy",
+        ],
+        body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        switch try invocation.required("format") {
+        case "rows": break
+        case "brume": return try await importExport(invocation)
+        case let format:
+            throw UsageError("--format is rows or brume, not \(format)", command: invocation.command)
+        }
         let path = invocation.arguments[0]
         let zoneID = try ClientContext.zoneID(invocation.required("zone"))
         let type = try invocation.required("type")
@@ -48,25 +62,59 @@ enum ImportCommand {
         return report(outcome, source: source, seconds: seconds, invocation)
     }
 
+    private static func importExport(_ invocation: Invocation) async throws -> ExitCode {
+        for option in ["type", "name-field"] where invocation.text(option) != nil {
+            throw UsageError("--\(option) is for rows; an export names its own", command: invocation.command)
+        }
+        if invocation.isOn("public") {
+            throw CommandError(.usage, "an export holds custom zones, which the public database has none of")
+        }
+        let zone = invocation.text("zone")
+        if let zone, let problem = Names.problemWithZoneName(zone) { throw CommandError(.usage, problem) }
+        let path = invocation.arguments[0]
+        // Says soon when there is no server.
+        _ = try await ClientContext(invocation)
+        let session = try ClientSession.unshared(ClientContext.configuration(invocation))
+        let data = try FileBytes.read(path)
+        let reader = try ExportReader(data)
+        var importer = ExportImporter(session: session, targetZone: zone)
+        let started = Clocks.monotonicNanoseconds()
+        let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
+        try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }
+        reporter.finish()
+        return report(
+            saved: importer.saved, failed: importer.failureCount,
+            problems: importer.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") },
+            code: .failed, seconds: Double(Clocks.monotonicNanoseconds() - started) / 1e9, invocation)
+    }
+
     private static func report(
         _ outcome: RecordImporter.Outcome, source: RowSource, seconds: Double, _ invocation: Invocation
     ) -> ExitCode {
-        let path = invocation.arguments[0]
         var problems = source.problems.map { (line: $0.line, message: $0.message) }
         problems += outcome.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") }
-        problems.sort { $0.line < $1.line }
+        return report(
+            saved: outcome.saved, failed: source.problemCount + outcome.failures.count, problems: problems,
+            code: outcome.failures.first?.code ?? .failed, seconds: seconds, invocation)
+    }
+
+    private static func report(
+        saved: Int, failed: Int, problems: [(line: Int, message: String)], code: ExitCode, seconds: Double,
+        _ invocation: Invocation
+    ) -> ExitCode {
+        let path = invocation.arguments[0]
+        let problems = problems.sorted { $0.line < $1.line }
         for problem in problems.prefix(problemsShown) {
             Terminal.printError("\(path):\(problem.line): \(problem.message)")
         }
-        let failed = source.problemCount + outcome.failures.count
         if failed > min(problems.count, problemsShown) {
             Terminal.printError("… and \(failed - min(problems.count, problemsShown)) more")
         }
-        let rate = seconds > 0 ? Int(Double(outcome.saved) / seconds) : 0
+        let rate = seconds > 0 ? Int(Double(saved) / seconds) : 0
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
-                    ("saved", .integer(Int64(outcome.saved))), ("failed", .integer(Int64(failed))),
+                    ("saved", .integer(Int64(saved))), ("failed", .integer(Int64(failed))),
                     ("seconds", .number(seconds)), ("recordsPerSecond", .integer(Int64(rate))),
                     (
                         "problems",
@@ -78,10 +126,10 @@ enum ImportCommand {
                 ]).line)
         } else {
             let time = (seconds * 100).rounded() / 100
-            Terminal.print("\(outcome.saved) records saved in \(time) s (\(rate)/s), \(failed) rows failed")
+            Terminal.print("\(saved) records saved in \(time) s (\(rate)/s), \(failed) rows failed")
         }
         if failed == 0 { return .done }
-        return outcome.saved == 0 ? outcome.failures.first?.code ?? .failed : .failed
+        return saved == 0 ? code : .failed
     }
 }
 

@@ -1,0 +1,93 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import Foundation
+
+/// `brume export`: the custom zones of an account's private database as JSON lines that lose nothing.
+enum ExportCommand {
+    static let definition = CommandDefinition(
+        ["export"], "write zones of the private database as JSON lines that lose nothing",
+        arguments: [ArgumentDefinition("FILE", "the file to make; - is standard output")],
+        options: [
+            OptionDefinition("zone", "NAME", "this zone (default: every custom zone)", repeats: true),
+            CommandOptions.json,
+        ] + CommandOptions.client,
+        notes: [
+            """
+            Every field type is kept to the bit, with parents and, for information, change tags, users and dates. It is read by \
+            brume import --format brume. The default zone keeps no list of its records and is left out: brume backup has it.
+            """,
+            "Records that are saved or deleted meanwhile are told of: each zone is as it was at one moment before the end.",
+            CommandOptions.clientNote,
+        ],
+        examples: ["brume export notes.jsonl --zone Notes", "brume export - | zstd > everything.jsonl.zst"],
+        body: .asynchronous(run))
+
+    private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let path = invocation.arguments[0]
+        let wanted = invocation.texts("zone")
+        for name in wanted {
+            if name == Names.defaultZone || name == "default" {
+                throw CommandError(.usage, "the default zone keeps no list of its records; brume backup has it")
+            }
+            if let problem = Names.problemWithZoneName(name) { throw CommandError(.usage, problem) }
+        }
+        let context = try await ClientContext(invocation)
+        let session = try ClientSession.unshared(ClientContext.configuration(invocation))
+        let names: [String]
+        if wanted.isEmpty {
+            names = try await context.database.allRecordZones().map(\.zoneID.zoneName)
+                .filter { $0 != Names.defaultZone }.sorted()
+        } else {
+            names = Array(Set(wanted)).sorted()
+        }
+        let output = try ExportFile(path)
+        do {
+            let counts = try await write(names, of: session, to: output)
+            try output.finish()
+            report(counts, path, invocation)
+        } catch {
+            output.discard()
+            throw error
+        }
+        return .done
+    }
+
+    private static func write(
+        _ names: [String], of session: ClientSession, to output: ExportFile
+    ) async throws -> (zones: Int, records: Int) {
+        try output.write(.header)
+        let reporter = ProgressReporter(title: "export", total: names.count, unit: "records")
+        var records = 0
+        for (index, name) in names.enumerated() {
+            try output.write(.zone(name))
+            var token: [UInt8] = []
+            while true {
+                let page = try await session.zoneChanges(
+                    ZoneChangesRequest(database: .private, zone: ZoneID(name: name), token: token))
+                for record in page.records { try output.write(.record(zone: name, record)) }
+                for deletion in page.deletions { try output.write(.deletion(zone: name, name: deletion.name)) }
+                records += page.records.count
+                token = page.token
+                reporter.advance(to: index, count: records)
+                if !page.moreComing { break }
+            }
+        }
+        reporter.advance(to: names.count, count: records)
+        reporter.finish()
+        try output.write(.end(zones: names.count, records: records))
+        return (names.count, records)
+    }
+
+    private static func report(_ counts: (zones: Int, records: Int), _ path: String, _ invocation: Invocation) {
+        // The standard output is the export.
+        if path == "-" { return }
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("zones", .integer(Int64(counts.zones))), ("records", .integer(Int64(counts.records))),
+                ]).line)
+        } else {
+            Terminal.print("\(counts.records) records of \(counts.zones) zones written to \(path)")
+        }
+    }
+}

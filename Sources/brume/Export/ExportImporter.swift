@@ -1,0 +1,257 @@
+internal import BrumeKit
+internal import BrumeModel
+
+/// Saves what an export holds, exactly: a record that exists becomes the one of the export, keys that it has beyond that go.
+///
+/// In two rounds, because a parent has to exist before its children name it, and an export is not in that order: first all
+/// records without new parents, then the parents alone. Requests follow one another, so that a later line of a record counts.
+/// Names of the records with parents are held in memory until the end.
+struct ExportImporter {
+    /// Failed records that are kept to be named; the rest is counted.
+    private static let failuresLimit = 1_000
+
+    struct Failure: Equatable {
+        let line: Int
+        let name: String
+        let message: String
+    }
+
+    private struct Item {
+        let line: Int
+        let record: Record
+    }
+
+    private struct Key: Hashable {
+        let zone: String
+        let name: String
+    }
+
+    private struct Parent {
+        let line: Int
+        let type: String
+        let parent: String
+    }
+
+    /// One save of a request.
+    private struct Place {
+        let line: Int
+        let save: RecordSave<DecodedFields>
+    }
+
+    private let session: ClientSession
+    /// Everything goes into this zone; nil: into the zones that the export names.
+    private let targetZone: String?
+
+    private(set) var saved = 0
+    private(set) var failures: [Failure] = []
+    private(set) var failureCount = 0
+    private var zone = ""
+    private var filler = BatchFiller<Item>()
+    /// Names in the batch that is being filled.
+    private var pending: Set<String> = []
+    private var parents: [Key: Parent] = [:]
+
+    init(session: ClientSession, targetZone: String?) {
+        self.session = session
+        self.targetZone = targetZone
+    }
+
+    mutating func run(_ reader: ExportReader, progress: (_ offset: Int, _ saved: Int) -> Void) async throws {
+        var zoneCount = 0
+        while let line = try reader.next() {
+            switch line {
+            case .header, .end: break
+            case .zone(let name):
+                try await flush()
+                zoneCount += 1
+                if targetZone != nil, zoneCount > 1 {
+                    throw CommandError(
+                        .usage, "the export holds several zones, whose names may collide in one",
+                        hint: "leave --zone out, or export one zone")
+                }
+                zone = targetZone ?? name
+                let result = try await session.modifyZones(
+                    ModifyZonesRequest(database: .private, saves: [ZoneID(name: zone)], operationID: Self.operationID())
+                )
+                for save in result.saves { _ = try save.get() }
+            case .record(_, let record): try await add(Item(line: reader.line, record: record))
+            case .deletion(_, let name):
+                try await flush()
+                parents[Key(zone: zone, name: name)] = nil
+                try await delete(name, line: reader.line)
+            }
+            progress(reader.offset, saved)
+        }
+        try await flush()
+        try await setParents()
+    }
+
+    private mutating func add(_ item: Item) async throws {
+        let name = item.record.system.name
+        // One request names a record once.
+        if pending.contains(name) { try await flush() }
+        pending.insert(name)
+        parents[Key(zone: zone, name: name)] = item.record.system.parent.map {
+            Parent(line: item.line, type: item.record.system.type, parent: $0)
+        }
+        if let batch = filler.add(item, bytes: item.record.estimatedRequestBytes) {
+            pending = [name]
+            try await save(batch)
+        }
+    }
+
+    private mutating func flush() async throws {
+        pending = []
+        try await save(filler.take())
+    }
+
+    // MARK: Requests
+
+    private mutating func save(_ batch: [Item]) async throws {
+        if batch.isEmpty { return }
+        let existing = try await existing(batch.map(\.record.system.name))
+        let places = zip(batch, existing).map { item, known in
+            let system = item.record.system
+            var fields: DecodedFields = item.record.fields.mapValues { .some($0) }
+            for key in known.map({ Array($0.fields.keys) }) ?? [] where fields[key] == nil { fields[key] = .some(nil) }
+            // The parent that the export has is set when all records are there; another one goes now.
+            let keepsParent = known?.system.parent == nil || known?.system.parent == system.parent
+            return Place(
+                line: item.line,
+                save: RecordSave(
+                    name: system.name, type: system.type, parent: keepsParent ? .unchanged : .removed, fields: fields))
+        }
+        saved += try await send(places)
+    }
+
+    /// Those of the records that exist, in the order of the names.
+    private func existing(_ names: [String]) async throws -> [Record?] {
+        var known = [Record?](repeating: nil, count: names.count)
+        var remaining = Array(names.indices)
+        while !remaining.isEmpty {
+            let request = FetchRecordsRequest(
+                database: .private, zones: [.init(zone: ZoneID(name: zone), names: remaining.map { names[$0] })])
+            let outcomes = try await session.fetchRecords(request).first ?? []
+            guard outcomes.count == remaining.count else {
+                throw CommandError(.failed, "the server did not answer for every record")
+            }
+            var deferred: [Int] = []
+            for (index, outcome) in zip(remaining, outcomes) {
+                switch outcome {
+                case .record(let record): known[index] = record
+                case .deferred: deferred.append(index)
+                case .failure(let error):
+                    // A name that can't be is told when it is saved.
+                    if error.code != .unknownItem, error.code != .invalidArguments { throw error }
+                }
+            }
+            guard deferred.count < remaining.count else {
+                throw CommandError(.failed, "the server answered for no record")
+            }
+            remaining = deferred
+        }
+        return known
+    }
+
+    /// Sends one request, or several where one can't hold all; returns how many records were saved.
+    private mutating func send(_ places: [Place]) async throws -> Int {
+        let outcomes: [SaveResult<Record>]
+        do throws(ServiceError) {
+            outcomes =
+                try await session.modifyRecords(
+                    ModifyRecordsRequest(
+                        database: .private, savePolicy: .allKeys, isAtomic: false, operationID: Self.operationID(),
+                        zones: [ZoneModification(zone: ZoneID(name: zone), saves: places.map(\.save))])
+                ).first?.saves ?? []
+        } catch {
+            if error.code != .limitExceeded { throw error }
+            guard places.count > 1 else {
+                note(places[0].line, places[0].save.name, error)
+                return 0
+            }
+            // The estimate was too low: two halves fit, or show the record that never does.
+            let half = places.count / 2
+            let first = try await send(Array(places[..<half]))
+            return first + (try await send(Array(places[half...])))
+        }
+        var count = 0
+        for (place, result) in zip(places, outcomes) {
+            switch result.outcome {
+            case .record, .deferred: count += 1
+            case .failure(let error) where error.code == .limitExceeded && places.count > 1:
+                // The answer, or the commit, had no room for it beside the others.
+                count += try await send([place])
+            case .failure(let error): note(place.line, place.save.name, error)
+            }
+        }
+        return count
+    }
+
+    private mutating func delete(_ name: String, line: Int) async throws {
+        let results = try await session.modifyRecords(
+            ModifyRecordsRequest(
+                database: .private, isAtomic: false, operationID: Self.operationID(),
+                zones: [ZoneModification(zone: ZoneID(name: zone), deletions: [name])]))
+        if let error = results.first?.deletions.first ?? nil { note(line, name, error) }
+    }
+
+    /// The second round. Its records were counted in the first.
+    private mutating func setParents() async throws {
+        let failed = Set(failures.map(\.line))
+        let byZone = Dictionary(grouping: parents.filter { !failed.contains($0.value.line) }, by: \.key.zone)
+        for (name, entries) in byZone.sorted(by: { $0.key < $1.key }) {
+            zone = name
+            let ordered = entries.sorted { $0.value.line < $1.value.line }
+            for start in stride(from: 0, to: ordered.count, by: Limits.itemsPerRequest) {
+                let part = ordered[start..<min(ordered.count, start + Limits.itemsPerRequest)]
+                let places = part.map {
+                    Place(
+                        line: $0.value.line,
+                        save: RecordSave(
+                            name: $0.key.name, type: $0.value.type, parent: .set($0.value.parent), fields: [:]))
+                }
+                saved -= places.count - (try await send(places))
+            }
+        }
+    }
+
+    private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) {
+        failureCount += 1
+        if failures.count < Self.failuresLimit {
+            failures.append(Failure(line: line, name: name, message: error.message))
+        }
+    }
+
+    /// A retry of a request has one effect.
+    private static func operationID() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+}
+
+extension Record {
+    /// About what the record takes in a request.
+    fileprivate var estimatedRequestBytes: Int {
+        fields.reduce(64 + system.name.utf8.count + system.type.utf8.count) { sum, field in
+            sum + 16 + field.key.utf8.count + field.value.estimatedRequestBytes
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var estimatedRequestBytes: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .strings(let list): list.reduce(0) { $0 + $1.utf8.count + 4 }
+        case .bytesList(let list): list.reduce(0) { $0 + $1.count + 4 }
+        case .int64s(let list): list.count * 11
+        case .doubles(let list), .dates(let list): list.count * 10
+        case .locations(let list): list.count * 80
+        case .references(let list): list.reduce(0) { $0 + $1.recordName.utf8.count + 8 }
+        case .location: 80
+        case .reference(let reference): reference.recordName.utf8.count + 8
+        case .int64, .double, .date, .emptyList: 12
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+
+/// Reads an export line by line, and notices one that was cut short.
+final class ExportReader {
+    private let storage: NSData
+    private var parser: JSONParser
+    private var zones: Set<String> = []
+    private var recordLines = 0
+    private var hasEnded = false
+    /// Of the line that was read last.
+    private(set) var line = 0
+
+    var offset: Int { parser.cursor.offset }
+
+    init(_ data: Data) throws {
+        // Contiguous and unchanged as long as this object keeps it.
+        storage = NSData(data: data)
+        parser = JSONParser(UnsafeRawBufferPointer(start: storage.bytes, count: storage.length))
+        guard try next(isFirst: true) == .header else {
+            throw RowError(line: 1, message: "this is no export; brume export makes one")
+        }
+    }
+
+    /// The next zone, record or deletion; nil behind the last one. Any error ends the reading: an export is whole, or it
+    /// can't be relied on.
+    func next() throws(RowError) -> ExportLine? {
+        if hasEnded { return nil }
+        let value = try next(isFirst: false)
+        switch value {
+        case .header: throw RowError(line: line, message: "a second export begins")
+        case .zone(let zone): zones.insert(zone)
+        case .record(let zone, _), .deletion(let zone, _):
+            guard zones.contains(zone) else {
+                throw RowError(line: line, message: "the zone \(zone) has no line before its records")
+            }
+            if case .record = value { recordLines += 1 }
+        case .end(let zoneCount, let recordCount):
+            guard zoneCount == zones.count, recordCount == recordLines else {
+                throw RowError(
+                    line: line,
+                    message: "the export should hold \(zoneCount) zones and \(recordCount) records, and holds "
+                        + "\(zones.count) and \(recordLines): lines are missing")
+            }
+            hasEnded = true
+            parser.cursor.skipWhitespace()
+            guard parser.cursor.peek == nil else {
+                throw RowError(line: parser.cursor.line, message: "something follows the last line")
+            }
+            return nil
+        }
+        return value
+    }
+
+    private func next(isFirst: Bool) throws(RowError) -> ExportLine {
+        parser.cursor.skipWhitespace()
+        line = parser.cursor.line
+        guard parser.cursor.peek != nil else {
+            throw RowError(
+                line: line, message: isFirst ? "the file is empty" : "the export was cut short: its end is missing")
+        }
+        let json = try parser.value()
+        do throws(ValueError) {
+            return try ExportLine(json)
+        } catch {
+            throw RowError(line: line, message: error.message)
+        }
+    }
+}

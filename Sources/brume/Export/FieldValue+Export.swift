@@ -1,0 +1,156 @@
+internal import BrumeModel
+internal import Foundation
+
+/// Field values as JSON, exact to the bit:
+///
+/// | type | JSON |
+/// | --- | --- |
+/// | text | `"text"` |
+/// | 64-bit integer | `5` |
+/// | double | `{"double": 0.5}` |
+/// | bytes | `{"bytes": "base64"}` |
+/// | date, seconds since 2001 | `{"date": 700000000.25}` |
+/// | location | `{"location": {"latitude": …, "longitude": …, "altitude": …, "horizontalAccuracy": …, "verticalAccuracy": …, "course": …, "speed": …, "timestamp": …}}` |
+/// | reference | `{"reference": "name", "deletesSelf": false}` |
+/// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`; without elements `{"list": []}` |
+///
+/// Numbers are written with as many digits as bring back the same bits. What JSON has no number for, an infinity or a NaN, is
+/// its bit pattern as text: `"0x7ff8000000000000"`. Elements of lists are written as the values of the objects are.
+extension FieldValue {
+    var exported: JSONValue {
+        switch self {
+        case .string(let text): .string(text)
+        case .int64(let value): .integer(value)
+        case .double(let value): .object([("double", Self.json(value))])
+        case .bytes(let bytes): .object([("bytes", Self.json(bytes))])
+        case .date(let seconds): .object([("date", Self.json(seconds))])
+        case .location(let location): .object([("location", Self.json(location))])
+        case .reference(let reference): Self.json(reference)
+        case .strings(let list): .object([("strings", .array(list.map { .string($0) }))])
+        case .int64s(let list): .object([("int64s", .array(list.map { .integer($0) }))])
+        case .doubles(let list): .object([("doubles", .array(list.map(Self.json)))])
+        case .bytesList(let list): .object([("bytesList", .array(list.map(Self.json)))])
+        case .dates(let list): .object([("dates", .array(list.map(Self.json)))])
+        case .locations(let list): .object([("locations", .array(list.map(Self.json)))])
+        case .references(let list): .object([("references", .array(list.map(Self.json)))])
+        case .emptyList: .object([("list", .array([]))])
+        }
+    }
+
+    init(exported json: JSONValue) throws(ValueError) {
+        switch json {
+        case .string(let text): self = .string(text)
+        case .integer(let value): self = .int64(value)
+        case .object(let members):
+            guard let (key, value) = members.first else { throw Self.unknown }
+            if key == "reference" || key == "deletesSelf" {
+                self = .reference(try Self.reference(json))
+                return
+            }
+            guard members.count == 1 else { throw Self.unknown }
+            self = try Self.tagged(key, value)
+        default: throw Self.unknown
+        }
+    }
+
+    private static let unknown = ValueError(
+        message: "this is no value of an export: text, a whole number, or an object that names the type")
+
+    private static func tagged(_ key: String, _ value: JSONValue) throws(ValueError) -> FieldValue {
+        switch key {
+        case "double": return .double(try double(value))
+        case "bytes": return .bytes(try bytes(value))
+        case "date": return .date(try double(value))
+        case "location": return .location(try location(value))
+        default: break
+        }
+        guard let elements = value.array else { throw unknown }
+        switch key {
+        case "strings":
+            return .strings(
+                try list(elements) { (element) throws(ValueError) in
+                    guard let text = element.text else { throw unknown }
+                    return text
+                })
+        case "int64s":
+            return .int64s(
+                try list(elements) { (element) throws(ValueError) in
+                    guard case .integer(let value) = element else { throw unknown }
+                    return value
+                })
+        case "doubles": return .doubles(try list(elements, double))
+        case "bytesList": return .bytesList(try list(elements, bytes))
+        case "dates": return .dates(try list(elements, double))
+        case "locations": return .locations(try list(elements, location))
+        case "references": return .references(try list(elements, reference))
+        case "list" where elements.isEmpty: return .emptyList
+        default: throw unknown
+        }
+    }
+
+    private static func list<Element>(
+        _ elements: [JSONValue], _ value: (JSONValue) throws(ValueError) -> Element
+    ) throws(ValueError) -> [Element] {
+        var values: [Element] = []
+        values.reserveCapacity(elements.count)
+        for element in elements { values.append(try value(element)) }
+        return values
+    }
+
+    // MARK: Parts
+
+    private static func json(_ value: Double) -> JSONValue {
+        value.isFinite ? .number(value) : .string("0x" + String(value.bitPattern, radix: 16))
+    }
+
+    private static func double(_ json: JSONValue) throws(ValueError) -> Double {
+        switch json {
+        case .number(let value): return value
+        case .integer(let value): return Double(value)
+        case .string(let text):
+            guard text.hasPrefix("0x"), let bits = UInt64(text.dropFirst(2), radix: 16) else { throw unknown }
+            return Double(bitPattern: bits)
+        default: throw unknown
+        }
+    }
+
+    private static func json(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
+
+    private static func bytes(_ json: JSONValue) throws(ValueError) -> [UInt8] {
+        guard let text = json.text, let data = Data(base64Encoded: text) else {
+            throw ValueError(message: "bytes are written as base64")
+        }
+        return Array(data)
+    }
+
+    private static func json(_ location: Location) -> JSONValue {
+        .object([
+            ("latitude", json(location.latitude)), ("longitude", json(location.longitude)),
+            ("altitude", json(location.altitude)), ("horizontalAccuracy", json(location.horizontalAccuracy)),
+            ("verticalAccuracy", json(location.verticalAccuracy)), ("course", json(location.course)),
+            ("speed", json(location.speed)), ("timestamp", json(location.timestamp)),
+        ])
+    }
+
+    private static func location(_ json: JSONValue) throws(ValueError) -> Location {
+        func part(_ key: String) throws(ValueError) -> Double {
+            guard let value = json[key] else { throw ValueError(message: "a location lacks its \(key)") }
+            return try double(value)
+        }
+        return Location(
+            latitude: try part("latitude"), longitude: try part("longitude"), altitude: try part("altitude"),
+            horizontalAccuracy: try part("horizontalAccuracy"), verticalAccuracy: try part("verticalAccuracy"),
+            course: try part("course"), speed: try part("speed"), timestamp: try part("timestamp"))
+    }
+
+    private static func json(_ reference: Reference) -> JSONValue {
+        .object([("reference", .string(reference.recordName)), ("deletesSelf", .bool(reference.deletesSelf))])
+    }
+
+    private static func reference(_ json: JSONValue) throws(ValueError) -> Reference {
+        guard let name = json["reference"]?.text, case .bool(let deletesSelf)? = json["deletesSelf"] else {
+            throw unknown
+        }
+        return Reference(recordName: name, deletesSelf: deletesSelf)
+    }
+}

@@ -1,0 +1,185 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// Values with something in every place, and at every edge.
+let exportedValues: [String: FieldValue] = [
+    "text": .string("a\0b \"quoted\" \\ \u{2028} 🌫 e\u{301}\n\t\r\u{7F}"), "emptyText": .string(""),
+    "lowest": .int64(.min), "highest": .int64(.max), "zero": .int64(0), "wholeDouble": .double(7),
+    "tiny": .double(.leastNonzeroMagnitude), "huge": .double(.greatestFiniteMagnitude), "third": .double(1.0 / 3),
+    "minusZero": .double(-0.0), "bytes": .bytes(Array(0...255)), "noBytes": .bytes([]),
+    "date": .date(700_000_000.123_456_7), "wholeDate": .date(-1), "oldDate": .date(-62_135_596_800.000_01),
+    "place": .location(
+        Location(
+            latitude: 52.520_006_599_999_996, longitude: -13.404_954, altitude: 0.1, horizontalAccuracy: 5,
+            verticalAccuracy: -1, course: 359.999_999_999_99, speed: 0.3, timestamp: 700_000_000.5)),
+    "up": .reference(Reference(recordName: "parent", deletesSelf: false)),
+    "cascade": .reference(Reference(recordName: "r10", deletesSelf: true)), "strings": .strings(["", "a\0", "ü"]),
+    "int64s": .int64s([.min, 0, .max]), "doubles": .doubles([0.1, -0.0, 3]),
+    "bytesList": .bytesList([[], [0, 255]]), "dates": .dates([0, 0.1]),
+    "places": .locations([Location(latitude: 1, longitude: 2), Location(latitude: -90, longitude: 180)]),
+    "references": .references([
+        Reference(recordName: "r1", deletesSelf: false), Reference(recordName: "r2", deletesSelf: true),
+    ]), "list": .emptyList,
+]
+
+@Suite("Exports")
+struct ExportLineTests {
+    @Test("each value is read as it was written, to the bit")
+    func values() throws {
+        var cases = exportedValues
+        cases["nan"] = .double(Double(bitPattern: 0x7FF8_0000_0000_1234))
+        cases["infinity"] = .doubles([.infinity, -.infinity])
+        for (key, value) in cases {
+            let line = value.exported.line
+            #expect(!line.contains("\n"))
+            let read = try FieldValue(exported: JSONParser.value(of: line))
+            #expect("\(read)" == "\(value)", "\(key): \(line)")
+            if case .double(let number) = value, case .double(let back) = read {
+                #expect(number.bitPattern == back.bitPattern, "\(key)")
+            } else if key != "infinity" {
+                #expect(read == value, "\(key)")
+            }
+        }
+    }
+
+    @Test("an export that was cut short, or that lacks a line, is noticed")
+    func cutShort() throws {
+        var record = Record(system: SystemFields(name: "a", type: "Note", parent: "b"))
+        record.fields = ["n": .int64(1)]
+        let lines: [ExportLine] = [
+            .header, .zone("Z"), .record(zone: "Z", record), .deletion(zone: "Z", name: "c"),
+            .end(zones: 1, records: 1),
+        ]
+        func read(_ lines: [ExportLine]) throws -> [ExportLine] {
+            let reader = try ExportReader(Data(lines.map { $0.json.line + "\n" }.joined().utf8))
+            var read: [ExportLine] = []
+            while let line = try reader.next() { read.append(line) }
+            return read
+        }
+        #expect(try read(lines) == Array(lines[1..<4]))
+        for count in 0..<4 { #expect(throws: RowError.self) { try read(Array(lines[..<count])) } }
+        for left in [0, 1, 2] {
+            var fewer = lines
+            fewer.remove(at: left)
+            #expect(throws: RowError.self, "without line \(left)") { try read(fewer) }
+        }
+        #expect(throws: RowError.self) { try read(lines + [.zone("more")]) }
+    }
+
+    @Test("what is no value of an export is refused")
+    func strangeValues() throws {
+        for text in [
+            "1.5", "true", "null", "[]", "{}", "{\"double\":true}", "{\"bytes\":\"%\"}", "{\"location\":{}}",
+            "{\"strings\":[1]}", "{\"list\":[1]}", "{\"double\":1,\"date\":1}", "{\"reference\":\"a\"}", "{\"any\":1}",
+        ] {
+            let json = try JSONParser.value(of: text)
+            #expect(throws: ValueError.self, "\(text)") { try FieldValue(exported: json) }
+        }
+    }
+}
+
+@Suite("Export and import", .serialized)
+struct ExportCommandTests {
+    private static func session(_ server: DevServer, account: String) throws -> ClientSession {
+        try ClientSession.unshared(
+            BrumeConfiguration(
+                server: server.ready["server"]?.text, caPath: server.ready["ca"]?.text,
+                token: server.token(account), container: "iCloud.brume", environment: .development))
+    }
+
+    private static func records(_ zone: String, _ session: ClientSession) async throws -> [String: Record] {
+        var records: [String: Record] = [:]
+        var token: [UInt8] = []
+        while true {
+            let page = try await session.zoneChanges(
+                ZoneChangesRequest(database: .private, zone: ZoneID(name: zone), token: token))
+            for record in page.records { records[record.system.name] = record }
+            for deletion in page.deletions { records[deletion.name] = nil }
+            token = page.token
+            if !page.moreComing { return records }
+        }
+    }
+
+    @Test("a zone that is exported and imported is the same, over another one too", .timeLimit(.minutes(2)))
+    func roundTrip() async throws {
+        let folder = try TestFolder()
+        let server = try DevServer(folder: folder, arguments: ["--accounts", "a,b"])
+        let a = try Self.session(server, account: "a")
+        let zones = [ZoneID(name: "Notes"), ZoneID(name: "Empty"), ZoneID(name: "Copy")]
+        _ = try await a.modifyZones(ModifyZonesRequest(database: .private, saves: zones))
+        func save(_ zone: String, _ saves: [RecordSave<DecodedFields>]) async throws {
+            let result = try await a.modifyRecords(
+                ModifyRecordsRequest(
+                    database: .private, savePolicy: .allKeys,
+                    zones: [ZoneModification(zone: ZoneID(name: zone), saves: saves)]))
+            for save in result[0].saves {
+                guard case .record = save.outcome else { throw CommandError(.failed, "\(save)") }
+            }
+        }
+        try await save(
+            "Notes", (0..<400).map { .init(name: "r\($0)", type: "Note", fields: ["n": .int64(Int64($0))]) })
+        try await save(
+            "Notes", [.init(name: "edges", type: "Everything", fields: exportedValues.mapValues { .some($0) })])
+        // The parent is made last, and comes behind its children in the feed.
+        try await save("Notes", [.init(name: "parent", type: "Note", fields: [:])])
+        try await save(
+            "Notes",
+            (0..<50).map {
+                .init(
+                    name: "child\($0)", type: "Note", parent: .set($0 == 0 ? "parent" : "child\($0 - 1)"), fields: [:])
+            })
+        try await save("Notes", [.init(name: "parent", type: "Note", fields: ["n": .int64(1)])])
+        // What the import has to take away.
+        try await save(
+            "Copy",
+            [
+                .init(name: "r1", type: "Note", fields: ["n": .int64(7), "more": .string("x")]),
+                .init(name: "r2", type: "Note", parent: .set("r1"), fields: [:]),
+            ])
+        let file = folder.path + "/notes.jsonl"
+        let exported = try server.run("export", file, "--zone", "Notes", "--json")
+        #expect(exported.status == 0, "\(exported.errors)")
+        #expect(try exported.json()["records"] == .integer(452))
+        #expect(try server.run("export", file).status == ExitCode.conflict.rawValue)
+        let imported = try server.run("import", file, "--format", "brume", "--zone", "Copy", "--json")
+        #expect(imported.status == 0, "\(imported.errors)")
+        #expect(try imported.json()["saved"] == .integer(452))
+        let source = try await Self.records("Notes", a)
+        let copy = try await Self.records("Copy", a)
+        #expect(source.count == 452 && source.mapValues(\.fields) == copy.mapValues(\.fields))
+        #expect(source["edges"]?.fields == exportedValues)
+        #expect(source.mapValues(\.system.parent) == copy.mapValues(\.system.parent))
+        #expect(source.mapValues(\.system.type) == copy.mapValues(\.system.type))
+
+        // Everything, into another account.
+        let all = try server.run("export", "-")
+        #expect(all.status == 0 && all.output.count == 452 * 2 + 5)
+        let everything = try folder.write("all.jsonl", all.output.joined(separator: "\n"))
+        #expect(try server.run("import", everything, "--format", "brume", account: "b").status == 0)
+        let b = try Self.session(server, account: "b")
+        #expect(try await Self.records("Notes", b).mapValues(\.fields) == source.mapValues(\.fields))
+        #expect(try await Self.records("Empty", b).isEmpty)
+        let several = try server.run("import", everything, "--format", "brume", "--zone", "One", account: "b")
+        #expect(several.status == ExitCode.usage.rawValue)
+    }
+
+    @Test("words that make no sense together are refused")
+    func usage() throws {
+        let folder = try TestFolder()
+        let server = try DevServer(folder: folder)
+        let file = try folder.write("x.jsonl", "{\"a\":1}\n")
+        for words in [["--format", "xml"], ["--format", "brume", "--type", "T"], ["--format", "brume", "--public"]] {
+            let run = try CommandRun(["import", file] + words, environment: server.environment(), in: folder)
+            #expect(run.status == ExitCode.usage.rawValue, "\(words) \(run.errors)")
+        }
+        let strange = try server.run("import", file, "--format", "brume")
+        #expect(strange.status == ExitCode.failed.rawValue && strange.errors.contains("line 1"))
+        #expect(try server.run("export", "-", "--zone", "default").status == ExitCode.usage.rawValue)
+        #expect(try server.run("export", folder.path + "/none", "--zone", "None").status == ExitCode.notFound.rawValue)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/none"))
+    }
+}
