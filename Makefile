@@ -6,9 +6,9 @@ SHELL := /bin/bash
 
 # Warnings are errors, in the one debug build that checks, tests and daily work share.
 DEBUG_FLAGS := -Xswiftc -warnings-as-errors
-SWIFT_FILES := Sources Tests Package.swift
+SWIFT_FILES := Sources Tests Fuzz Package.swift
 
-.PHONY: help packages build release demo certs test check lint format generate clean
+.PHONY: help packages build release demo certs test fuzz check lint format generate clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -33,6 +33,9 @@ release: packages ## Optimised build of the brume executable
 
 test: build ## All tests
 	@swift test --skip-build --disable-xctest $(DEBUG_FLAGS)
+
+fuzz: packages ## Fuzz what bytes from outside reach, MINUTES (10) for each target
+	@Scripts/fuzz.sh $$(( $(or $(MINUTES),10) * 60 ))
 
 check: lint build ## What must hold before a commit, apart from the tests
 	@Scripts/generate-proto.sh --check

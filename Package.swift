@@ -9,8 +9,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -47,6 +47,10 @@ let package = Package(
 
         // Ours, for tests: virtual clock, simulated disk, naive reference model.
         library("BrumeTestKit", ["BrumeModel", "BrumeStore"]),
+        // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
+        library(
+            "BrumeFuzz", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"],
+            path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeModel"]),
         tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
@@ -55,7 +59,15 @@ let package = Package(
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
+        tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Built with libFuzzer by Scripts/fuzz.sh only: an ordinary build has nothing to link it with.
+if Context.environment["BRUME_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(name: "FuzzRunner", dependencies: ["BrumeFuzz"], path: "Fuzz/Runner", swiftSettings: settings)
+    )
+}

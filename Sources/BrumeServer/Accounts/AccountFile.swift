@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
@@ -11,11 +11,11 @@ internal import BrumeWire
 /// 16  4  CRC32C of bytes 0 to 15 and the body
 /// 20     body: an encoded brume.store.v1.AccountFile
 /// ```
-enum AccountFile {
+package enum AccountFile {
     private static let magic: [UInt8] = Array("BRUMEACC".utf8)
     private static let headerByteCount = 20
 
-    static func encode(_ accounts: [StoredAccount]) -> [UInt8] {
+    package static func encode(_ accounts: [StoredAccount]) -> [UInt8] {
         var body: [UInt8] = []
         StoreCoder.encodeAccounts(accounts, into: &body)
         var file = magic
@@ -25,7 +25,7 @@ enum AccountFile {
         return file + body
     }
 
-    static func decode(_ bytes: [UInt8], path: String) throws(ServerError) -> [StoredAccount] {
+    package static func decode(_ bytes: [UInt8], path: String) throws(ServerError) -> [StoredAccount] {
         func damaged(_ what: String) -> ServerError {
             ServerError(.damaged, "\(path): \(what); restore the file from a backup")
         }

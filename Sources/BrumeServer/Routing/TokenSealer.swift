@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 internal import BrumeSystem
 
 /// Turns change tokens into opaque bytes and back.
@@ -18,7 +18,7 @@ internal import BrumeSystem
 ///
 /// The digest is keyed, so a token tells nothing of its scope. A wrong MAC is a token that this server did not make; a right
 /// one with another digest belongs elsewhere, which a client sees as an expired token (cloudkit.md 2.4).
-struct TokenSealer {
+package struct TokenSealer {
     private static let version: UInt8 = 2
     private static let scopeByteCount = 8
     private static let authenticationByteCount = 16
@@ -26,12 +26,12 @@ struct TokenSealer {
     private static let versionOneByteCount = 46
     private let authentication: MessageAuthentication
 
-    init(key: [UInt8]) {
+    package init(key: [UInt8]) {
         authentication = MessageAuthentication(key: key)
     }
 
     /// The scope that a token of a zone, or with a nil zone of a database, is bound to.
-    func scope(_ database: DatabaseID, zone: String?) -> [UInt8] {
+    package func scope(_ database: DatabaseID, zone: String?) -> [UInt8] {
         var message = Array("scope".utf8)
         for part in [database.container, database.owner, zone ?? ""] {
             withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { message.append(contentsOf: $0) }
@@ -41,7 +41,7 @@ struct TokenSealer {
         return Array(authentication.authenticate(message).prefix(8))
     }
 
-    func seal(_ token: ChangeToken, scope: [UInt8]) -> [UInt8] {
+    package func seal(_ token: ChangeToken, scope: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = [Self.version, token.kind.rawValue]
         bytes.reserveCapacity(Self.byteCount)
         withUnsafeBytes(of: token.epoch.bigEndian) { bytes.append(contentsOf: $0) }
@@ -54,7 +54,7 @@ struct TokenSealer {
     }
 
     /// The token in `bytes`, or nil when there are none.
-    func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
+    package func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
         if bytes.isEmpty { return nil }
         let body = Array(bytes.dropLast(Self.authenticationByteCount))
         guard bytes.count == (bytes[0] == 1 ? Self.versionOneByteCount : Self.byteCount), bytes[0] <= Self.version,

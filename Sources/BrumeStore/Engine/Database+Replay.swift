@@ -96,7 +96,7 @@ extension RecordSlot {
             throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
         }
         var cascadeTargets: [String] = []
-        for field in parts.fields { cascadeTargets += StoredRecord.cascadeTargets(of: field) }
+        for field in parts.fields { cascadeTargets += try StoredRecord.cascadeTargets(of: field) }
         self.init(
             name: parts.system.name, type: parts.system.type, position: .start, tag: tag, bytes: bytes,
             parent: parts.system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false)

@@ -207,7 +207,11 @@ struct ZoneBatch {
         guard bytesLeft.takeAnswer(answer.count) else { return .failure(ZoneBatch.answerIsFull) }
         guard bytesLeft.takeCommit(bytes.count) else { return .failure(ZoneBatch.commitIsFull) }
         var cascadeTargets: [String] = []
-        for field in merged.fields { cascadeTargets += StoredRecord.cascadeTargets(of: field) }
+        do throws(ServiceError) {
+            for field in merged.fields { cascadeTargets += try StoredRecord.cascadeTargets(of: field) }
+        } catch {
+            preconditionFailure("a checked field can't be read: \(error.message)")
+        }
         staged.append(
             StagedSave(
                 item: item, existing: existing,

@@ -1,11 +1,11 @@
-internal import BrumeModel
+package import BrumeModel
 internal import BrumeWire
 
 /// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says that
 /// bytes are those that were written, not that a sound program wrote them.
-final class DatabaseLoader {
-    struct Problem: Error {
-        let text: String
+package final class DatabaseLoader {
+    package struct Problem: Error {
+        package let text: String
     }
 
     private let database: Database
@@ -13,7 +13,7 @@ final class DatabaseLoader {
     private(set) var counts = DatabaseCapture.Counts()
     private var hasDefaultZone = false
 
-    init(id: DatabaseID, epoch: UInt32, sequence: UInt64) {
+    package init(id: DatabaseID, epoch: UInt32, sequence: UInt64) {
         database = Database(id: id, epoch: epoch)
         self.sequence = sequence
     }
@@ -31,7 +31,7 @@ final class DatabaseLoader {
     }
 
     /// Adds a block's content; returns what is wrong with it.
-    func add(_ block: SnapshotBlock) -> String? {
+    package func add(_ block: SnapshotBlock) -> String? {
         do throws(Problem) {
             for zone in block.zones { try add(zone) }
             for zone in block.deletedZones { try add(zone) }
@@ -51,7 +51,7 @@ final class DatabaseLoader {
     }
 
     /// Orders the feeds. The database is whole then.
-    func finish() -> Result<Database, Problem> {
+    package func finish() -> Result<Database, Problem> {
         guard hasDefaultZone else { return .failure(Problem(text: "the default zone is missing")) }
         for index in database.zoneStates.indices where !database.zoneStates[index].finishLoading() {
             return .failure(Problem(text: "changes of a zone stand at one position, or behind its last one"))

@@ -126,8 +126,10 @@ package enum StoredRecord {
     }
 
     /// The names of the records that go with a reference that deletes its holder; empty for fields of other kinds.
-    package static func cascadeTargets(of field: EncodedField) -> [String] {
-        field.bytes.withUnsafeBytes { bytes in
+    ///
+    /// Throws `internalError` for bytes that are no field.
+    package static func cascadeTargets(of field: EncodedField) throws(ServiceError) -> [String] {
+        let result: Result<[String], ServiceError> = field.bytes.withUnsafeBytes { bytes in
             var targets: [String] = []
             do throws(WireReader.Damage) {
                 var reader = WireReader(bytes)
@@ -144,10 +146,11 @@ package enum StoredRecord {
                     }
                 }
             } catch {
-                preconditionFailure("a stored field is no field, though its checksum held")
+                return .failure(damaged("the field \"\(field.key.prefix(64))\" is no protobuf message"))
             }
-            return targets
+            return .success(targets)
         }
+        return try result.get()
     }
 
     /// The canonical encoding of a field.

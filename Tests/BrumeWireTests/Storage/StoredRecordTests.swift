@@ -114,7 +114,7 @@ struct StoredRecordTests {
     }
 
     @Test("only references that delete their holder have cascade targets")
-    func cascadeTargets() {
+    func cascadeTargets() throws {
         for value in MessageSamples.values {
             let expected: [String]
             switch value {
@@ -122,8 +122,13 @@ struct StoredRecordTests {
             case .references(let references): expected = references.filter(\.deletesSelf).map(\.recordName)
             default: expected = []
             }
-            #expect(StoredRecord.cascadeTargets(of: StoredRecord.encodeField(key: "k", value: value)) == expected)
+            #expect(try StoredRecord.cascadeTargets(of: StoredRecord.encodeField(key: "k", value: value)) == expected)
         }
+        // A checksum says that bytes are those that were written, not that they make sense.
+        let error = #expect(throws: ServiceError.self) {
+            try StoredRecord.cascadeTargets(of: EncodedField(key: "k", bytes: [0x12, 0x03, 0x3A, 0x05, 0x0A]))
+        }
+        #expect(error?.message.contains("\"k\"") == true)
     }
 
     @Test("bytes that are no record are an error")

@@ -1,0 +1,106 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Values with something in every place, for the corpus to start with.
+enum FuzzSamples {
+    static let database = DatabaseID(
+        container: "iCloud.fuzz", environment: .development, scope: .private, owner: "_u")
+    static let zone = ZoneID(name: "Notes", owner: "__defaultOwner__")
+    static let operationID = [UInt8](1...16)
+
+    static let values: [FieldValue] = [
+        .string("a\0b é"), .int64(.min), .double(-0.0), .bytes([0, 255]), .date(-1.5),
+        .location(Location(latitude: 48.2, longitude: 16.37)),
+        .reference(Reference(recordName: "r1", deletesSelf: true)), .strings(["", "b"]), .int64s([0, .max]),
+        .doubles([1.5]), .bytesList([[], [1]]), .dates([0]), .locations([Location(latitude: 0, longitude: 0)]),
+        .references([Reference(recordName: "r1", deletesSelf: true)]), .emptyList,
+    ]
+
+    static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
+        var fields: DecodedFields = [:]
+        for (index, value) in values.enumerated() { fields["field_\(index)"] = value }
+        fields.updateValue(nil, forKey: "gone")
+        return ModifyRecordsRequest(
+            database: .private, savePolicy: .allKeys, isAtomic: false, operationID: operationID,
+            zones: [
+                ZoneModification(
+                    zone: zone,
+                    saves: [
+                        RecordSave(name: "a", type: "Note", changeTag: "1-1", parent: .set("p"), fields: fields),
+                        RecordSave(name: "b", type: "Note", parent: .removed, fields: [:]),
+                    ], deletions: ["c"])
+            ])
+    }
+
+    static var record: [UInt8] { record("r1", sequence: 2) }
+
+    private static func record(_ name: String, sequence: UInt64) -> [UInt8] {
+        StoredRecord.encode(
+            SystemFields(
+                name: name, type: "Note", changeTag: ChangeTag(epoch: 7, sequence: sequence).text, creator: "_u",
+                createdMilliseconds: 1_700_000_000_000,
+                modifier: "_u", modifiedMilliseconds: -1, parent: nil),
+            fields: values.enumerated().map { StoredRecord.encodeField(key: "field_\($0.offset)", value: $0.element) })
+    }
+
+    static let error = ServiceError(.zoneNotFound, "no such zone; é", retryAfterMilliseconds: 7)
+
+    static let subscriptions = [
+        Subscription(id: "all\0é", kind: .zone(zone, recordType: "Note"), notificationInfo: NotificationInfo()),
+        Subscription(id: "db", kind: .database(recordType: "")),
+    ]
+
+    /// The first zone that is made, by the first commit.
+    private static let incarnation = ChangePosition(sequence: 1, index: 0).rawValue
+
+    /// The three commits of a small database, encoded.
+    static func journalEntry(_ sequence: Int) -> [UInt8] {
+        let changes: [Change] =
+            switch sequence {
+            case 1: [.zoneCreation(zone: incarnation, name: zone.name)]
+            case 2:
+                [
+                    .recordPut(zone: incarnation, record: record("r1", sequence: 2)),
+                    .recordPut(zone: 0, record: record("r2", sequence: 2)), .subscriptionPut(subscriptions[0]),
+                ]
+            default:
+                [
+                    .recordPut(zone: incarnation, record: record("r3", sequence: 3)),
+                    .recordDeletion(zone: incarnation, name: "r1", type: "Note"),
+                    .subscriptionDeletion(id: subscriptions[0].id),
+                ]
+            }
+        var bytes: [UInt8] = []
+        StoreCoder.encodeJournalEntry(
+            JournalEntry(
+                database: database, sequence: UInt64(sequence), committedMilliseconds: 1, changes: changes,
+                operationID: operationID, operationAnswer: [1, 2]), into: &bytes)
+        return bytes
+    }
+
+    static var firstBlock: SnapshotBlock {
+        SnapshotBlock(
+            zones: [
+                SnapshotZone(zone: 0, name: Names.defaultZone, lastChange: .start, floor: .start),
+                SnapshotZone(
+                    zone: incarnation, name: zone.name, lastChange: ChangePosition(sequence: 3, index: 1), floor: .start
+                ),
+            ],
+            deletedZones: [
+                SnapshotDeletedZone(position: ChangePosition(sequence: 2, index: 9), name: "Old", reason: .purged)
+            ], subscriptions: subscriptions, operations: [SnapshotOperation(id: operationID, answer: [1])])
+    }
+
+    static var secondBlock: SnapshotBlock {
+        SnapshotBlock(
+            records: [
+                SnapshotRecord(
+                    zone: incarnation, position: ChangePosition(sequence: 2, index: 0),
+                    record: record("r1", sequence: 2))
+            ],
+            tombstones: [
+                SnapshotTombstone(
+                    zone: incarnation, position: ChangePosition(sequence: 3, index: 1), name: "gone", type: "Note")
+            ])
+    }
+}

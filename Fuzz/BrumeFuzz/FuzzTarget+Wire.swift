@@ -1,0 +1,224 @@
+internal import BrumeModel
+internal import BrumeWire
+
+extension FuzzTarget {
+    /// A byte stream cut into frames gives the same frames, or the same refusal, however it arrives.
+    static let frames = FuzzTarget(
+        name: "frames",
+        run: { bytes in
+            var steering = Steering(bytes)
+            let step = steering.byte() + 1
+            let stream = steering.rest
+            let whole = read(stream, inSteps: max(1, stream.count))
+            let pieces = read(stream, inSteps: step)
+            precondition(whole.frames == pieces.frames, "the pieces of a stream give other frames than the whole")
+            precondition(whole.error == pieces.error, "the pieces of a stream give another error than the whole")
+        },
+        seeds: {
+            let frames =
+                FrameWriter.frame(.hello, payload: [1, 2, 3]) + FrameWriter.frame(.call, stream: 1, payload: [])
+                + FrameWriter.frame(.message, stream: 1, isLast: true, payload: [UInt8](repeating: 9, count: 300))
+            return [[0] + frames, [6] + frames, [255] + frames.dropLast(), [3] + FrameWriter.frame(.ping, payload: [])]
+        })
+
+    private struct Cut {
+        var frames: [FrameHeader] = []
+        var error: FrameError?
+    }
+
+    private static func read(_ stream: UnsafeRawBufferPointer, inSteps step: Int) -> Cut {
+        var reader = FrameReader(payloadBytesLimit: 4096)
+        var cut = Cut()
+        var offset = 0
+        while offset < stream.count {
+            let end = min(stream.count, offset + step)
+            do throws(FrameError) {
+                try reader.read(UnsafeRawBufferPointer(rebasing: stream[offset..<end])) { header, payload in
+                    precondition(
+                        payload.count == header.payloadByteCount, "a payload of another size than its header's")
+                    cut.frames.append(header)
+                    return true
+                }
+            } catch {
+                cut.error = error
+                return cut
+            }
+            offset = end
+        }
+        return cut
+    }
+
+    /// What a client sends: the first byte chooses the message, the others are its bytes.
+    ///
+    /// What is understood is the same after another encoding, where the client's side can encode it.
+    static let requests = FuzzTarget(
+        name: "requests",
+        run: { bytes in
+            var steering = Steering(bytes)
+            let choice = steering.byte()
+            let coder = MessageCoder()
+            do throws(ServiceError) {
+                try decodeRequest(choice % requestCount, steering.rest, coder)
+            } catch {
+                precondition(!error.message.isEmpty, "a refusal without a sentence")
+            }
+        },
+        seeds: {
+            let coder = MessageCoder()
+            let zone = FuzzSamples.zone
+            let messages: [[UInt8]] = [
+                coder.encodeHello(
+                    Hello(
+                        clientVersion: "v", deviceID: FuzzSamples.operationID, container: "iCloud.c",
+                        environment: .production, credentials: .account("token"))),
+                coder.encodeCall(CallHeader(method: .zonesList, requestID: "r", operationGroup: "g")),
+                coder.encodeModifyRecordsRequest(FuzzSamples.modifyRequest),
+                coder.encodeFetchRecordsRequest(
+                    FetchRecordsRequest(
+                        database: .public, zones: [.init(zone: .defaultZone, names: ["a", "b"])], desiredKeys: ["k"])),
+                coder.encodeZoneChangesRequest(
+                    ZoneChangesRequest(database: .private, zone: zone, token: [1, 2], resultsLimit: 3)),
+                coder.encodeDatabaseChangesRequest(DatabaseChangesRequest(database: .private, token: [1])),
+                coder.encodeModifyZonesRequest(
+                    ModifyZonesRequest(database: .private, saves: [zone], deletions: [ZoneID(name: "x")])),
+                coder.encodeFetchZonesRequest(database: .private, zones: [zone]),
+                coder.encodeListZonesRequest(.private),
+                coder.encodeModifySubscriptionsRequest(
+                    ModifySubscriptionsRequest(
+                        database: .private, saves: FuzzSamples.subscriptions, deletions: ["x"])),
+                coder.encodeFetchSubscriptionsRequest(database: .private, ids: ["a"]),
+                coder.encodeListZonesRequest(.public),
+                coder.encodeNotificationsRequest(position: [1, 2, 3]),
+                coder.encodeAddAccountRequest(name: "a", email: "e@x"), [], coder.encodeRemoveAccountRequest(name: "a"),
+                coder.encodeCreateTokenRequest(name: "a"), coder.encodeRevokeTokensRequest(name: "a"), [], [],
+            ]
+            precondition(messages.count == requestCount, "a request has no seed")
+            return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
+        })
+
+    private static let requestCount = 20
+
+    private static func decodeRequest(
+        _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
+    ) throws(ServiceError) {
+        switch choice {
+        case 0:
+            let hello = try coder.decodeHello(bytes)
+            check(hello, coder.encodeHello(hello), coder.decodeHello)
+        case 1:
+            let call = try coder.decodeCall(bytes)
+            check(call, coder.encodeCall(call), coder.decodeCall)
+        case 2:
+            let request = try coder.decodeModifyRecordsRequest(bytes)
+            for save in request.zones.flatMap(\.saves) { precondition(save.name.utf8.count <= 4096) }
+        case 3:
+            let request = try coder.decodeFetchRecordsRequest(bytes)
+            check(request, coder.encodeFetchRecordsRequest(request), coder.decodeFetchRecordsRequest)
+        case 4:
+            let request = try coder.decodeZoneChangesRequest(bytes)
+            check(request, coder.encodeZoneChangesRequest(request), coder.decodeZoneChangesRequest)
+        case 5:
+            let request = try coder.decodeDatabaseChangesRequest(bytes)
+            check(request, coder.encodeDatabaseChangesRequest(request), coder.decodeDatabaseChangesRequest)
+        case 6:
+            let request = try coder.decodeModifyZonesRequest(bytes)
+            check(request, coder.encodeModifyZonesRequest(request), coder.decodeModifyZonesRequest)
+        case 7: _ = try coder.decodeFetchZonesRequest(bytes)
+        case 8: _ = try coder.decodeListZonesRequest(bytes)
+        case 9:
+            let request = try coder.decodeModifySubscriptionsRequest(bytes)
+            check(request, coder.encodeModifySubscriptionsRequest(request), coder.decodeModifySubscriptionsRequest)
+        case 10: _ = try coder.decodeFetchSubscriptionsRequest(bytes)
+        case 11: _ = try coder.decodeListSubscriptionsRequest(bytes)
+        case 12:
+            let position = try coder.decodeNotificationsRequest(bytes)
+            check(position, coder.encodeNotificationsRequest(position: position), coder.decodeNotificationsRequest)
+        case 13: _ = try coder.decodeAddAccountRequest(bytes)
+        case 14: _ = try coder.decodeListAccountsRequest(bytes)
+        case 15: _ = try coder.decodeRemoveAccountRequest(bytes)
+        case 16: _ = try coder.decodeCreateTokenRequest(bytes)
+        case 17: _ = try coder.decodeRevokeTokensRequest(bytes)
+        case 18: try coder.decodeSnapshotRequest(bytes)
+        default: try coder.decodeHealthRequest(bytes)
+        }
+    }
+
+    private static func check<Value: Equatable>(
+        _ value: Value, _ encoded: [UInt8], _ decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
+    ) {
+        do throws(ServiceError) {
+            let again = try encoded.decoded(decode)
+            precondition(again == value, "a message means something else after another encoding")
+        } catch {
+            preconditionFailure("what was understood is refused after another encoding: \(error.message)")
+        }
+    }
+
+    /// What a server sends: a client must not trust it either.
+    static let answers = FuzzTarget(
+        name: "answers",
+        run: { bytes in
+            var steering = Steering(bytes)
+            let choice = steering.byte()
+            let coder = MessageCoder()
+            do throws(ServiceError) {
+                try decodeAnswer(choice % answerCount, steering.rest, coder)
+            } catch {
+                precondition(!error.message.isEmpty, "a refusal without a sentence")
+            }
+        },
+        seeds: {
+            let coder = MessageCoder()
+            let zone = Zone(id: FuzzSamples.zone, capabilities: .custom)
+            let record = FuzzSamples.record
+            let messages: [[UInt8]] = [
+                coder.encodeWelcome(Welcome(serverVersion: "v", userRecordName: "u", serverEpoch: 1)),
+                coder.encodeGoaway(Goaway(reason: CallStatus(code: 6, message: "m"))),
+                coder.encodeModifyRecordsResponse([
+                    ZoneModificationResult(
+                        saves: [
+                            SaveResult(outcome: .record(record)), SaveResult(outcome: .failure(FuzzSamples.error)),
+                        ],
+                        deletions: [nil, FuzzSamples.error])
+                ]),
+                coder.encodeFetchRecordsResponse([[.record(record), .failure(FuzzSamples.error), .deferred]]),
+                coder.encodeZoneChangesResponse(
+                    ZoneChangesPage(
+                        records: [record], deletions: [DeletedRecord(name: "d", type: "T")], token: [1] as [UInt8],
+                        moreComing: true)),
+                coder.encodeDatabaseChangesResponse(
+                    DatabaseChangesPage(
+                        changed: [zone.id], deletions: [.init(zone: zone.id, reason: .purged)], token: [1] as [UInt8],
+                        moreComing: true)),
+                coder.encodeModifyZonesResponse(
+                    ModifyZonesResult(saves: [.success(zone), .failure(FuzzSamples.error)], deletions: [nil])),
+                coder.encodeNotificationEvent(
+                    NotificationEvent(
+                        position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: nil,
+                        kind: .zoneChanged(zone.id), committedMilliseconds: 1)),
+                coder.encodeListSubscriptionsResponse(FuzzSamples.subscriptions),
+                coder.encodeListZonesResponse([zone]),
+            ]
+            precondition(messages.count == answerCount, "an answer has no seed")
+            return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
+        })
+
+    private static let answerCount = 10
+
+    private static func decodeAnswer(
+        _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
+    ) throws(ServiceError) {
+        switch choice {
+        case 0: _ = try coder.decodeWelcome(bytes)
+        case 1: _ = try coder.decodeGoaway(bytes)
+        case 2: _ = try coder.decodeModifyRecordsResponse(bytes)
+        case 3: _ = try coder.decodeFetchRecordsResponse(bytes)
+        case 4: _ = try coder.decodeZoneChangesResponse(bytes)
+        case 5: _ = try coder.decodeDatabaseChangesResponse(bytes)
+        case 6: _ = try coder.decodeModifyZonesResponse(bytes)
+        case 7: _ = try coder.decodeNotificationEvent(bytes)
+        case 8: _ = try coder.decodeListSubscriptionsResponse(bytes)
+        default: _ = try coder.decodeListZonesResponse(bytes)
+        }
+    }
+}
