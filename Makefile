@@ -8,7 +8,7 @@ SHELL := /bin/bash
 DEBUG_FLAGS := -Xswiftc -warnings-as-errors
 SWIFT_FILES := Sources Tests Fuzz Package.swift
 
-.PHONY: help packages build release demo certs test fuzz check lint format generate clean
+.PHONY: help packages build release demo certs test sim fuzz check lint format generate clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -36,6 +36,13 @@ test: build ## All tests
 
 fuzz: packages ## Fuzz what bytes from outside reach, MINUTES (10) for each target
 	@Scripts/fuzz.sh $$(( $(or $(MINUTES),10) * 60 ))
+
+SEEDS ?= 1000
+FIRST ?= 0
+
+sim: packages ## The simulator: SEEDS=N runs (1000), from seed FIRST=N (0)
+	@swift build -c release --product brume-sim
+	@"$$(swift build -c release --show-bin-path)/brume-sim" $(SEEDS) $(FIRST)
 
 check: lint build ## What must hold before a commit, apart from the tests
 	@Scripts/generate-proto.sh --check

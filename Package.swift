@@ -45,8 +45,10 @@ let package = Package(
             dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],
             swiftSettings: settings),
 
-        // Ours, for tests: virtual clock, simulated disk, naive reference model.
-        library("BrumeTestKit", ["BrumeModel", "BrumeStore"]),
+        // Ours, for tests: virtual clock, simulated disk and network, naive reference model. No product.
+        library(
+            "BrumeTestKit", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
+        .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
             "BrumeFuzz", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"],
@@ -60,6 +62,7 @@ let package = Package(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
+        tests("BrumeTestKitTests", ["BrumeTestKit"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]

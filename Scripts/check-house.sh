@@ -35,7 +35,8 @@ declare -A arrows=(
     [CloudKit]="BrumeKit"
     [BrumeLoad]="BrumeKit BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
-    [BrumeTestKit]="BrumeModel BrumeStore"
+    [BrumeTestKit]="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
+    [brume-sim]="BrumeTestKit"
 )
 modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CZstd"
 

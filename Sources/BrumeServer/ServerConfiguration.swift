@@ -33,6 +33,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionLimits = ServerConnectionLimits()
     /// Sockets: handshakes, stalls, counts.
     package var socketLimits = BrumeSystem.ConnectionLimits()
+    /// Events that a database keeps for devices that are away or slow.
+    package var backlogEvents = ServerLimits.backlogEvents
     package var log = Log.standardError(.info)
 
     package init(dataFolder: String, certificatePath: String, keyPath: String) {

@@ -137,6 +137,8 @@ package final class SimulatedDisk: Disk {
             state.names = names
             state.durableNames = names
             state.nameChanges = []
+            let named = Set(names.values)
+            state.contents = state.contents.filter { named.contains($0.key) }
             state.open = [:]
             state.faults = Faults()
         }
@@ -156,6 +158,15 @@ package final class SimulatedDisk: Disk {
             if start < end { survived.replaceSubrange(start..<end, with: content.current[start..<end]) }
         }
         return survived
+    }
+
+    /// Makes everything durable that was written and named.
+    package func syncEverything() {
+        state.withLock { state in
+            for id in state.contents.keys { state.contents[id]!.sync() }
+            state.durableNames = state.names
+            state.nameChanges = []
+        }
     }
 
     /// A copy whose state goes its own way, with no open files and no faults.

@@ -1,5 +1,5 @@
-internal import BrumeModel
-internal import BrumeWire
+package import BrumeModel
+package import BrumeWire
 
 /// What a client's session does about its server over many connections: when to connect, which calls wait, which are sent
 /// again after a connection broke, and when they fail.
@@ -9,9 +9,9 @@ internal import BrumeWire
 ///
 /// A session is `down` while nothing wants a connection or the next attempt has to wait; it goes to `connecting`, from there
 /// to `connected` or back to `down`, and from `connected` to `down`.
-struct ClientSessionStateMachine: Sendable {
+package struct ClientSessionStateMachine: Sendable {
     /// What a call waits for.
-    enum Work: Sendable {
+    package enum Work: Sendable {
         case unary(UnaryCall)
         /// The welcome of an open connection.
         case welcome
@@ -20,13 +20,13 @@ struct ClientSessionStateMachine: Sendable {
     }
 
     /// What a call comes to.
-    enum Answer: Equatable, Sendable {
+    package enum Answer: Equatable, Sendable {
         case message([UInt8])
         case welcome(Welcome)
         case roundTrip(nanoseconds: UInt64)
     }
 
-    enum Action: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
         /// Open a connection; those before it are done with.
         case connect
         case send(ClientFrame)
@@ -93,7 +93,7 @@ struct ClientSessionStateMachine: Sendable {
     var refusal: ServiceError?
     var stream: NotificationStream
 
-    init(hello: Hello, serverName: String, seed: UInt64) {
+    package init(hello: Hello, serverName: String, seed: UInt64) {
         self.hello = hello
         self.serverName = serverName
         pause = RetryPause(seed: seed)
@@ -101,15 +101,15 @@ struct ClientSessionStateMachine: Sendable {
     }
 
     /// Calls that have not ended.
-    var openCalls: Int { calls.count }
+    package var openCalls: Int { calls.count }
 
     /// The most that the server's next frame may hold.
-    var payloadBytesLimit: Int { connection?.payloadBytesLimit ?? ClientConnectionLimits.greetingFrameBytes }
+    package var payloadBytesLimit: Int { connection?.payloadBytesLimit ?? ClientConnectionLimits.greetingFrameBytes }
 
     // MARK: Calls
 
     /// Someone wants an answer until the deadline. The id is new.
-    mutating func callStarted(id: UInt64, _ work: Work, deadline: UInt64, now: UInt64) -> [Action] {
+    package mutating func callStarted(id: UInt64, _ work: Work, deadline: UInt64, now: UInt64) -> [Action] {
         precondition(calls[id] == nil, "a call is started once")
         if let refusal, now < notBeforeNanoseconds { return [.finish(id: id, .failure(refusal))] }
         let bytes = work.byteCount
@@ -128,7 +128,7 @@ struct ClientSessionStateMachine: Sendable {
     }
 
     /// Who started the call does not want its outcome any more. For a call that ended this does nothing.
-    mutating func callCancelled(id: UInt64, now: UInt64) -> [Action] {
+    package mutating func callCancelled(id: UInt64, now: UInt64) -> [Action] {
         guard calls[id] != nil else { return [] }
         return withdraw(id, .cancelled, now: now) + advance(now: now)
     }
@@ -156,7 +156,7 @@ struct ClientSessionStateMachine: Sendable {
     // MARK: Time
 
     /// When ``timePassed(now:)`` is to be called at the latest. It may come too early, which does nothing.
-    var deadlineNanoseconds: UInt64? {
+    package var deadlineNanoseconds: UInt64? {
         var deadline = earliestDeadline
         if let connection, let next = connection.deadlineNanoseconds { deadline = min(deadline, next) }
         switch link {
@@ -170,7 +170,7 @@ struct ClientSessionStateMachine: Sendable {
         return deadline == .max ? nil : deadline
     }
 
-    mutating func timePassed(now: UInt64) -> [Action] {
+    package mutating func timePassed(now: UInt64) -> [Action] {
         var actions: [Action] = []
         if now >= earliestDeadline {
             for id in calls.keys.sorted() {
@@ -196,7 +196,7 @@ struct ClientSessionStateMachine: Sendable {
     // MARK: The transport
 
     /// The connection asked for is up.
-    mutating func connected(now: UInt64) -> [Action] {
+    package mutating func connected(now: UInt64) -> [Action] {
         guard case .connecting = link else { preconditionFailure("a connection comes up after it was asked for") }
         link = .connected(nil)
         connection = ClientConnectionStateMachine(now: now)
@@ -204,7 +204,7 @@ struct ClientSessionStateMachine: Sendable {
     }
 
     /// The connection is gone, or did not come up.
-    mutating func disconnected(_ failure: TransportFailure, now: UInt64) -> [Action] {
+    package mutating func disconnected(_ failure: TransportFailure, now: UInt64) -> [Action] {
         if case .down = link { preconditionFailure("a connection goes down after it was asked for, and once") }
         let error = ServiceError(failure, server: serverName)
         var actions: [Action] = []
@@ -215,17 +215,17 @@ struct ClientSessionStateMachine: Sendable {
     }
 
     /// Bytes came, be it a part of a frame.
-    mutating func bytesReceived(now: UInt64) {
+    package mutating func bytesReceived(now: UInt64) {
         connection?.bytesReceived(now: now)
     }
 
-    mutating func frameReceived(_ frame: ServerFrame, now: UInt64) -> [Action] {
+    package mutating func frameReceived(_ frame: ServerFrame, now: UInt64) -> [Action] {
         guard connection != nil else { return [] }
         return perform(connection!.frameReceived(frame), now: now) + advance(now: now)
     }
 
     /// What came is no frame of the protocol.
-    mutating func violated(_ message: String, now: UInt64) -> [Action] {
+    package mutating func violated(_ message: String, now: UInt64) -> [Action] {
         guard connection != nil else { return [] }
         return perform(connection!.violated(message), now: now) + advance(now: now)
     }

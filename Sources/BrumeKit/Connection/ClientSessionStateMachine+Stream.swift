@@ -4,7 +4,7 @@ internal import BrumeWire
 /// The notification stream of a session: open while it is wanted, on whatever connection there is.
 extension ClientSessionStateMachine {
     /// Somebody listens. `opening` is the message that opens the stream.
-    mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
+    package mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
         stream.opening = opening
         guard !stream.isWanted else { return [] }
         if let refusal, now < notBeforeNanoseconds { return [.streamFailed(refusal)] }
@@ -13,12 +13,12 @@ extension ClientSessionStateMachine {
     }
 
     /// The stream would now resume with another message.
-    mutating func streamAdvanced(opening: [UInt8]) {
+    package mutating func streamAdvanced(opening: [UInt8]) {
         stream.opening = opening
     }
 
     /// Nobody listens any more.
-    mutating func streamUnwanted(now: UInt64) -> [Action] {
+    package mutating func streamUnwanted(now: UInt64) -> [Action] {
         guard stream.isWanted else { return [] }
         stream.isWanted = false
         stream.acknowledgement = nil
@@ -29,7 +29,7 @@ extension ClientSessionStateMachine {
 
     /// Everything up to a position has been handled. Where the stream is not open this does nothing: it resumes behind what
     /// was received.
-    mutating func streamAcknowledged(_ message: [UInt8], now: UInt64) -> [Action] {
+    package mutating func streamAcknowledged(_ message: [UInt8], now: UInt64) -> [Action] {
         guard stream.id != nil else { return [] }
         stream.acknowledgement = message
         return sendAcknowledgement(now: now)

@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers have handled.
 ///
@@ -7,7 +7,9 @@ internal import BrumeModel
 /// token", so a consumer that takes nothing costs no memory, and loses nothing either.
 ///
 /// Pure.
-struct NotificationFanOut: Sendable {
+package struct NotificationFanOut: Sendable {
+    package init() {}
+
     /// Where an event stands in what was received; the position is the server's.
     private struct Mark: Sendable {
         var number: UInt64
@@ -26,21 +28,21 @@ struct NotificationFanOut: Sendable {
     private var received = Mark(number: 0, position: [])
     private var acknowledged = Mark(number: 0, position: [])
 
-    var isEmpty: Bool { consumers.isEmpty }
+    package var isEmpty: Bool { consumers.isEmpty }
 
-    var consumerIDs: [UInt64] { Array(consumers.keys) }
+    package var consumerIDs: [UInt64] { Array(consumers.keys) }
 
     /// Where a stream that is opened now resumes: behind what was received while there are consumers, whose events wait
     /// here; else behind what was acknowledged. Empty: the server knows better.
-    var resumePosition: [UInt8] { consumers.isEmpty ? acknowledged.position : received.position }
+    package var resumePosition: [UInt8] { consumers.isEmpty ? acknowledged.position : received.position }
 
-    mutating func consumerAdded(_ id: UInt64) {
+    package mutating func consumerAdded(_ id: UInt64) {
         if consumers.isEmpty { received = Mark(number: received.number, position: acknowledged.position) }
         consumers[id] = Consumer(handled: received)
     }
 
     /// A consumer ended. What was handed out to it counts as handled.
-    mutating func consumerRemoved(_ id: UInt64) {
+    package mutating func consumerRemoved(_ id: UInt64) {
         guard let consumer = consumers.removeValue(forKey: id) else { return }
         if consumers.isEmpty { lastHandled = consumer.taken ?? consumer.handled }
     }
@@ -49,7 +51,7 @@ struct NotificationFanOut: Sendable {
     private var lastHandled: Mark?
 
     /// An event came.
-    mutating func eventReceived(_ event: NotificationEvent) {
+    package mutating func eventReceived(_ event: NotificationEvent) {
         // Nobody took it, so it must not count as handled: it comes again.
         guard !consumers.isEmpty else { return }
         let position = event.position.isEmpty ? received.position : event.position
@@ -68,7 +70,7 @@ struct NotificationFanOut: Sendable {
     }
 
     /// The consumer asks for its next event, having handled the one before; nil when it has to wait.
-    mutating func next(_ id: UInt64) -> NotificationEvent? {
+    package mutating func next(_ id: UInt64) -> NotificationEvent? {
         guard var consumer = consumers[id] else { return nil }
         if let taken = consumer.taken { consumer.handled = taken }
         consumer.taken = nil
@@ -80,7 +82,7 @@ struct NotificationFanOut: Sendable {
     }
 
     /// The position to acknowledge, when there is a new one.
-    mutating func takeAcknowledgement() -> [UInt8]? {
+    package mutating func takeAcknowledgement() -> [UInt8]? {
         if consumers.isEmpty, lastHandled == nil { return nil }
         var least = lastHandled ?? received
         for consumer in consumers.values {

@@ -1,10 +1,10 @@
 internal import BrumeModel
-internal import BrumeWire
+package import BrumeWire
 
 /// A request with one answer.
-struct UnaryCall: Sendable {
+package struct UnaryCall: Sendable {
     /// What may be done when the connection broke and nobody knows whether the server had the request.
-    enum Effect: Sendable {
+    package enum Effect: Sendable {
         /// It reads: send it again.
         case none
         /// It writes and carries an operation id, so that the server does it once however often it comes: send it again.
@@ -19,6 +19,14 @@ struct UnaryCall: Sendable {
     /// For the server's log.
     let requestID: String
     var operationGroup = ""
+
+    package init(method: Method, payload: [UInt8], effect: Effect, requestID: String, operationGroup: String = "") {
+        self.method = method
+        self.payload = payload
+        self.effect = effect
+        self.requestID = requestID
+        self.operationGroup = operationGroup
+    }
 }
 
 extension ClientSessionStateMachine.Work {

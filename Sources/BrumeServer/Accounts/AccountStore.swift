@@ -45,6 +45,14 @@ final class AccountStore: @unchecked Sendable {
         self.state = Mutex(state)
     }
 
+    /// Accounts that are in no folder, and can't be changed.
+    init(fixed accounts: [StoredAccount]) {
+        path = ""
+        var state = State()
+        for account in accounts { State.add(account, to: &state) }
+        self.state = Mutex(state)
+    }
+
     // MARK: Look-up
 
     /// Who holds the token, or nil.

@@ -8,6 +8,12 @@ struct ServerSecrets: Sendable {
     let key: [UInt8]
     let adminTokenHash: [UInt8]
 
+    /// Secrets that are in no folder.
+    init(key: [UInt8], adminTokenHash: [UInt8]) {
+        self.key = key
+        self.adminTokenHash = adminTokenHash
+    }
+
     init(folder: String) throws(ServerError) {
         do {
             let keyPath = folder + "/secret.key"

@@ -131,6 +131,21 @@ final class GroupCommit: @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
+    // MARK: Without a thread
+
+    /// Whether something is to be done.
+    var hasWork: Bool {
+        state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
+    }
+
+    /// Does the next piece of work on the calling thread, in place of ``start()``. `observe` gets the entries before they are
+    /// written.
+    func step(_ observe: ([[UInt8]]) -> Void) {
+        guard let work = takeWork() else { return }
+        for submission in work.submissions { observe(submission.entries) }
+        _ = perform(work)
+    }
+
     // MARK: The journal's thread
 
     private func run() {

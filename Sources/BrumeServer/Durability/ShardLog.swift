@@ -35,8 +35,10 @@ final class ShardLog: CommitLog {
         if needsSnapshot { unsaved.insert(database.id) }
     }
 
-    /// The ids of what was adopted and not opened yet.
-    var adoptedIDs: [DatabaseID] { Array(recovered.keys) }
+    /// The ids of what was adopted and not opened yet, in an order that does not depend on chance: so that a run can be repeated.
+    var adoptedIDs: [DatabaseID] {
+        recovered.keys.sorted { ($0.container, $0.owner) < ($1.container, $1.owner) }
+    }
 
     func open(_ id: DatabaseID) throws(StoreError) -> Database {
         if let database = recovered.removeValue(forKey: id) { return database }

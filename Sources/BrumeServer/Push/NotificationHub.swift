@@ -37,13 +37,16 @@ final class NotificationHub {
     /// The table was full once: a device that isn't in it may have been.
     private var hasEvictedDevices = false
 
-    init(database: Database, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder) {
+    init(
+        database: Database, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder,
+        backlogEvents: Int = ServerLimits.backlogEvents
+    ) {
         self.database = database
         self.sealer = sealer
         self.coder = coder
         scope = sealer.scope(database.id, zone: nil)
         hasForgottenDevices = head.sequence > 0
-        ring = NotificationRing(head: head)
+        ring = NotificationRing(head: head, eventLimit: backlogEvents)
     }
 
     /// Whether any device listens.

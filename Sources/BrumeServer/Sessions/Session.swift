@@ -8,7 +8,7 @@ internal import BrumeWire
 /// its connection, its state and the bytes that it has not read yet.
 ///
 /// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
-final class Session: ConnectionDelegate, @unchecked Sendable {
+final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Sendable {
     private(set) var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
     private(set) var identity: Identity!
@@ -16,7 +16,7 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
     /// The user's private database, kept in memory while they are here. The shard sets it.
     var home: LoadedDatabase?
 
-    private var connection: Connection!
+    private var connection: (any PeerConnection)!
     private var reader: FrameReader
     private var machine: ServerConnectionStateMachine
     private let server: ServerCore
@@ -36,31 +36,41 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
 
     // MARK: Connection
 
-    func accepted(_ connection: Connection) {
+    func accepted(_ connection: any PeerConnection) {
         self.connection = connection
         shard.add(self)
     }
 
-    func connectionEstablished(_ connection: Connection) {
+    func connectionEstablished(_ connection: Connection) { established() }
+
+    func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) { received(bytes) }
+
+    func connectionDrained(_ connection: Connection) { drained() }
+
+    func connectionClosed(_ connection: Connection, reason: CloseReason) {
+        closed(peer: connection.peerAddress, reason: reason.description)
+    }
+
+    func established() {
         machine.handshakeEnded(nowNanoseconds: shard.loop.nowNanoseconds)
     }
 
-    func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    func received(_ bytes: UnsafeRawBufferPointer) {
         read(bytes)
     }
 
-    func connectionDrained(_ connection: Connection) {
+    func drained() {
         resumeIfPossible()
     }
 
-    func connectionClosed(_ connection: Connection, reason: CloseReason) {
+    func closed(peer: String, reason: String) {
         isGone = true
         let open = machine.closed()
         for (stream, method) in open where method == Method.notificationsOpen.rawValue {
             shard.closeNotifications(self, stream: stream)
         }
         shard.remove(self)
-        server.log.debug("connection closed", [("peer", connection.peerAddress), ("reason", reason.description)])
+        server.log.debug("connection closed", [("peer", peer), ("reason", reason)])
     }
 
     // MARK: Frames in
@@ -200,11 +210,11 @@ final class Session: ConnectionDelegate, @unchecked Sendable {
         if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }
         shard.remove(self)
-        let detached = connection.detach()
+        let arrive = connection.leave()
         connection = nil
         target.loop.execute {
             self.shard = target
-            self.connection = Connection.attach(detached, to: target.loop, delegate: self)
+            self.connection = arrive(target.loop, self)
             target.add(self)
             self.arrived()
         }

@@ -96,7 +96,8 @@ final class Shard: @unchecked Sendable {
         LoadedDatabase(
             database: database,
             hub: NotificationHub(
-                database: database, head: .end(ofSequence: database.sequence), sealer: sealer, coder: coder),
+                database: database, head: .end(ofSequence: database.sequence), sealer: sealer, coder: coder,
+                backlogEvents: server.configuration.backlogEvents),
             snapshotSequence: snapshotSequence)
     }
 

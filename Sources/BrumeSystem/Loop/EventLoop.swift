@@ -113,6 +113,23 @@ package final class EventLoop: @unchecked Sendable {
         owner.store(0, ordering: .relaxed)
     }
 
+    /// Runs one turn that neither waits nor looks at sockets, at a time of the caller's: for a loop that is driven by hand and
+    /// never by `run()`. The caller's thread is the loop's then.
+    package func step(nowNanoseconds: UInt64, wallClockMilliseconds: Int64) {
+        self.nowNanoseconds = nowNanoseconds
+        self.wallClockMilliseconds = wallClockMilliseconds
+        runTasks()
+        let lastSequence = timers.lastSequence
+        while let body = timers.popDue(now: nowNanoseconds, lastSequence: lastSequence) { body() }
+        turnEnded?()
+    }
+
+    /// When the next timer is due. Loop thread only.
+    package var nextDeadlineNanoseconds: UInt64? { timers.nextDeadline }
+
+    /// Whether tasks wait for the next turn. Loop thread only.
+    package var hasTasks: Bool { mailbox.hasTasks }
+
     /// Calls `body` once, on this loop, when the time is over. Loop thread only.
     package func schedule(afterMilliseconds: UInt64, _ body: @escaping () -> Void) -> TimerID {
         let (nanoseconds, overflow) = afterMilliseconds.multipliedReportingOverflow(by: 1_000_000)

@@ -333,6 +333,7 @@ package struct ServerConnectionStateMachine {
         for (id, stream) in streams where stream.deadlineNanoseconds != 0 && now >= stream.deadlineNanoseconds {
             due.expired.append(id)
         }
+        due.expired.sort()
         for id in due.expired { streams.removeValue(forKey: id) }
         return due
     }

@@ -1,0 +1,40 @@
+package import BrumeSystem
+
+/// What a session asks of its connection: bytes out, and reading held back. On the loop that has the connection.
+package protocol PeerConnection: AnyObject {
+    /// For the log.
+    var peerAddress: String { get }
+    /// False once either side has begun to close.
+    var isOpen: Bool { get }
+    /// Whether so much output waits that no more should be made.
+    var isOutputFull: Bool { get }
+
+    func pauseReading()
+    func resumeReading()
+    /// Appends to the output in place. After ``close()`` this does nothing.
+    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int)
+    /// Closes once what is pending has been sent.
+    func close()
+
+    /// Takes the connection off its loop with all that is under way, and returns what puts it on another one, to be called there
+    /// once. This object is of no use afterwards.
+    func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection
+}
+
+/// What a connection tells its session, on its loop, and none of it from within a call to the connection.
+package protocol PeerConnectionReceiver: AnyObject, Sendable {
+    func established()
+    /// Bytes came, valid for the call.
+    func received(_ bytes: UnsafeRawBufferPointer)
+    /// The output has room again, after ``PeerConnection/isOutputFull``.
+    func drained()
+    /// The last call.
+    func closed(peer: String, reason: String)
+}
+
+extension Connection: PeerConnection {
+    package func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection {
+        let detached = detach()
+        return { loop, delegate in Connection.attach(detached, to: loop, delegate: delegate) }
+    }
+}

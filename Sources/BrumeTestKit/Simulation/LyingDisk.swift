@@ -1,0 +1,56 @@
+internal import BrumeStore
+
+/// A disk that does not do all that it says: for the proof that a simulation notices.
+///
+/// `@unchecked Sendable`: a simulation has one thread.
+final class LyingDisk: Disk, @unchecked Sendable {
+    private let disk: SimulatedDisk
+    private let promise: BrokenPromise
+    /// Files of the journal that have their header.
+    private var journal: Set<DiskFile> = []
+    private var unfinished: Set<DiskFile> = []
+
+    init(_ disk: SimulatedDisk, breaking promise: BrokenPromise) {
+        self.disk = disk
+        self.promise = promise
+    }
+
+    func sync(_ file: DiskFile) throws(DiskError) {
+        let lies = promise == .acknowledgesBeforeSync || promise == .publishesBeforeDurable
+        if lies, journal.contains(file) { return }
+        try disk.sync(file)
+        if unfinished.remove(file) != nil { journal.insert(file) }
+    }
+
+    func syncDirectory(_ path: String) throws(DiskError) {
+        if promise == .skipsDirectorySync { return }
+        try disk.syncDirectory(path)
+    }
+
+    func openForReading(_ path: String) throws(DiskError) -> DiskFile { try disk.openForReading(path) }
+    func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
+        let file = try disk.openForWriting(path)
+        if path.hasPrefix("journal/") { journal.insert(file) }
+        return file
+    }
+    func create(_ path: String) throws(DiskError) -> DiskFile {
+        let file = try disk.create(path)
+        if path.hasPrefix("journal/") { unfinished.insert(file) }
+        return file
+    }
+    func close(_ file: DiskFile) { disk.close(file) }
+    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
+        try disk.write(bytes, to: file, at: offset)
+    }
+    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+        try disk.read(file, at: offset, length: length)
+    }
+    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
+    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.preallocate(file, length: length)
+    }
+    func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
+    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
+    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
+    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
+}

@@ -1,0 +1,18 @@
+/// What a device keeps of its account's private database.
+struct Replica {
+    struct Zone {
+        var token: [UInt8] = []
+        /// Tags by record name, as the feed told them.
+        var records: [String: String] = [:]
+    }
+
+    var databaseToken: [UInt8] = []
+    /// Zones as the database's feed told of them.
+    var zoneNames: Set<String> = []
+    /// By zone.
+    var zones: [String: Zone] = [:]
+    /// The tags that the device would save with; not always the latest.
+    var tags: [String: [String: String]] = [:]
+    /// Tokens of earlier times, with their zones.
+    var oldTokens: [(zone: String, token: [UInt8])] = []
+}

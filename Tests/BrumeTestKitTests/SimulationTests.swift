@@ -1,0 +1,60 @@
+import BrumeTestKit
+import Testing
+
+@Suite("The simulation")
+struct SimulationTests {
+    /// Seeds of each test case.
+    private static let seedsAtOnce: UInt64 = 20
+
+    @Test(
+        "every promise is kept under crashes, faults of the disk and cut connections",
+        arguments: 0..<10 as Range<UInt64>)
+    func promises(part: UInt64) {
+        var total = SimulationReport(seed: 0)
+        for seed in part * Self.seedsAtOnce..<(part + 1) * Self.seedsAtOnce {
+            let report = Simulation.run(seed: seed)
+            #expect(report.violation == nil, "\(SimulationOptions(seed: seed))")
+            total.add(report)
+        }
+        // A run in which nothing happens proves nothing.
+        #expect(total.crashes > 30 && total.cutConnections > 30, "\(total.figures)")
+        #expect(total.acknowledgedChecked > 1_000 && total.pagesChecked > 500, "\(total.figures)")
+        #expect(total.pushesReceived > 200 && total.repeatedOperations > 200, "\(total.figures)")
+        #expect(total.fetchHints > 50 && total.oldTokensTried > 50, "\(total.figures)")
+    }
+
+    @Test("a seed is the same run each time", arguments: [3, 17, 92] as [UInt64])
+    func replay(seed: UInt64) {
+        let first = Simulation.run(seed: seed)
+        let second = Simulation.run(seed: seed)
+        #expect(first.trace == second.trace, "seed \(seed)")
+        #expect(first.events == second.events && first.figures == second.figures, "seed \(seed)")
+        #expect(first.trace != Simulation.run(seed: seed + 1).trace)
+    }
+
+    @Test("a promise that is broken on purpose is noticed within 20 seeds", arguments: BrokenPromise.allCases)
+    func brokenPromises(promise: BrokenPromise) throws {
+        let seed = (0..<20 as Range<UInt64>).first { Simulation.run(seed: $0, breaking: promise).violation != nil }
+        let caught = try #require(seed, "\(promise) was broken, and nobody noticed")
+        // What was found is found again.
+        let first = Simulation.run(seed: caught, breaking: promise)
+        let second = Simulation.run(seed: caught, breaking: promise)
+        #expect(first.violation == second.violation && first.trace == second.trace, "seed \(caught)")
+        #expect(first.violation.map { promise.isNamed(in: $0) } == true, "seed \(caught): \(first.violation ?? "")")
+    }
+}
+
+extension BrokenPromise {
+    /// Whether a violation is one that this promise's breaking leads to.
+    fileprivate func isNamed(in violation: String) -> Bool {
+        let invariants =
+            switch self {
+            case .acknowledgesBeforeSync, .publishesBeforeDurable, .cutsGoodTails, .skipsDirectorySync: ["I1", "I2"]
+            case .skipsTombstones: ["I3"]
+            case .ignoresTags: ["I6"]
+            case .dropsEventsOnOverflow: ["I5"]
+            case .forgetsOperationIDs: ["I11"]
+            }
+        return invariants.contains { violation.hasPrefix($0 + ":") }
+    }
+}
