@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeWire
 
 extension FuzzTarget {
     /// The only tokens that were ever made with the key, one of each version: nothing else opens.
@@ -45,10 +46,11 @@ extension FuzzTarget {
             scope: tokenScope(sealer))
     }
 
-    /// The account file: as it is, and with its body under a header that fits.
+    /// The account file, and its body as if the checksum before it held.
     static let accounts = FuzzTarget(
         name: "accounts",
         run: { bytes in
+            _ = try? StoreCoder.decodeAccounts(bytes)
             do throws(ServerError) {
                 let accounts = try AccountFile.decode(Array(bytes), path: "accounts")
                 let again = try AccountFile.decode(AccountFile.encode(accounts), path: "accounts")
@@ -61,6 +63,8 @@ extension FuzzTarget {
             let account = StoredAccount(
                 name: "a", email: "e@x", createdMilliseconds: 5, id: [UInt8](repeating: 1, count: 16),
                 tokenHashes: [[UInt8](repeating: 7, count: 32)])
-            return [AccountFile.encode([account]), AccountFile.encode([])]
+            var body: [UInt8] = []
+            StoreCoder.encodeAccounts([account], into: &body)
+            return [AccountFile.encode([account]), AccountFile.encode([]), body]
         })
 }

@@ -121,4 +121,55 @@ struct RowReaderTests {
         ])
         #expect(try JSONParser.value(of: pretty ? value.pretty : value.line) == value)
     }
+
+    @Test("damaged files end, in rows or in errors that name a line, whatever the damage")
+    func damage() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("damaged rows: seed \(seed)")
+        var state = seed
+        func random(below bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % UInt64(max(1, bound)))
+        }
+        let files = [
+            "name,type,\"a b\"\r\nx,T,\"1\"\"2\"\r\ny,U,\r\n",
+            "[{\"name\":\"x\",\"n\":[1,-2.5e3,true,null,{\"a\":\"\\ud83c\\udf4e\\n\"}]},{\"name\":\"y\"}]",
+            "{\"name\":\"x\",\"n\":1}\n{\"name\":\"é\",\"s\":\"\\\"\"}\n\n{}\n",
+        ].map { Array($0.utf8) }
+        let interesting = Array("\"\\,{}[]:\n\r-e.u0".utf8) + [0, 0x80, 0xFF, 0xEF]
+        for round in 0..<20_000 {
+            var bytes = files[round % files.count]
+            for _ in 0...random(below: 5) where !bytes.isEmpty {
+                let place = random(below: bytes.count)
+                switch random(below: 4) {
+                case 0: bytes[place] = interesting[random(below: interesting.count)]
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(interesting[random(below: interesting.count)], at: place)
+                default: bytes.removeLast(random(below: bytes.count))
+                }
+            }
+            let lines = bytes.count { $0 == 0x0A } + 1
+            bytes.withUnsafeBytes { bytes in
+                do throws(RowError) {
+                    var reader = try RowReader(bytes)
+                    var results = 0
+                    while true {
+                        results += 1
+                        guard results <= bytes.count + 2 else {
+                            Issue.record("the reader does not end, seed \(seed), round \(round)")
+                            return
+                        }
+                        do throws(RowError) {
+                            guard let row = try reader.next() else { return }
+                            if row.line < 1 || row.line > lines { Issue.record("no such line, seed \(seed)") }
+                        } catch {
+                            if error.line < 1 || error.line > lines { Issue.record("no such line, seed \(seed)") }
+                        }
+                    }
+                } catch {
+                    if error.message.isEmpty { Issue.record("an error without a sentence, seed \(seed)") }
+                }
+            }
+        }
+    }
 }
