@@ -67,7 +67,13 @@ struct ServerCommandTests {
         let folder = try TestFolder()
         let data = folder.path + "/data"
         let certificates = folder.path + "/certs"
-        let missing = try CommandRun(["serve", "--data", data], in: folder)
+        // Named, because the folder that the tests run in may have certificates of its own.
+        let missing = try CommandRun(
+            [
+                "serve", "--data", data, "--listen", "127.0.0.1:0", "--certificate", certificates + "/server.pem",
+                "--key",
+                certificates + "/server.key",
+            ], in: folder)
         #expect(missing.status == ExitCode.notFound.rawValue)
         #expect(missing.errors.contains("brume certs"))
         #expect(try CommandRun(["certs", "--folder", certificates], in: folder).status == 0)

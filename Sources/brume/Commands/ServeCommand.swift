@@ -56,17 +56,17 @@ enum ServeCommand {
         guard (certificate == nil) == (key == nil) else {
             throw UsageError("--certificate and --key belong together: give both", command: invocation.command)
         }
-        if certificate == nil {
-            guard certificates.hasServerCertificate else {
-                throw CommandError(
-                    .notFound, "there is no certificate at \(certificates.certificatePath)",
-                    hint: "make one: brume certs (or give --certificate and --key)")
-            }
-            caPath = caPath ?? certificates.caPath
+        let certificatePath = certificate ?? certificates.certificatePath
+        let keyPath = key ?? certificates.keyPath
+        for (what, path) in [("certificate", certificatePath), ("key", keyPath)]
+        where !FileManager.default.fileExists(atPath: path) {
+            throw CommandError(
+                .notFound, "there is no \(what) at \(path)",
+                hint: "make one: brume certs (or give --certificate and --key)")
         }
+        if certificate == nil { caPath = caPath ?? certificates.caPath }
         var configuration = ServerConfiguration(
-            dataFolder: try invocation.required("data"), certificatePath: certificate ?? certificates.certificatePath,
-            keyPath: key ?? certificates.keyPath)
+            dataFolder: try invocation.required("data"), certificatePath: certificatePath, keyPath: keyPath)
         configuration.host = address.host
         configuration.port = address.port
         configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }

@@ -55,6 +55,19 @@ final class FaultyServer {
 
     func send(_ signal: Int32) { process?.send(signal) }
 
+    /// Whether the kernel has stopped all of its threads: a signal is on its way for a moment.
+    var isStopped: Bool {
+        let folder = "/proc/\(pid)/task"
+        guard let tasks = try? FileManager.default.contentsOfDirectory(atPath: folder), !tasks.isEmpty else {
+            return false
+        }
+        return tasks.allSatisfy { task in
+            let status = (try? String(contentsOfFile: "\(folder)/\(task)/stat", encoding: .utf8)) ?? ""
+            // The state stands behind the name, which is in parentheses and may hold anything.
+            return status.split(separator: ")").last?.hasPrefix(" T") ?? false
+        }
+    }
+
     /// Waits for its end: its exit code, or 128 and the signal that ended it.
     func end() async throws -> Int32 {
         guard let process else { return -1 }

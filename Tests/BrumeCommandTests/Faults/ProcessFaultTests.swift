@@ -96,6 +96,7 @@ struct ProcessFaultTests {
             let count = writer.acknowledged.count
             try await Deadline.wait("saves are acknowledged, round \(round)") { writer.acknowledged.count > count + 5 }
             server.send(SIGSTOP)
+            try await Deadline.wait("every thread stands still") { server.isStopped }
             do throws(ServiceError) {
                 _ = try await session.ping(timeoutNanoseconds: 2_000_000_000)
                 Issue.record("a process that stands still answered")
