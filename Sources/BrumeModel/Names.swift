@@ -11,12 +11,12 @@ package enum Names {
 
     /// What is wrong with a record name, or nil.
     package static func problemWithRecordName(_ name: String) -> String? {
-        problem(name, kind: "record name", mayLeadWithUnderscore: false)
+        problem(name, kind: "record name")
     }
 
     /// What is wrong with the name of a custom zone, or nil. The default zone's name is not one.
     package static func problemWithZoneName(_ name: String) -> String? {
-        problem(name, kind: "zone name", mayLeadWithUnderscore: false)
+        problem(name, kind: "zone name")
     }
 
     /// What is wrong with a record type, or nil.
@@ -58,16 +58,13 @@ package enum Names {
         return nil
     }
 
-    private static func problem(_ name: String, kind: String, mayLeadWithUnderscore: Bool) -> String? {
+    private static func problem(_ name: String, kind: String) -> String? {
         var name = name
         return name.withUTF8 { bytes -> String? in
-            guard let first = bytes.first else {
-                return "a \(kind) is empty; give it 1 to \(Limits.nameCharacters) characters"
+            guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
+                return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
-            if bytes.count > Limits.nameCharacters {
-                return "a \(kind) has \(bytes.count) characters; the limit is \(Limits.nameCharacters)"
-            }
-            if first == UInt8(ascii: "_"), !mayLeadWithUnderscore {
+            if first == UInt8(ascii: "_") {
                 return
                     "a \(kind) starts with an underscore, which is kept for the system; choose another first character"
             }
@@ -81,11 +78,8 @@ package enum Names {
     private static func identifierProblem(_ name: String, kind: String) -> String? {
         var name = name
         return name.withUTF8 { bytes -> String? in
-            guard let first = bytes.first else {
-                return "a \(kind) is empty; give it 1 to \(Limits.nameCharacters) characters"
-            }
-            if bytes.count > Limits.nameCharacters {
-                return "a \(kind) has \(bytes.count) characters; the limit is \(Limits.nameCharacters)"
+            guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
+                return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
             guard isLetter(first) else {
                 return "a \(kind) starts with something else than an ASCII letter; let it start with one"

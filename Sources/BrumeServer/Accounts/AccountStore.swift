@@ -169,13 +169,7 @@ final class AccountStore: @unchecked Sendable {
     }
 
     private static func problem(name: String, email: String) -> String? {
-        let isAllowed = name.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || byte == 0x2D || byte == 0x5F || byte == 0x2E
-        }
-        if !isAllowed || name.isEmpty || name.utf8.count > 64 {
-            return "an account's name has 1 to 64 letters, digits, \"-\", \"_\" and \".\""
-        }
+        if let problem = Names.problemWithAccountName(name) { return problem }
         if email.utf8.count > 254 || email.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
             return "an e-mail address has at most 254 bytes and no control characters"
         }

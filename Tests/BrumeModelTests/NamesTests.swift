@@ -1,0 +1,39 @@
+import BrumeModel
+import Testing
+
+@Suite struct NamesTests {
+    @Test("a record or zone name has 1 to 255 printable ASCII characters and no leading underscore") func names() {
+        for problem in [Names.problemWithRecordName, Names.problemWithZoneName] {
+            for name in ["a", "1", "a b", "~", String(repeating: "x", count: 255)] { #expect(problem(name) == nil) }
+            for name in ["", "_a", "ä", "a\0", "a\n", String(repeating: "x", count: 256)] {
+                #expect(problem(name) != nil, "\(name.debugDescription) was taken")
+            }
+        }
+    }
+
+    @Test("a record type or field key starts with a letter and holds letters, digits and underscores")
+    func identifiers() {
+        for problem in [Names.problemWithRecordType, Names.problemWithFieldKey] {
+            for name in ["a", "Z9_", String(repeating: "x", count: 255)] { #expect(problem(name) == nil) }
+            for name in ["", "_a", "9a", "a-b", "é", String(repeating: "x", count: 256)] {
+                #expect(problem(name) != nil, "\(name.debugDescription) was taken")
+            }
+        }
+    }
+
+    @Test("an account's name has 1 to 64 letters, digits, dashes, underscores and dots") func accounts() {
+        for name in ["a", "a.b-c_9", String(repeating: "x", count: 64)] {
+            #expect(Names.problemWithAccountName(name) == nil)
+        }
+        for name in ["", "a b", "../x", "ä", "a\0", String(repeating: "x", count: 65)] {
+            #expect(Names.problemWithAccountName(name) != nil)
+        }
+    }
+
+    @Test("a user record's name is an underscore and 32 lower-case hexadecimal digits") func users() {
+        #expect(Names.isUserRecordName("_" + String(repeating: "0af9", count: 8)))
+        for name in ["_", "_" + String(repeating: "0AF9", count: 8), String(repeating: "0af9", count: 8)] {
+            #expect(!Names.isUserRecordName(name))
+        }
+    }
+}
