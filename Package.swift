@@ -29,15 +29,18 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CICU", pkgConfig: "icu-uc", providers: [.apt(["libicu-dev"])]),
+        .systemLibrary(name: "CLibm"),
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
         .target(name: "CBrume"),
 
         library("BrumeModel", []),
+        library("BrumeGeodesy", ["CLibm"]),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
-        library("BrumeStore", ["BrumeModel", "BrumeWire", "CZstd"]),
+        library("BrumeStore", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "CICU", "CZstd"]),
         library("BrumeSystem", ["CBrume", "COpenSSL"]),
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
-        library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeSystem"]),
+        library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
         library("BrumeLoad", ["BrumeKit", "BrumeModel"]),
         .executableTarget(
@@ -49,20 +52,27 @@ let package = Package(
         library(
             "BrumeTestKit", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
+        .executableTarget(
+            name: "brume-bench",
+            dependencies: [
+                "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire", "BrumeModel",
+            ],
+            path: "Benchmarks/Store", swiftSettings: settings),
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
-            "BrumeFuzz", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"],
+            "BrumeFuzz",
+            ["BrumeServer", "BrumeStore", "BrumeKit", "BrumeWire", "BrumeModel", "BrumeTestKit"],
             path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeModel"]),
         tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
-        tests("BrumeStoreTests", ["BrumeStore", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
+        tests("BrumeStoreTests", ["BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
-        tests("BrumeTestKitTests", ["BrumeTestKit"]),
+        tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]

@@ -27,18 +27,19 @@ import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|
 # What each target may import of our own modules: the arrows of Package.swift.
 declare -A arrows=(
     [BrumeModel]=""
+    [BrumeGeodesy]="CLibm"
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
-    [BrumeStore]="BrumeModel BrumeWire CZstd"
+    [BrumeStore]="BrumeModel BrumeWire BrumeGeodesy CICU CZstd"
     [BrumeSystem]="CBrume COpenSSL"
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
-    [BrumeKit]="BrumeModel BrumeWire BrumeSystem"
+    [BrumeKit]="BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
     [BrumeLoad]="BrumeKit BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CZstd"
+modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CICU CLibm CZstd"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -55,10 +56,10 @@ for folder in Sources/*/; do
     done
 done
 
-below_kit=(Sources/BrumeModel Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+below_kit=(Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
-    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeModel Sources/BrumeWire Sources/BrumeStore
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
 
@@ -67,6 +68,11 @@ if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSyste
 
 zstd_files=$(grep -rlE --include='*.swift' "$(import_of CZstd)" Sources || true)
 if [ "$(grep -c . <<<"$zstd_files")" -gt 1 ]; then broken "zstd is imported in one file only" "$zstd_files"; fi
+
+for library in ICU:CICU libm:CLibm; do
+    files=$(grep -rlE --include='*.swift' "$(import_of "${library#*:}")" Sources || true)
+    if [ "$(grep -c . <<<"$files")" -gt 1 ]; then broken "${library%:*} is imported in one file only" "$files"; fi
+done
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi

@@ -35,18 +35,23 @@ package enum Limits {
     package static let zonesPerDatabase = 10_000
 
     /// Deleted records of a zone that its feed tells of, or as many as there are records where that is more: so history
-    /// takes at most half of a zone's places. At the limit the older half goes, and tokens from before it expire.
+    /// takes at most half of a zone's places. Above it the oldest go, and tokens from before them expire.
     package static let tombstonesPerZone = 10_000
 
-    /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more; as above.
+    /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more. At the
+    /// limit the older half goes, and tokens from before it expire.
     package static let deletedZonesPerDatabase = 1_000
 
     /// Runs of the server that a database tells apart (see `RunHistory` of the store): a token names the run that wrote its
     /// position. A device has to fetch from the start when it was away for this many starts with commits in its database.
     package static let runsPerDatabase = 1_024
 
-    /// Subscriptions of one user in one database.
-    package static let subscriptionsPerDatabase = 1_000
+    /// Subscriptions of one user in one database: as many as an app can keep an eye on.
+    package static let subscriptionsPerUser = 1_000
+
+    /// Subscriptions of all users of a public database: at a kilobyte or two each they take about the memory that the largest
+    /// app of a server may.
+    package static let subscriptionsPerDatabase = 100_000
 
     /// Operations whose answers a database remembers, so that a retry has one effect.
     package static let rememberedOperations = 256
@@ -67,10 +72,75 @@ package enum Limits {
     /// Field keys that a notification may ask for (cloudkit.md 2.8).
     package static let notificationDesiredKeys = 3
 
-    /// Bytes of the texts of all of a database's subscriptions: a commit may fire all of them, and each event carries its
-    /// subscription's texts.
-    package static let subscriptionTextBytesPerDatabase = 256 * 1024
+    /// Bytes of the texts of all of a user's subscriptions in a database: a commit may fire all of them, and each event carries
+    /// its subscription's texts.
+    package static let subscriptionTextBytesPerUser = 256 * 1024
 
-    /// Bytes of a subscription, encoded: its texts are shown to a person.
+    /// Bytes of the predicates of all of a user's subscriptions in a database: each keeps its tree in memory, about ten times as
+    /// large, and 1,000 subscriptions may have 1 KiB each.
+    package static let subscriptionPredicateBytesPerUser = 1024 * 1024
+
+    /// Bytes of texts and predicates of all subscriptions of a public database.
+    package static let subscriptionBytesPerDatabase = 64 * 1024 * 1024
+
+    /// Bytes of a subscription, encoded, without its predicate: its texts are shown to a person.
     package static let subscriptionBytes = 16 * 1024
+
+    /// What matching one commit against query subscriptions may cost: candidates, and terms and values of their predicates. At
+    /// some 100 nanoseconds each it is a tenth of a second of the loop. Beyond it users are told to fetch.
+    package static let matchingCostPerCommit = 1_000_000
+
+    /// Events of query subscriptions that one commit makes. Beyond it users are told to fetch.
+    package static let queryEventsPerCommit = 20_000
+
+    /// Characters of a text in a notification (cloudkit.md 2.8): the rest is cut.
+    package static let notificationTextCharacters = 100
+
+    /// Bytes of such a text: a character may have any number of them.
+    package static let notificationTextBytes = 1_024
+
+    /// Matches in a page of a query when the client names no limit (cloudkit.md, "Decided for Brume").
+    package static let matchesPerPage = 100
+
+    /// Matches in a page of a query, whatever the client asks for: each is kept beside the others until the last is found.
+    package static let matchesPerPageMax = 400
+
+    /// Levels of a predicate's tree: functions on trees recurse, and nobody writes such by hand.
+    package static let predicateDepth = 64
+
+    /// Comparisons of a predicate: each record that is looked at costs all of them.
+    package static let predicateTerms = 1_000
+
+    /// Nodes of a predicate's tree, its ANDs, ORs and NOTs included: more than one of these for each term helps nobody.
+    package static let predicateNodes = 4_000
+
+    /// Values in a predicate, those of its lists together.
+    package static let predicateValues = 10_000
+
+    /// Bytes of a predicate, encoded: a subscription keeps it.
+    package static let predicateBytes = 256 * 1024
+
+    /// Keys that a query sorts by.
+    package static let querySortKeys = 16
+
+    /// Record types of a schema: an app has dozens. A client in development could make others without end.
+    package static let recordTypesPerSchema = 400
+
+    /// Fields of a schema, all types together. With names of 255 bytes its text still fits into a frame.
+    package static let fieldsPerSchema = 8_000
+
+    /// Security roles that a schema makes.
+    package static let rolesPerSchema = 100
+
+    /// Roles that record types grant something to, all types together.
+    package static let grantsPerSchema = 2_000
+
+    /// Bytes of a schema's text: more than the limits above let a schema have, without its comments.
+    package static let schemaTextBytes = 4 * 1024 * 1024 - 4 * 1024
+
+    /// Accounts in roles of one container and environment.
+    package static let roleMembersPerSchema = 10_000
+
+    /// Bytes of a query's cursor: more than the longest, which holds ``querySortKeys`` values that a match is sorted by.
+    package static let queryCursorBytes = 32 * 1024
 }

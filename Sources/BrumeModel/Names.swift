@@ -29,6 +29,11 @@ package enum Names {
         identifierProblem(name, kind: "field key")
     }
 
+    /// What is wrong with the name of a security role that is made, or nil.
+    package static func problemWithRole(_ name: String) -> String? {
+        identifierProblem(name, kind: "role's name")
+    }
+
     /// Whether `name` is a user record's name as the server makes them: an underscore and 32 hexadecimal digits.
     package static func isUserRecordName(_ name: String) -> Bool {
         let bytes = name.utf8
@@ -85,7 +90,7 @@ package enum Names {
                 return "a \(kind) starts with something else than an ASCII letter; let it start with one"
             }
             for byte in bytes where !isLetter(byte) && !(0x30...0x39).contains(byte) && byte != UInt8(ascii: "_") {
-                return "a \(kind) holds something else than ASCII letters, digits and underscores"
+                return "a \(kind) holds something else than ASCII letters, digits and underscores; use these alone"
             }
             return nil
         }

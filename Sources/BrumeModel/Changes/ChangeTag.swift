@@ -22,5 +22,36 @@ package struct ChangeTag: Hashable, Sendable {
         self.sequence = sequence
     }
 
+    /// The tag that a text's bytes spell, without the text.
+    package init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+        guard let dash = bytes.firstIndex(of: UInt8(ascii: "-")),
+            let epoch: UInt32 = Self.number(bytes[..<dash]), let sequence: UInt64 = Self.number(bytes[(dash + 1)...])
+        else {
+            // Signs and capitals, which other spellings of a number may have, are rare.
+            self.init(String(decoding: bytes, as: UTF8.self))
+            return
+        }
+        self.init(epoch: epoch, sequence: sequence)
+    }
+
+    /// The number that digits of base 36 spell; nil for what is longer than a number of the type ever is, or no digit.
+    private static func number<Number: FixedWidthInteger>(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Number? {
+        guard !digits.isEmpty, digits.count <= Number.bitWidth / 6 + 2 else { return nil }
+        var number: Number = 0
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            let (product, isTooLarge) = number.multipliedReportingOverflow(by: 36)
+            let (sum, isStillTooLarge) = product.addingReportingOverflow(Number(value))
+            if isTooLarge || isStillTooLarge { return nil }
+            number = sum
+        }
+        return number
+    }
+
     package var text: String { String(epoch, radix: 36) + "-" + String(sequence, radix: 36) }
 }

@@ -11,7 +11,7 @@ package struct ChangeToken: Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// The run of the server that wrote the commit at ``historyStart``.
+    /// The run of the server that wrote the commit at ``horizon``.
     package let epoch: UInt32
     /// The zone's incarnation; 0 in tokens of other kinds.
     package let incarnation: UInt64
@@ -21,18 +21,25 @@ package struct ChangeToken: Equatable, Sendable {
     /// before, so that the token stays good for as long as deletions behind this place are kept, though ``position`` itself
     /// may be long before those. At other times not ahead of ``position``, and without meaning.
     package let firstFetchHead: ChangePosition
+    /// Where the history ended when the page was made that the token ends, if more was to come. What had changed again by then
+    /// was left out at its earlier places: were the history put back to before this place, the next page would miss it.
+    package let pageHead: ChangePosition
 
     package init(
         kind: Kind, epoch: UInt32, incarnation: UInt64, position: ChangePosition,
-        firstFetchHead: ChangePosition = .start
+        firstFetchHead: ChangePosition = .start, pageHead: ChangePosition = .start
     ) {
         self.kind = kind
         self.epoch = epoch
         self.incarnation = incarnation
         self.position = position
         self.firstFetchHead = firstFetchHead
+        self.pageHead = pageHead
     }
 
     /// Deletions behind this place have to be known for the token to be good.
     package var historyStart: ChangePosition { max(position, firstFetchHead) }
+
+    /// The history up to here has to be the one that the token was made of. ``epoch`` is the run that wrote this place.
+    package var horizon: ChangePosition { max(historyStart, pageHead) }
 }

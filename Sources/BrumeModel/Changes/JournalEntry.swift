@@ -34,5 +34,6 @@ package enum Change: Equatable, Sendable {
     case zoneCreation(zone: UInt64, name: String)
     case zoneDeletion(zone: UInt64, name: String, reason: ZoneDeletionReason)
     case subscriptionPut(Subscription)
-    case subscriptionDeletion(id: String)
+    /// The owner is empty in a private database.
+    case subscriptionDeletion(id: String, owner: String)
 }

@@ -46,12 +46,16 @@ package struct SnapshotZone: Equatable, Sendable {
 package struct SnapshotRecord: Equatable, Sendable {
     package var zone: UInt64
     package var position: ChangePosition
+    /// Of the change that created the record.
+    package var created: ChangePosition
     /// The encoded `brume.v1.Record`.
     package var record: [UInt8]
 
-    package init(zone: UInt64, position: ChangePosition, record: [UInt8]) {
+    /// - Parameter created: Nil: the record was not changed since it was created.
+    package init(zone: UInt64, position: ChangePosition, created: ChangePosition? = nil, record: [UInt8]) {
         self.zone = zone
         self.position = position
+        self.created = created ?? position
         self.record = record
     }
 }

@@ -5,7 +5,9 @@ package struct NotificationEvent: Equatable, Sendable {
         case ready(resumed: Bool)
         case zoneChanged(ZoneID)
         case databaseChanged(DatabaseScope)
-        /// Events were dropped: fetch changes from your tokens.
+        /// A record fired a query subscription.
+        case recordChanged(RecordChange)
+        /// Events were dropped: fetch changes from your tokens; in the public database, which has none, query again.
         case fetchFromToken(DatabaseScope)
     }
 
@@ -30,5 +32,36 @@ package struct NotificationEvent: Equatable, Sendable {
         self.notificationInfo = notificationInfo
         self.kind = kind
         self.committedMilliseconds = committedMilliseconds
+    }
+}
+
+/// What happened to a record. Raw values are CloudKit's.
+package enum RecordChangeReason: UInt8, Hashable, Sendable {
+    case created = 1
+    case updated = 2
+    case deleted = 3
+}
+
+/// A record that fired a query subscription.
+package struct RecordChange: Equatable, Sendable {
+    package var database: DatabaseScope
+    package var zone: ZoneID
+    package var recordName: String
+    package var reason: RecordChangeReason
+    /// Values of the subscription's desired keys as of the change; none for a deletion.
+    package var fields: [String: FieldValue]
+    /// A text was cut, or a value of a kind that notifications don't carry was left out.
+    package var isPruned: Bool
+
+    package init(
+        database: DatabaseScope, zone: ZoneID, recordName: String, reason: RecordChangeReason,
+        fields: [String: FieldValue] = [:], isPruned: Bool = false
+    ) {
+        self.database = database
+        self.zone = zone
+        self.recordName = recordName
+        self.reason = reason
+        self.fields = fields
+        self.isPruned = isPruned
     }
 }

@@ -5,26 +5,80 @@ package struct Subscription: Equatable, Sendable {
         case zone(ZoneID, recordType: String)
         /// Any change in a custom zone of the database; an empty record type stands for any.
         case database(recordType: String)
+        /// Records that match a predicate.
+        case query(QuerySubscription)
     }
 
     package var id: String
     package var kind: Kind
     package var notificationInfo: NotificationInfo?
+    /// The user record name in the public database, which all users share. Empty in a private database, and on the wire: a
+    /// client sees its own alone.
+    package var owner: String
 
-    package init(id: String, kind: Kind, notificationInfo: NotificationInfo? = nil) {
+    package init(id: String, kind: Kind, notificationInfo: NotificationInfo? = nil, owner: String = "") {
         self.id = id
         self.kind = kind
         self.notificationInfo = notificationInfo
+        self.owner = owner
+    }
+}
+
+/// What a query subscription wants to be told of (cloudkit.md 2.8).
+///
+/// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
+/// deleted one, also one that went with another, when its last version matched. What goes with a deleted zone fires nothing.
+package struct QuerySubscription: Hashable, Sendable {
+    /// Raw values are CloudKit's.
+    package struct Options: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        package static let creation = Options(rawValue: 1)
+        package static let update = Options(rawValue: 2)
+        package static let deletion = Options(rawValue: 4)
+        /// The first event ends the subscription.
+        package static let once = Options(rawValue: 8)
+
+        package static let reasons: Options = [.creation, .update, .deletion]
+
+        /// What is wrong with options that a client sent, or nil.
+        package static func problem(withRawValue rawValue: UInt32) -> String? {
+            guard rawValue <= 15 else {
+                return
+                    "a query subscription has unknown options (\(rawValue)); use creation (1), update (2), deletion (4), once (8)"
+            }
+            return rawValue & UInt32(reasons.rawValue) == 0
+                ? "a query subscription fires on nothing; add creation (1), update (2) or deletion (4) to its options"
+                : nil
+        }
+    }
+
+    package var recordType: String
+    package var predicate: Predicate
+    package var options: Options
+    /// Nil: all zones of the database.
+    package var zone: ZoneID?
+
+    package init(recordType: String, predicate: Predicate, options: Options, zone: ZoneID? = nil) {
+        self.recordType = recordType
+        self.predicate = predicate
+        self.options = options
+        self.zone = zone
     }
 }
 
 extension Subscription {
-    /// Bytes of its texts: about what it costs in memory, and what each of its events carries.
+    /// Bytes of its texts, without those of a predicate: what each of its events carries.
     package var textByteCount: Int {
         var texts = [id]
         switch kind {
         case .zone(let zone, let recordType): texts += [zone.name, recordType]
         case .database(let recordType): texts.append(recordType)
+        case .query(let query): texts += [query.recordType, query.zone?.name ?? ""]
         }
         if let info = notificationInfo {
             texts += [

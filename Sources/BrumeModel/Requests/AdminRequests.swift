@@ -17,6 +17,31 @@ package struct Account: Equatable, Sendable {
     }
 }
 
+/// An account in security roles, in the container and environment of the request.
+package struct RoleMember: Equatable, Sendable {
+    /// Empty for an account that was removed.
+    package var account: String
+    package var userRecordName: String
+    package var roles: [String]
+
+    package init(account: String, userRecordName: String, roles: [String]) {
+        self.account = account
+        self.userRecordName = userRecordName
+        self.roles = roles
+    }
+}
+
+/// What a reset of development emptied.
+package struct ResetSummary: Equatable, Sendable {
+    package var databases: Int
+    package var records: Int
+
+    package init(databases: Int, records: Int) {
+        self.databases = databases
+        self.records = records
+    }
+}
+
 /// What a snapshot on demand did.
 package struct SnapshotSummary: Equatable, Sendable {
     /// Snapshots written.
@@ -35,9 +60,17 @@ package struct HealthStatus: Equatable, Sendable {
     /// False while it drains.
     package var isServing: Bool
     package var uptimeMilliseconds: UInt64
+    /// Writes are refused until there is room on the disk.
+    package var isDiskFull: Bool
+    /// A file of the data folder turned out to be damaged since the start. The log names it.
+    package var isDamageFound: Bool
 
-    package init(isServing: Bool, uptimeMilliseconds: UInt64) {
+    package init(
+        isServing: Bool, uptimeMilliseconds: UInt64, isDiskFull: Bool = false, isDamageFound: Bool = false
+    ) {
         self.isServing = isServing
         self.uptimeMilliseconds = uptimeMilliseconds
+        self.isDiskFull = isDiskFull
+        self.isDamageFound = isDamageFound
     }
 }

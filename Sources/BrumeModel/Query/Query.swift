@@ -1,0 +1,117 @@
+/// `CKQuery` as a value: which records of a type, and in which order.
+package struct Query: Hashable, Sendable {
+    /// Empty: all types, which goes with the predicate that is always true and without a sort, in a private database.
+    package var recordType: String
+    package var predicate: Predicate
+    /// In the order of their weight. Records that they leave equal, and all records without any, stand in the order of their
+    /// creation.
+    package var sortDescriptors: [QuerySort]
+
+    package init(recordType: String, predicate: Predicate, sortDescriptors: [QuerySort] = []) {
+        self.recordType = recordType
+        self.predicate = predicate
+        self.sortDescriptors = sortDescriptors
+    }
+
+    /// All records there are, oldest first: what lists a default zone, which has no feed.
+    package static let everything = Query(recordType: "", predicate: .constant(true))
+}
+
+/// One key that a query sorts by. Records without the field stand last, in either direction.
+package struct QuerySort: Hashable, Sendable {
+    /// Sorts by the distance from here: `CKLocationSortDescriptor`. Degrees.
+    package struct Place: Hashable, Sendable {
+        package var latitude: Double
+        package var longitude: Double
+
+        package init(latitude: Double, longitude: Double) {
+            self.latitude = latitude
+            self.longitude = longitude
+        }
+    }
+
+    package var key: QueryKey
+    package var isAscending: Bool
+    package var relativeTo: Place?
+
+    package init(key: QueryKey, isAscending: Bool = true, relativeTo: Place? = nil) {
+        self.key = key
+        self.isAscending = isAscending
+        self.relativeTo = relativeTo
+    }
+}
+
+/// A request for one page of a query's matches.
+package struct QueryRequest: Equatable, Sendable {
+    package var database: DatabaseScope
+    /// Nil: all zones of the database.
+    package var zone: ZoneID?
+    package var query: Query
+    /// Where the page before ended; empty: from the start. A cursor goes with the query and the zone that it came from.
+    package var cursor: [UInt8]
+    /// 0: the server's own page size.
+    package var resultsLimit: Int
+    package var desiredKeys: DesiredKeys?
+
+    package init(
+        database: DatabaseScope, zone: ZoneID?, query: Query, cursor: [UInt8] = [], resultsLimit: Int = 0,
+        desiredKeys: DesiredKeys? = nil
+    ) {
+        self.database = database
+        self.zone = zone
+        self.query = query
+        self.cursor = cursor
+        self.resultsLimit = resultsLimit
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// A match and the zone it is in. The server's form of `Content` is the encoded record, the client's is ``Record``.
+package struct QueryMatch<Content: Equatable & Sendable>: Equatable, Sendable {
+    package var zone: ZoneID
+    package var record: Content
+
+    package init(zone: ZoneID, record: Content) {
+        self.zone = zone
+        self.record = record
+    }
+}
+
+/// One page of a query's matches.
+package struct QueryPage<Content: Equatable & Sendable>: Equatable, Sendable {
+    package var matches: [QueryMatch<Content>]
+    /// For the next page; empty: there is none.
+    package var cursor: [UInt8]
+
+    package init(matches: [QueryMatch<Content>], cursor: [UInt8]) {
+        self.matches = matches
+        self.cursor = cursor
+    }
+}
+
+/// How the server runs a query: the answer to an explanation.
+package struct QueryPlan: Equatable, Sendable {
+    /// One step of the plan, outermost first, such as "index Note.title, prefix \"ab\": 12 records".
+    package var steps: [String]
+    /// Entries of indexes that were read.
+    package var entriesRead: Int
+    /// Records whose fields were looked at.
+    package var recordsRead: Int
+    /// Records in the page.
+    package var matches: Int
+    /// On the server's loop, slices together; without the waits between them.
+    package var microseconds: Int
+    /// Slices that the work was cut into, so that no other request waited for all of it.
+    package var slices: Int
+
+    package init(
+        steps: [String], entriesRead: Int, recordsRead: Int, matches: Int, microseconds: Int = 0, slices: Int = 1
+    ) {
+        self.steps = steps
+        self.entriesRead = entriesRead
+        self.recordsRead = recordsRead
+        self.matches = matches
+        self.microseconds = microseconds
+        self.slices = slices
+    }
+}

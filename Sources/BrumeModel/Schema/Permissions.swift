@@ -1,0 +1,40 @@
+/// What a role may do with the records of a type in the public database (cloudkit.md 2.5).
+package struct Permissions: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let read = Permissions(rawValue: 1)
+    package static let create = Permissions(rawValue: 2)
+    /// Save over and delete.
+    package static let write = Permissions(rawValue: 4)
+
+    package static let all: Permissions = [.read, .create, .write]
+
+    /// Each permission with its keyword, in the order in which they are printed.
+    package static let keywords: [(permission: Permissions, keyword: String)] = [
+        (.read, "READ"), (.create, "CREATE"), (.write, "WRITE"),
+    ]
+
+    /// The keywords, a comma between two.
+    package var text: String {
+        Permissions.keywords.filter { contains($0.permission) }.map(\.keyword).joined(separator: ", ")
+    }
+}
+
+/// The roles that exist without being made.
+package enum DefaultRole {
+    /// Everybody, also without an account.
+    package static let world = "_world"
+    /// Everybody with an account.
+    package static let authenticated = "_icloud"
+    /// Who made the record.
+    package static let creator = "_creator"
+
+    package static let all: Set<String> = [world, authenticated, creator]
+
+    /// What a learned type grants, and a type that no schema knows.
+    package static let grants: [String: Permissions] = [world: .read, authenticated: .create, creator: .write]
+}

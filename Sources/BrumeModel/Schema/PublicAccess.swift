@@ -1,0 +1,61 @@
+/// What a caller may do with records of the public database: grants of the schema to the caller's roles (cloudkit.md 2.5).
+///
+/// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles that the
+/// operator put them into. A type that the schema does not know, of records from before it was kept, grants as a learned one.
+package struct PublicAccess: Equatable, Sendable {
+    package let schema: Schema
+    package let place: SchemaPlace
+    /// User record name; empty without an account.
+    package let user: String
+    /// Custom roles of the user.
+    package let roles: Set<String>
+
+    package init(schema: Schema, place: SchemaPlace, user: String, roles: Set<String> = []) {
+        self.schema = schema
+        self.place = place
+        self.user = user
+        self.roles = roles
+    }
+
+    /// What the caller may do with records of the type.
+    package func permissions(type: String, isCreator: Bool) -> Permissions {
+        let grants = schema.recordTypes[type]?.grants ?? DefaultRole.grants
+        var permissions = grants[DefaultRole.world] ?? []
+        if user.isEmpty { return permissions }
+        permissions.formUnion(grants[DefaultRole.authenticated] ?? [])
+        if isCreator { permissions.formUnion(grants[DefaultRole.creator] ?? []) }
+        for role in roles { permissions.formUnion(grants[role] ?? []) }
+        return permissions
+    }
+
+    package func may(_ permission: Permissions, type: String, creator: String) -> Bool {
+        permissions(type: type, isCreator: creator == user).contains(permission)
+    }
+
+    /// Why the caller may not, or nil.
+    package func refusal(_ permission: Permissions, type: String, creator: String) -> ServiceError? {
+        if may(permission, type: type, creator: creator) { return nil }
+        let grants = schema.recordTypes[type]?.grants ?? DefaultRole.grants
+        let roles = grants.filter { $0.value.contains(permission) }.keys.sorted()
+        let allowed = roles.isEmpty ? "no role" : roles.joined(separator: ", ")
+        return ServiceError(
+            .permissionFailure,
+            "\(permission.text) of record type \(type) is granted to \(allowed) in \(place.name): "
+                + place.remedy("GRANT \(permission.text) TO a role of the caller")
+                + ", or put the account into a role with `brume schema role ROLE ACCOUNT`")
+    }
+
+    /// The query that gives the caller nothing that they may not read: unchanged, or narrowed to the records that they made.
+    ///
+    /// Throws `permissionFailure` where they may read none.
+    package func readable(_ query: Query) throws(ServiceError) -> Query {
+        if permissions(type: query.recordType, isCreator: false).contains(.read) { return query }
+        if let refusal = refusal(.read, type: query.recordType, creator: user) { throw refusal }
+        var query = query
+        query.predicate = .and([
+            .comparison(.creatorUserRecordID, .equal, .reference(Reference(recordName: user, deletesSelf: false))),
+            query.predicate,
+        ])
+        return query
+    }
+}

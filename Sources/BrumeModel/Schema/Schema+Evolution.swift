@@ -1,0 +1,67 @@
+/// How schemas change once there are data that rely on them (cloudkit.md 3.3).
+extension Schema {
+    /// Why this schema can't follow the one of production, each problem a line; empty when it can.
+    ///
+    /// What is in production stays: a type, a field or a role that is missing here, or a field of another type, would lose it.
+    package func problems(following production: Schema) -> [String] {
+        var problems: [String] = []
+        for role in production.roles.subtracting(roles).sorted() {
+            problems.append("role \(role) is in production and missing here")
+        }
+        for name in production.recordTypes.keys.sorted() {
+            let deployed = production.recordTypes[name]!
+            // Every container has the type of user records; a text need not name it.
+            guard let type = recordTypes[name] else {
+                problems.append("record type \(name) is in production and missing here")
+                continue
+            }
+            for field in deployed.fields {
+                guard let here = type.field(field.name) else {
+                    problems.append("\(name).\(field.name) is in production and missing here")
+                    continue
+                }
+                if !here.type.isSame(as: field.type) {
+                    problems.append(
+                        "\(name).\(field.name) is \(field.type.text) in production and \(here.type.text) here")
+                }
+            }
+        }
+        return problems
+    }
+
+    /// Production's schema after a deployment of development's: types, fields and roles are added; of types that development
+    /// has, indexes and grants become those of development. Nothing goes.
+    ///
+    /// Throws `invalidArguments`, naming the fields, where both have a field of different types: data of both kinds rely on it.
+    package func deploying(_ development: Schema) throws(ServiceError) -> Schema {
+        var production = self
+        for role in development.roles { production.addRole(role) }
+        var conflicts: [String] = []
+        for (name, type) in development.recordTypes {
+            guard var deployed = recordTypes[name] else {
+                production.put(type)
+                continue
+            }
+            for field in type.fields {
+                if let known = deployed.field(field.name), !known.type.isSame(as: field.type) {
+                    conflicts.append(
+                        "\(name).\(field.name) is \(known.type.text) in production and \(field.type.text) in development"
+                    )
+                } else {
+                    deployed.put(field)
+                }
+            }
+            for field in SystemField.allCases { deployed.set(type.systemOptions[field] ?? [], of: field) }
+            deployed.setGrants(type.grants)
+            production.put(deployed)
+        }
+        guard conflicts.isEmpty else {
+            let shown = conflicts.sorted().prefix(20).joined(separator: "; ")
+            throw ServiceError(
+                .invalidArguments,
+                "the schema can't be deployed: \(shown); use another field in development, the one in production stays")
+        }
+        if let problem = production.limitProblem { throw ServiceError(.limitExceeded, problem) }
+        return production
+    }
+}

@@ -1,0 +1,129 @@
+/// The type of a field in a schema: what a value of it has to be.
+package struct SchemaFieldType: Hashable, Sendable {
+    /// Raw values are those of `brume.store.v1.SchemaField.type`.
+    package enum Element: UInt8, Hashable, Sendable, CaseIterable {
+        case asset = 1
+        case bytes = 2
+        case double = 3
+        case int64 = 4
+        case location = 5
+        /// Whole numbers and others alike.
+        case number = 6
+        case reference = 7
+        case string = 8
+        case timestamp = 9
+
+        package var keyword: String {
+            switch self {
+            case .asset: "ASSET"
+            case .bytes: "BYTES"
+            case .double: "DOUBLE"
+            case .int64: "INT64"
+            case .location: "LOCATION"
+            case .number: "NUMBER"
+            case .reference: "REFERENCE"
+            case .string: "STRING"
+            case .timestamp: "TIMESTAMP"
+            }
+        }
+
+        /// Whether the language has an `ENCRYPTED` form of it.
+        package var mayBeEncrypted: Bool {
+            switch self {
+            case .bytes, .string, .double, .int64, .location, .timestamp: true
+            case .asset, .number, .reference: false
+            }
+        }
+    }
+
+    /// What a `NUMBER` is `PREFERRED AS`: kept and printed, without an effect on values.
+    package enum Preference: UInt8, Hashable, Sendable {
+        case int64 = 1
+        case double = 2
+
+        package var keyword: String { self == .int64 ? "INT64" : "DOUBLE" }
+    }
+
+    package let element: Element
+    package let isList: Bool
+    /// Encrypted by the client: the server can't look into it.
+    package let isEncrypted: Bool
+    package let preference: Preference?
+
+    package init(
+        _ element: Element, isList: Bool = false, isEncrypted: Bool = false, preference: Preference? = nil
+    ) {
+        precondition(!isEncrypted || element.mayBeEncrypted, "a type without an encrypted form is encrypted")
+        precondition(preference == nil || (element == .number && !isList), "only a NUMBER is preferred as another type")
+        self.element = element
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+        self.preference = preference
+    }
+
+    /// The type that the first value of a field gives it; nil for an empty list, which says nothing.
+    package init?(learnedFrom kind: FieldKind) {
+        switch kind {
+        case .string: self.init(.string)
+        case .int64: self.init(.int64)
+        case .double: self.init(.double)
+        case .bytes: self.init(.bytes)
+        case .date: self.init(.timestamp)
+        case .location: self.init(.location)
+        case .reference: self.init(.reference)
+        case .strings: self.init(.string, isList: true)
+        case .int64s: self.init(.int64, isList: true)
+        case .doubles: self.init(.double, isList: true)
+        case .bytesList: self.init(.bytes, isList: true)
+        case .dates: self.init(.timestamp, isList: true)
+        case .locations: self.init(.location, isList: true)
+        case .references: self.init(.reference, isList: true)
+        case .emptyList: return nil
+        }
+    }
+
+    /// Whether a field of this type may hold such a value.
+    ///
+    /// A `NUMBER` holds both kinds of numbers; otherwise the type has to be the same. What is encrypted comes as bytes, or as
+    /// the type that it encrypts.
+    package func accepts(_ kind: FieldKind) -> Bool {
+        guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList }
+        if learned.isList != isList { return false }
+        if learned.element == element { return true }
+        if element == .number { return learned.element == .int64 || learned.element == .double }
+        return isEncrypted && learned.element == .bytes
+    }
+
+    /// Whether a query may compare a field of this type, or an element of it, with a value that is no list. Numbers compare
+    /// with numbers.
+    package func compares(with kind: FieldKind) -> Bool {
+        guard let other = SchemaFieldType(learnedFrom: kind), !other.isList else { return false }
+        switch element {
+        case .int64, .double, .number: return other.element == .int64 || other.element == .double
+        default: return other.element == element
+        }
+    }
+
+    /// The options that an index of this type can have (cloudkit.md 2.7); those that learning gives.
+    package var applicableOptions: IndexOptions {
+        if isEncrypted { return [] }
+        return switch element {
+        case .asset, .bytes: []
+        case .string: isList ? [.queryable, .searchable] : .all
+        case .reference: .queryable
+        case .double, .int64, .location, .number, .timestamp: isList ? .queryable : [.queryable, .sortable]
+        }
+    }
+
+    /// As the language spells it.
+    package var text: String {
+        var text = (isEncrypted ? "ENCRYPTED " : "") + element.keyword
+        if let preference { text += " PREFERRED AS \(preference.keyword)" }
+        return isList ? "LIST<\(text)>" : text
+    }
+
+    /// Whether a field of one type may become one of the other: nothing but the preference of a `NUMBER` changes.
+    package func isSame(as other: SchemaFieldType) -> Bool {
+        element == other.element && isList == other.isList && isEncrypted == other.isEncrypted
+    }
+}
