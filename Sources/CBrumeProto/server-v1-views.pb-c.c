@@ -547,6 +547,96 @@ void   brume__server__v1__zone_changes_response_view__free_unpacked
   assert(message->base.descriptor == &brume__server__v1__zone_changes_response_view__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__server__v1__query_match_view__init
+                     (Brume__Server__V1__QueryMatchView         *message)
+{
+  static const Brume__Server__V1__QueryMatchView init_value = BRUME__SERVER__V1__QUERY_MATCH_VIEW__INIT;
+  *message = init_value;
+}
+size_t brume__server__v1__query_match_view__get_packed_size
+                     (const Brume__Server__V1__QueryMatchView *message)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_match_view__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__server__v1__query_match_view__pack
+                     (const Brume__Server__V1__QueryMatchView *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_match_view__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__server__v1__query_match_view__pack_to_buffer
+                     (const Brume__Server__V1__QueryMatchView *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_match_view__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Server__V1__QueryMatchView *
+       brume__server__v1__query_match_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Server__V1__QueryMatchView *)
+     protobuf_c_message_unpack (&brume__server__v1__query_match_view__descriptor,
+                                allocator, len, data);
+}
+void   brume__server__v1__query_match_view__free_unpacked
+                     (Brume__Server__V1__QueryMatchView *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__server__v1__query_match_view__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__server__v1__query_response_view__init
+                     (Brume__Server__V1__QueryResponseView         *message)
+{
+  static const Brume__Server__V1__QueryResponseView init_value = BRUME__SERVER__V1__QUERY_RESPONSE_VIEW__INIT;
+  *message = init_value;
+}
+size_t brume__server__v1__query_response_view__get_packed_size
+                     (const Brume__Server__V1__QueryResponseView *message)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_response_view__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__server__v1__query_response_view__pack
+                     (const Brume__Server__V1__QueryResponseView *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_response_view__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__server__v1__query_response_view__pack_to_buffer
+                     (const Brume__Server__V1__QueryResponseView *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__server__v1__query_response_view__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Server__V1__QueryResponseView *
+       brume__server__v1__query_response_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Server__V1__QueryResponseView *)
+     protobuf_c_message_unpack (&brume__server__v1__query_response_view__descriptor,
+                                allocator, len, data);
+}
+void   brume__server__v1__query_response_view__free_unpacked
+                     (Brume__Server__V1__QueryResponseView *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__server__v1__query_response_view__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor brume__server__v1__record_view__field_descriptors[9] =
 {
   {
@@ -1275,5 +1365,107 @@ const ProtobufCMessageDescriptor brume__server__v1__zone_changes_response_view__
   brume__server__v1__zone_changes_response_view__field_indices_by_name,
   1,  brume__server__v1__zone_changes_response_view__number_ranges,
   (ProtobufCMessageInit) brume__server__v1__zone_changes_response_view__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__server__v1__query_match_view__field_descriptors[2] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__QueryMatchView, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "record",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__QueryMatchView, record),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__server__v1__query_match_view__field_indices_by_name[] = {
+  1,   /* field[1] = record */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__server__v1__query_match_view__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__server__v1__query_match_view__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.server.v1.QueryMatchView",
+  "QueryMatchView",
+  "Brume__Server__V1__QueryMatchView",
+  "brume.server.v1",
+  sizeof(Brume__Server__V1__QueryMatchView),
+  2,
+  brume__server__v1__query_match_view__field_descriptors,
+  brume__server__v1__query_match_view__field_indices_by_name,
+  1,  brume__server__v1__query_match_view__number_ranges,
+  (ProtobufCMessageInit) brume__server__v1__query_match_view__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__server__v1__query_response_view__field_descriptors[2] =
+{
+  {
+    "matches",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Server__V1__QueryResponseView, n_matches),
+    offsetof(Brume__Server__V1__QueryResponseView, matches),
+    &brume__server__v1__query_match_view__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__QueryResponseView, cursor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__server__v1__query_response_view__field_indices_by_name[] = {
+  1,   /* field[1] = cursor */
+  0,   /* field[0] = matches */
+};
+static const ProtobufCIntRange brume__server__v1__query_response_view__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__server__v1__query_response_view__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.server.v1.QueryResponseView",
+  "QueryResponseView",
+  "Brume__Server__V1__QueryResponseView",
+  "brume.server.v1",
+  sizeof(Brume__Server__V1__QueryResponseView),
+  2,
+  brume__server__v1__query_response_view__field_descriptors,
+  brume__server__v1__query_response_view__field_indices_by_name,
+  1,  brume__server__v1__query_response_view__number_ranges,
+  (ProtobufCMessageInit) brume__server__v1__query_response_view__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1169,7 +1169,7 @@ const ProtobufCMessageDescriptor brume__store__v1__zone_deletion__descriptor =
   (ProtobufCMessageInit) brume__store__v1__zone_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__subscription_put__field_descriptors[1] =
+static const ProtobufCFieldDescriptor brume__store__v1__subscription_put__field_descriptors[2] =
 {
   {
     "subscription",
@@ -1183,14 +1183,27 @@ static const ProtobufCFieldDescriptor brume__store__v1__subscription_put__field_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "owner",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SubscriptionPut, owner),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__subscription_put__field_indices_by_name[] = {
+  1,   /* field[1] = owner */
   0,   /* field[0] = subscription */
 };
 static const ProtobufCIntRange brume__store__v1__subscription_put__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__subscription_put__descriptor =
 {
@@ -1200,14 +1213,14 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_put__descriptor 
   "Brume__Store__V1__SubscriptionPut",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SubscriptionPut),
-  1,
+  2,
   brume__store__v1__subscription_put__field_descriptors,
   brume__store__v1__subscription_put__field_indices_by_name,
   1,  brume__store__v1__subscription_put__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__subscription_put__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__subscription_deletion__field_descriptors[1] =
+static const ProtobufCFieldDescriptor brume__store__v1__subscription_deletion__field_descriptors[2] =
 {
   {
     "id",
@@ -1221,14 +1234,27 @@ static const ProtobufCFieldDescriptor brume__store__v1__subscription_deletion__f
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "owner",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SubscriptionDeletion, owner),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__subscription_deletion__field_indices_by_name[] = {
   0,   /* field[0] = id */
+  1,   /* field[1] = owner */
 };
 static const ProtobufCIntRange brume__store__v1__subscription_deletion__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descriptor =
 {
@@ -1238,7 +1264,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   "Brume__Store__V1__SubscriptionDeletion",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SubscriptionDeletion),
-  1,
+  2,
   brume__store__v1__subscription_deletion__field_descriptors,
   brume__store__v1__subscription_deletion__field_indices_by_name,
   1,  brume__store__v1__subscription_deletion__number_ranges,
@@ -1708,7 +1734,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_descriptors[4] =
 {
   {
     "zone",
@@ -1746,8 +1772,21 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "created",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotRecord, created),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_record__field_indices_by_name[] = {
+  3,   /* field[3] = created */
   1,   /* field[1] = position */
   2,   /* field[2] = record */
   0,   /* field[0] = zone */
@@ -1755,7 +1794,7 @@ static const unsigned brume__store__v1__snapshot_record__field_indices_by_name[]
 static const ProtobufCIntRange brume__store__v1__snapshot_record__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor =
 {
@@ -1765,7 +1804,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor =
   "Brume__Store__V1__SnapshotRecord",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotRecord),
-  3,
+  4,
   brume__store__v1__snapshot_record__field_descriptors,
   brume__store__v1__snapshot_record__field_indices_by_name,
   1,  brume__store__v1__snapshot_record__number_ranges,
@@ -1964,7 +2003,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descripto
   (ProtobufCMessageInit) brume__store__v1__snapshot_operation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[7] =
 {
   {
     "zones",
@@ -2038,10 +2077,23 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "owned_subscriptions",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_owned_subscriptions),
+    offsetof(Brume__Store__V1__SnapshotBlock, owned_subscriptions),
+    &brume__store__v1__subscription_put__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   3,   /* field[3] = deleted_zones */
   5,   /* field[5] = operations */
+  6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
   4,   /* field[4] = subscriptions */
   2,   /* field[2] = tombstones */
@@ -2050,7 +2102,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -2060,7 +2112,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  6,
+  7,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

@@ -7,6 +7,591 @@
 #endif
 
 #include "v1-admin.pb-c.h"
+void   brume__v1__export_schema_request__init
+                     (Brume__V1__ExportSchemaRequest         *message)
+{
+  static const Brume__V1__ExportSchemaRequest init_value = BRUME__V1__EXPORT_SCHEMA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__export_schema_request__get_packed_size
+                     (const Brume__V1__ExportSchemaRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__export_schema_request__pack
+                     (const Brume__V1__ExportSchemaRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__export_schema_request__pack_to_buffer
+                     (const Brume__V1__ExportSchemaRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ExportSchemaRequest *
+       brume__v1__export_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ExportSchemaRequest *)
+     protobuf_c_message_unpack (&brume__v1__export_schema_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__export_schema_request__free_unpacked
+                     (Brume__V1__ExportSchemaRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__export_schema_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__export_schema_response__init
+                     (Brume__V1__ExportSchemaResponse         *message)
+{
+  static const Brume__V1__ExportSchemaResponse init_value = BRUME__V1__EXPORT_SCHEMA_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__export_schema_response__get_packed_size
+                     (const Brume__V1__ExportSchemaResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__export_schema_response__pack
+                     (const Brume__V1__ExportSchemaResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__export_schema_response__pack_to_buffer
+                     (const Brume__V1__ExportSchemaResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__export_schema_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ExportSchemaResponse *
+       brume__v1__export_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ExportSchemaResponse *)
+     protobuf_c_message_unpack (&brume__v1__export_schema_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__export_schema_response__free_unpacked
+                     (Brume__V1__ExportSchemaResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__export_schema_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__import_schema_request__init
+                     (Brume__V1__ImportSchemaRequest         *message)
+{
+  static const Brume__V1__ImportSchemaRequest init_value = BRUME__V1__IMPORT_SCHEMA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__import_schema_request__get_packed_size
+                     (const Brume__V1__ImportSchemaRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__import_schema_request__pack
+                     (const Brume__V1__ImportSchemaRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__import_schema_request__pack_to_buffer
+                     (const Brume__V1__ImportSchemaRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ImportSchemaRequest *
+       brume__v1__import_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ImportSchemaRequest *)
+     protobuf_c_message_unpack (&brume__v1__import_schema_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__import_schema_request__free_unpacked
+                     (Brume__V1__ImportSchemaRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__import_schema_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__import_schema_response__init
+                     (Brume__V1__ImportSchemaResponse         *message)
+{
+  static const Brume__V1__ImportSchemaResponse init_value = BRUME__V1__IMPORT_SCHEMA_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__import_schema_response__get_packed_size
+                     (const Brume__V1__ImportSchemaResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__import_schema_response__pack
+                     (const Brume__V1__ImportSchemaResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__import_schema_response__pack_to_buffer
+                     (const Brume__V1__ImportSchemaResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__import_schema_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ImportSchemaResponse *
+       brume__v1__import_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ImportSchemaResponse *)
+     protobuf_c_message_unpack (&brume__v1__import_schema_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__import_schema_response__free_unpacked
+                     (Brume__V1__ImportSchemaResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__import_schema_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__deploy_schema_request__init
+                     (Brume__V1__DeploySchemaRequest         *message)
+{
+  static const Brume__V1__DeploySchemaRequest init_value = BRUME__V1__DEPLOY_SCHEMA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__deploy_schema_request__get_packed_size
+                     (const Brume__V1__DeploySchemaRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__deploy_schema_request__pack
+                     (const Brume__V1__DeploySchemaRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__deploy_schema_request__pack_to_buffer
+                     (const Brume__V1__DeploySchemaRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__DeploySchemaRequest *
+       brume__v1__deploy_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__DeploySchemaRequest *)
+     protobuf_c_message_unpack (&brume__v1__deploy_schema_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__deploy_schema_request__free_unpacked
+                     (Brume__V1__DeploySchemaRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__deploy_schema_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__deploy_schema_response__init
+                     (Brume__V1__DeploySchemaResponse         *message)
+{
+  static const Brume__V1__DeploySchemaResponse init_value = BRUME__V1__DEPLOY_SCHEMA_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__deploy_schema_response__get_packed_size
+                     (const Brume__V1__DeploySchemaResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__deploy_schema_response__pack
+                     (const Brume__V1__DeploySchemaResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__deploy_schema_response__pack_to_buffer
+                     (const Brume__V1__DeploySchemaResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__deploy_schema_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__DeploySchemaResponse *
+       brume__v1__deploy_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__DeploySchemaResponse *)
+     protobuf_c_message_unpack (&brume__v1__deploy_schema_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__deploy_schema_response__free_unpacked
+                     (Brume__V1__DeploySchemaResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__deploy_schema_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__reset_schema_request__init
+                     (Brume__V1__ResetSchemaRequest         *message)
+{
+  static const Brume__V1__ResetSchemaRequest init_value = BRUME__V1__RESET_SCHEMA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__reset_schema_request__get_packed_size
+                     (const Brume__V1__ResetSchemaRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__reset_schema_request__pack
+                     (const Brume__V1__ResetSchemaRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__reset_schema_request__pack_to_buffer
+                     (const Brume__V1__ResetSchemaRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ResetSchemaRequest *
+       brume__v1__reset_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ResetSchemaRequest *)
+     protobuf_c_message_unpack (&brume__v1__reset_schema_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__reset_schema_request__free_unpacked
+                     (Brume__V1__ResetSchemaRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__reset_schema_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__reset_schema_response__init
+                     (Brume__V1__ResetSchemaResponse         *message)
+{
+  static const Brume__V1__ResetSchemaResponse init_value = BRUME__V1__RESET_SCHEMA_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__reset_schema_response__get_packed_size
+                     (const Brume__V1__ResetSchemaResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__reset_schema_response__pack
+                     (const Brume__V1__ResetSchemaResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__reset_schema_response__pack_to_buffer
+                     (const Brume__V1__ResetSchemaResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__reset_schema_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ResetSchemaResponse *
+       brume__v1__reset_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ResetSchemaResponse *)
+     protobuf_c_message_unpack (&brume__v1__reset_schema_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__reset_schema_response__free_unpacked
+                     (Brume__V1__ResetSchemaResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__reset_schema_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__set_role_member_request__init
+                     (Brume__V1__SetRoleMemberRequest         *message)
+{
+  static const Brume__V1__SetRoleMemberRequest init_value = BRUME__V1__SET_ROLE_MEMBER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__set_role_member_request__get_packed_size
+                     (const Brume__V1__SetRoleMemberRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__set_role_member_request__pack
+                     (const Brume__V1__SetRoleMemberRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__set_role_member_request__pack_to_buffer
+                     (const Brume__V1__SetRoleMemberRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__SetRoleMemberRequest *
+       brume__v1__set_role_member_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__SetRoleMemberRequest *)
+     protobuf_c_message_unpack (&brume__v1__set_role_member_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__set_role_member_request__free_unpacked
+                     (Brume__V1__SetRoleMemberRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__set_role_member_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__set_role_member_response__init
+                     (Brume__V1__SetRoleMemberResponse         *message)
+{
+  static const Brume__V1__SetRoleMemberResponse init_value = BRUME__V1__SET_ROLE_MEMBER_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__set_role_member_response__get_packed_size
+                     (const Brume__V1__SetRoleMemberResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__set_role_member_response__pack
+                     (const Brume__V1__SetRoleMemberResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__set_role_member_response__pack_to_buffer
+                     (const Brume__V1__SetRoleMemberResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__set_role_member_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__SetRoleMemberResponse *
+       brume__v1__set_role_member_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__SetRoleMemberResponse *)
+     protobuf_c_message_unpack (&brume__v1__set_role_member_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__set_role_member_response__free_unpacked
+                     (Brume__V1__SetRoleMemberResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__set_role_member_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__role_member__init
+                     (Brume__V1__RoleMember         *message)
+{
+  static const Brume__V1__RoleMember init_value = BRUME__V1__ROLE_MEMBER__INIT;
+  *message = init_value;
+}
+size_t brume__v1__role_member__get_packed_size
+                     (const Brume__V1__RoleMember *message)
+{
+  assert(message->base.descriptor == &brume__v1__role_member__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__role_member__pack
+                     (const Brume__V1__RoleMember *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__role_member__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__role_member__pack_to_buffer
+                     (const Brume__V1__RoleMember *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__role_member__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__RoleMember *
+       brume__v1__role_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__RoleMember *)
+     protobuf_c_message_unpack (&brume__v1__role_member__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__role_member__free_unpacked
+                     (Brume__V1__RoleMember *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__role_member__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__list_role_members_request__init
+                     (Brume__V1__ListRoleMembersRequest         *message)
+{
+  static const Brume__V1__ListRoleMembersRequest init_value = BRUME__V1__LIST_ROLE_MEMBERS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_role_members_request__get_packed_size
+                     (const Brume__V1__ListRoleMembersRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_role_members_request__pack
+                     (const Brume__V1__ListRoleMembersRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_role_members_request__pack_to_buffer
+                     (const Brume__V1__ListRoleMembersRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListRoleMembersRequest *
+       brume__v1__list_role_members_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListRoleMembersRequest *)
+     protobuf_c_message_unpack (&brume__v1__list_role_members_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_role_members_request__free_unpacked
+                     (Brume__V1__ListRoleMembersRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_role_members_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__list_role_members_response__init
+                     (Brume__V1__ListRoleMembersResponse         *message)
+{
+  static const Brume__V1__ListRoleMembersResponse init_value = BRUME__V1__LIST_ROLE_MEMBERS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_role_members_response__get_packed_size
+                     (const Brume__V1__ListRoleMembersResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_role_members_response__pack
+                     (const Brume__V1__ListRoleMembersResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_role_members_response__pack_to_buffer
+                     (const Brume__V1__ListRoleMembersResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_role_members_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListRoleMembersResponse *
+       brume__v1__list_role_members_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListRoleMembersResponse *)
+     protobuf_c_message_unpack (&brume__v1__list_role_members_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_role_members_response__free_unpacked
+                     (Brume__V1__ListRoleMembersResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_role_members_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__account__init
                      (Brume__V1__Account         *message)
 {
@@ -592,6 +1177,504 @@ void   brume__v1__snapshot_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__snapshot_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+#define brume__v1__export_schema_request__field_descriptors NULL
+#define brume__v1__export_schema_request__field_indices_by_name NULL
+#define brume__v1__export_schema_request__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__export_schema_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ExportSchemaRequest",
+  "ExportSchemaRequest",
+  "Brume__V1__ExportSchemaRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ExportSchemaRequest),
+  0,
+  brume__v1__export_schema_request__field_descriptors,
+  brume__v1__export_schema_request__field_indices_by_name,
+  0,  brume__v1__export_schema_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__export_schema_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__export_schema_response__field_descriptors[2] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ExportSchemaResponse, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fingerprint",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ExportSchemaResponse, fingerprint),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__export_schema_response__field_indices_by_name[] = {
+  1,   /* field[1] = fingerprint */
+  0,   /* field[0] = text */
+};
+static const ProtobufCIntRange brume__v1__export_schema_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__export_schema_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ExportSchemaResponse",
+  "ExportSchemaResponse",
+  "Brume__V1__ExportSchemaResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ExportSchemaResponse),
+  2,
+  brume__v1__export_schema_response__field_descriptors,
+  brume__v1__export_schema_response__field_indices_by_name,
+  1,  brume__v1__export_schema_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__export_schema_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__import_schema_request__field_descriptors[2] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ImportSchemaRequest, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "validate_only",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ImportSchemaRequest, validate_only),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__import_schema_request__field_indices_by_name[] = {
+  0,   /* field[0] = text */
+  1,   /* field[1] = validate_only */
+};
+static const ProtobufCIntRange brume__v1__import_schema_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__import_schema_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ImportSchemaRequest",
+  "ImportSchemaRequest",
+  "Brume__V1__ImportSchemaRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ImportSchemaRequest),
+  2,
+  brume__v1__import_schema_request__field_descriptors,
+  brume__v1__import_schema_request__field_indices_by_name,
+  1,  brume__v1__import_schema_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__import_schema_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__v1__import_schema_response__field_descriptors NULL
+#define brume__v1__import_schema_response__field_indices_by_name NULL
+#define brume__v1__import_schema_response__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__import_schema_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ImportSchemaResponse",
+  "ImportSchemaResponse",
+  "Brume__V1__ImportSchemaResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ImportSchemaResponse),
+  0,
+  brume__v1__import_schema_response__field_descriptors,
+  brume__v1__import_schema_response__field_indices_by_name,
+  0,  brume__v1__import_schema_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__import_schema_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__deploy_schema_request__field_descriptors[1] =
+{
+  {
+    "fingerprint",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__DeploySchemaRequest, fingerprint),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__deploy_schema_request__field_indices_by_name[] = {
+  0,   /* field[0] = fingerprint */
+};
+static const ProtobufCIntRange brume__v1__deploy_schema_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__deploy_schema_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.DeploySchemaRequest",
+  "DeploySchemaRequest",
+  "Brume__V1__DeploySchemaRequest",
+  "brume.v1",
+  sizeof(Brume__V1__DeploySchemaRequest),
+  1,
+  brume__v1__deploy_schema_request__field_descriptors,
+  brume__v1__deploy_schema_request__field_indices_by_name,
+  1,  brume__v1__deploy_schema_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__deploy_schema_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__v1__deploy_schema_response__field_descriptors NULL
+#define brume__v1__deploy_schema_response__field_indices_by_name NULL
+#define brume__v1__deploy_schema_response__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__deploy_schema_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.DeploySchemaResponse",
+  "DeploySchemaResponse",
+  "Brume__V1__DeploySchemaResponse",
+  "brume.v1",
+  sizeof(Brume__V1__DeploySchemaResponse),
+  0,
+  brume__v1__deploy_schema_response__field_descriptors,
+  brume__v1__deploy_schema_response__field_indices_by_name,
+  0,  brume__v1__deploy_schema_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__deploy_schema_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__v1__reset_schema_request__field_descriptors NULL
+#define brume__v1__reset_schema_request__field_indices_by_name NULL
+#define brume__v1__reset_schema_request__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__reset_schema_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ResetSchemaRequest",
+  "ResetSchemaRequest",
+  "Brume__V1__ResetSchemaRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ResetSchemaRequest),
+  0,
+  brume__v1__reset_schema_request__field_descriptors,
+  brume__v1__reset_schema_request__field_indices_by_name,
+  0,  brume__v1__reset_schema_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__reset_schema_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__reset_schema_response__field_descriptors[2] =
+{
+  {
+    "databases",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ResetSchemaResponse, databases),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "records",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ResetSchemaResponse, records),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__reset_schema_response__field_indices_by_name[] = {
+  0,   /* field[0] = databases */
+  1,   /* field[1] = records */
+};
+static const ProtobufCIntRange brume__v1__reset_schema_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__reset_schema_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ResetSchemaResponse",
+  "ResetSchemaResponse",
+  "Brume__V1__ResetSchemaResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ResetSchemaResponse),
+  2,
+  brume__v1__reset_schema_response__field_descriptors,
+  brume__v1__reset_schema_response__field_indices_by_name,
+  1,  brume__v1__reset_schema_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__reset_schema_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__set_role_member_request__field_descriptors[3] =
+{
+  {
+    "role",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__SetRoleMemberRequest, role),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "account",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__SetRoleMemberRequest, account),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__SetRoleMemberRequest, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__set_role_member_request__field_indices_by_name[] = {
+  1,   /* field[1] = account */
+  2,   /* field[2] = member */
+  0,   /* field[0] = role */
+};
+static const ProtobufCIntRange brume__v1__set_role_member_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__set_role_member_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.SetRoleMemberRequest",
+  "SetRoleMemberRequest",
+  "Brume__V1__SetRoleMemberRequest",
+  "brume.v1",
+  sizeof(Brume__V1__SetRoleMemberRequest),
+  3,
+  brume__v1__set_role_member_request__field_descriptors,
+  brume__v1__set_role_member_request__field_indices_by_name,
+  1,  brume__v1__set_role_member_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__set_role_member_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__v1__set_role_member_response__field_descriptors NULL
+#define brume__v1__set_role_member_response__field_indices_by_name NULL
+#define brume__v1__set_role_member_response__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__set_role_member_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.SetRoleMemberResponse",
+  "SetRoleMemberResponse",
+  "Brume__V1__SetRoleMemberResponse",
+  "brume.v1",
+  sizeof(Brume__V1__SetRoleMemberResponse),
+  0,
+  brume__v1__set_role_member_response__field_descriptors,
+  brume__v1__set_role_member_response__field_indices_by_name,
+  0,  brume__v1__set_role_member_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__set_role_member_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__role_member__field_descriptors[3] =
+{
+  {
+    "account",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RoleMember, account),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_record_name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RoleMember, user_record_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "roles",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__RoleMember, n_roles),
+    offsetof(Brume__V1__RoleMember, roles),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__role_member__field_indices_by_name[] = {
+  0,   /* field[0] = account */
+  2,   /* field[2] = roles */
+  1,   /* field[1] = user_record_name */
+};
+static const ProtobufCIntRange brume__v1__role_member__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__role_member__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.RoleMember",
+  "RoleMember",
+  "Brume__V1__RoleMember",
+  "brume.v1",
+  sizeof(Brume__V1__RoleMember),
+  3,
+  brume__v1__role_member__field_descriptors,
+  brume__v1__role_member__field_indices_by_name,
+  1,  brume__v1__role_member__number_ranges,
+  (ProtobufCMessageInit) brume__v1__role_member__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__list_role_members_request__field_descriptors[1] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListRoleMembersRequest, after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_role_members_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+};
+static const ProtobufCIntRange brume__v1__list_role_members_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_role_members_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListRoleMembersRequest",
+  "ListRoleMembersRequest",
+  "Brume__V1__ListRoleMembersRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ListRoleMembersRequest),
+  1,
+  brume__v1__list_role_members_request__field_descriptors,
+  brume__v1__list_role_members_request__field_indices_by_name,
+  1,  brume__v1__list_role_members_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_role_members_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__list_role_members_response__field_descriptors[2] =
+{
+  {
+    "members",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__ListRoleMembersResponse, n_members),
+    offsetof(Brume__V1__ListRoleMembersResponse, members),
+    &brume__v1__role_member__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "more_coming",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListRoleMembersResponse, more_coming),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_role_members_response__field_indices_by_name[] = {
+  0,   /* field[0] = members */
+  1,   /* field[1] = more_coming */
+};
+static const ProtobufCIntRange brume__v1__list_role_members_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_role_members_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListRoleMembersResponse",
+  "ListRoleMembersResponse",
+  "Brume__V1__ListRoleMembersResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ListRoleMembersResponse),
+  2,
+  brume__v1__list_role_members_response__field_descriptors,
+  brume__v1__list_role_members_response__field_indices_by_name,
+  1,  brume__v1__list_role_members_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_role_members_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor brume__v1__account__field_descriptors[5] =
 {
   {
@@ -1150,7 +2233,7 @@ const ProtobufCMessageDescriptor brume__v1__snapshot_response__descriptor =
   (ProtobufCMessageInit) brume__v1__snapshot_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[6] =
+static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[12] =
 {
   { "AddAccount", &brume__v1__add_account_request__descriptor, &brume__v1__add_account_response__descriptor },
   { "ListAccounts", &brume__v1__list_accounts_request__descriptor, &brume__v1__list_accounts_response__descriptor },
@@ -1158,13 +2241,25 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[6] =
   { "CreateToken", &brume__v1__create_token_request__descriptor, &brume__v1__create_token_response__descriptor },
   { "RevokeTokens", &brume__v1__revoke_tokens_request__descriptor, &brume__v1__revoke_tokens_response__descriptor },
   { "Snapshot", &brume__v1__snapshot_request__descriptor, &brume__v1__snapshot_response__descriptor },
+  { "ExportSchema", &brume__v1__export_schema_request__descriptor, &brume__v1__export_schema_response__descriptor },
+  { "ImportSchema", &brume__v1__import_schema_request__descriptor, &brume__v1__import_schema_response__descriptor },
+  { "DeploySchema", &brume__v1__deploy_schema_request__descriptor, &brume__v1__deploy_schema_response__descriptor },
+  { "ResetSchema", &brume__v1__reset_schema_request__descriptor, &brume__v1__reset_schema_response__descriptor },
+  { "SetRoleMember", &brume__v1__set_role_member_request__descriptor, &brume__v1__set_role_member_response__descriptor },
+  { "ListRoleMembers", &brume__v1__list_role_members_request__descriptor, &brume__v1__list_role_members_response__descriptor },
 };
 const unsigned brume__v1__admin__method_indices_by_name[] = {
   0,        /* AddAccount */
   3,        /* CreateToken */
+  8,        /* DeploySchema */
+  6,        /* ExportSchema */
+  7,        /* ImportSchema */
   1,        /* ListAccounts */
+  11,        /* ListRoleMembers */
   2,        /* RemoveAccount */
+  9,        /* ResetSchema */
   4,        /* RevokeTokens */
+  10,        /* SetRoleMember */
   5         /* Snapshot */
 };
 const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
@@ -1174,7 +2269,7 @@ const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
   "Admin",
   "Brume__V1__Admin",
   "brume.v1",
-  6,
+  12,
   brume__v1__admin__method_descriptors,
   brume__v1__admin__method_indices_by_name
 };
@@ -1225,6 +2320,54 @@ void brume__v1__admin__snapshot(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
   service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__export_schema(ProtobufCService *service,
+                                     const Brume__V1__ExportSchemaRequest *input,
+                                     Brume__V1__ExportSchemaResponse_Closure closure,
+                                     void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__import_schema(ProtobufCService *service,
+                                     const Brume__V1__ImportSchemaRequest *input,
+                                     Brume__V1__ImportSchemaResponse_Closure closure,
+                                     void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__deploy_schema(ProtobufCService *service,
+                                     const Brume__V1__DeploySchemaRequest *input,
+                                     Brume__V1__DeploySchemaResponse_Closure closure,
+                                     void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__reset_schema(ProtobufCService *service,
+                                    const Brume__V1__ResetSchemaRequest *input,
+                                    Brume__V1__ResetSchemaResponse_Closure closure,
+                                    void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__set_role_member(ProtobufCService *service,
+                                       const Brume__V1__SetRoleMemberRequest *input,
+                                       Brume__V1__SetRoleMemberResponse_Closure closure,
+                                       void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__list_role_members(ProtobufCService *service,
+                                         const Brume__V1__ListRoleMembersRequest *input,
+                                         Brume__V1__ListRoleMembersResponse_Closure closure,
+                                         void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
                              Brume__V1__Admin_ServiceDestroy destroy)

@@ -115,7 +115,7 @@ const ProtobufCMessageDescriptor brume__v1__health_request__descriptor =
   (ProtobufCMessageInit) brume__v1__health_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__health_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__v1__health_response__field_descriptors[4] =
 {
   {
     "serving",
@@ -141,15 +141,41 @@ static const ProtobufCFieldDescriptor brume__v1__health_response__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "disk_full",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HealthResponse, disk_full),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "damage_found",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HealthResponse, damage_found),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__health_response__field_indices_by_name[] = {
+  3,   /* field[3] = damage_found */
+  2,   /* field[2] = disk_full */
   0,   /* field[0] = serving */
   1,   /* field[1] = uptime_milliseconds */
 };
 static const ProtobufCIntRange brume__v1__health_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__v1__health_response__descriptor =
 {
@@ -159,7 +185,7 @@ const ProtobufCMessageDescriptor brume__v1__health_response__descriptor =
   "Brume__V1__HealthResponse",
   "brume.v1",
   sizeof(Brume__V1__HealthResponse),
-  2,
+  4,
   brume__v1__health_response__field_descriptors,
   brume__v1__health_response__field_indices_by_name,
   1,  brume__v1__health_response__number_ranges,

@@ -142,6 +142,51 @@ void   brume__v1__database_changed__free_unpacked
   assert(message->base.descriptor == &brume__v1__database_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__record_changed__init
+                     (Brume__V1__RecordChanged         *message)
+{
+  static const Brume__V1__RecordChanged init_value = BRUME__V1__RECORD_CHANGED__INIT;
+  *message = init_value;
+}
+size_t brume__v1__record_changed__get_packed_size
+                     (const Brume__V1__RecordChanged *message)
+{
+  assert(message->base.descriptor == &brume__v1__record_changed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__record_changed__pack
+                     (const Brume__V1__RecordChanged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__record_changed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__record_changed__pack_to_buffer
+                     (const Brume__V1__RecordChanged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__record_changed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__RecordChanged *
+       brume__v1__record_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__RecordChanged *)
+     protobuf_c_message_unpack (&brume__v1__record_changed__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__record_changed__free_unpacked
+                     (Brume__V1__RecordChanged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__record_changed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__fetch_from_token__init
                      (Brume__V1__FetchFromToken         *message)
 {
@@ -391,6 +436,109 @@ const ProtobufCMessageDescriptor brume__v1__database_changed__descriptor =
   (ProtobufCMessageInit) brume__v1__database_changed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor brume__v1__record_changed__field_descriptors[6] =
+{
+  {
+    "database",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordChanged, database),
+    &brume__v1__database_scope__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zone",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordChanged, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "record_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordChanged, record_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordChanged, reason),
+    &brume__v1__record_change_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fields",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__RecordChanged, n_fields),
+    offsetof(Brume__V1__RecordChanged, fields),
+    &brume__v1__field__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pruned",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordChanged, pruned),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__record_changed__field_indices_by_name[] = {
+  0,   /* field[0] = database */
+  4,   /* field[4] = fields */
+  5,   /* field[5] = pruned */
+  3,   /* field[3] = reason */
+  2,   /* field[2] = record_name */
+  1,   /* field[1] = zone */
+};
+static const ProtobufCIntRange brume__v1__record_changed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor brume__v1__record_changed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.RecordChanged",
+  "RecordChanged",
+  "Brume__V1__RecordChanged",
+  "brume.v1",
+  sizeof(Brume__V1__RecordChanged),
+  6,
+  brume__v1__record_changed__field_descriptors,
+  brume__v1__record_changed__field_indices_by_name,
+  1,  brume__v1__record_changed__number_ranges,
+  (ProtobufCMessageInit) brume__v1__record_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor brume__v1__fetch_from_token__field_descriptors[1] =
 {
   {
@@ -467,7 +615,7 @@ const ProtobufCMessageDescriptor brume__v1__stream_ready__descriptor =
   (ProtobufCMessageInit) brume__v1__stream_ready__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__notification_event__field_descriptors[9] =
+static const ProtobufCFieldDescriptor brume__v1__notification_event__field_descriptors[10] =
 {
   {
     "position",
@@ -566,6 +714,18 @@ static const ProtobufCFieldDescriptor brume__v1__notification_event__field_descr
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "record_changed",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__NotificationEvent, kind_case),
+    offsetof(Brume__V1__NotificationEvent, record_changed),
+    &brume__v1__record_changed__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "committed_milliseconds",
     16,
     PROTOBUF_C_LABEL_NONE,
@@ -579,13 +739,14 @@ static const ProtobufCFieldDescriptor brume__v1__notification_event__field_descr
   },
 };
 static const unsigned brume__v1__notification_event__field_indices_by_name[] = {
-  8,   /* field[8] = committed_milliseconds */
+  9,   /* field[9] = committed_milliseconds */
   6,   /* field[6] = database_changed */
   7,   /* field[7] = fetch_from_token */
   1,   /* field[1] = notification_id */
   3,   /* field[3] = notification_info */
   0,   /* field[0] = position */
   4,   /* field[4] = ready */
+  8,   /* field[8] = record_changed */
   2,   /* field[2] = subscription_id */
   5,   /* field[5] = zone_changed */
 };
@@ -593,8 +754,8 @@ static const ProtobufCIntRange brume__v1__notification_event__number_ranges[3 + 
 {
   { 1, 0 },
   { 8, 4 },
-  { 16, 8 },
-  { 0, 9 }
+  { 16, 9 },
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__v1__notification_event__descriptor =
 {
@@ -604,12 +765,44 @@ const ProtobufCMessageDescriptor brume__v1__notification_event__descriptor =
   "Brume__V1__NotificationEvent",
   "brume.v1",
   sizeof(Brume__V1__NotificationEvent),
-  9,
+  10,
   brume__v1__notification_event__field_descriptors,
   brume__v1__notification_event__field_indices_by_name,
   3,  brume__v1__notification_event__number_ranges,
   (ProtobufCMessageInit) brume__v1__notification_event__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue brume__v1__record_change_reason__enum_values_by_number[4] =
+{
+  { "RECORD_CHANGE_REASON_UNSPECIFIED", "BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_UNSPECIFIED", 0 },
+  { "RECORD_CHANGE_REASON_CREATED", "BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_CREATED", 1 },
+  { "RECORD_CHANGE_REASON_UPDATED", "BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_UPDATED", 2 },
+  { "RECORD_CHANGE_REASON_DELETED", "BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_DELETED", 3 },
+};
+static const ProtobufCIntRange brume__v1__record_change_reason__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex brume__v1__record_change_reason__enum_values_by_name[4] =
+{
+  { "RECORD_CHANGE_REASON_CREATED", 1 },
+  { "RECORD_CHANGE_REASON_DELETED", 3 },
+  { "RECORD_CHANGE_REASON_UNSPECIFIED", 0 },
+  { "RECORD_CHANGE_REASON_UPDATED", 2 },
+};
+const ProtobufCEnumDescriptor brume__v1__record_change_reason__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "brume.v1.RecordChangeReason",
+  "RecordChangeReason",
+  "Brume__V1__RecordChangeReason",
+  "brume.v1",
+  4,
+  brume__v1__record_change_reason__enum_values_by_number,
+  4,
+  brume__v1__record_change_reason__enum_values_by_name,
+  1,
+  brume__v1__record_change_reason__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCMethodDescriptor brume__v1__notifications__method_descriptors[1] =
 {

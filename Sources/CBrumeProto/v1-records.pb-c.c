@@ -1551,16 +1551,20 @@ const ProtobufCEnumDescriptor brume__v1__save_policy__descriptor =
   brume__v1__save_policy__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCMethodDescriptor brume__v1__records__method_descriptors[3] =
+static const ProtobufCMethodDescriptor brume__v1__records__method_descriptors[5] =
 {
   { "Modify", &brume__v1__modify_records_request__descriptor, &brume__v1__modify_records_response__descriptor },
   { "Fetch", &brume__v1__fetch_records_request__descriptor, &brume__v1__fetch_records_response__descriptor },
   { "Changes", &brume__v1__zone_changes_request__descriptor, &brume__v1__zone_changes_response__descriptor },
+  { "Query", &brume__v1__query_request__descriptor, &brume__v1__query_response__descriptor },
+  { "Explain", &brume__v1__query_request__descriptor, &brume__v1__explain_response__descriptor },
 };
 const unsigned brume__v1__records__method_indices_by_name[] = {
   2,        /* Changes */
+  4,        /* Explain */
   1,        /* Fetch */
-  0         /* Modify */
+  0,        /* Modify */
+  3         /* Query */
 };
 const ProtobufCServiceDescriptor brume__v1__records__descriptor =
 {
@@ -1569,7 +1573,7 @@ const ProtobufCServiceDescriptor brume__v1__records__descriptor =
   "Records",
   "Brume__V1__Records",
   "brume.v1",
-  3,
+  5,
   brume__v1__records__method_descriptors,
   brume__v1__records__method_indices_by_name
 };
@@ -1596,6 +1600,22 @@ void brume__v1__records__changes(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__records__descriptor);
   service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__records__query(ProtobufCService *service,
+                               const Brume__V1__QueryRequest *input,
+                               Brume__V1__QueryResponse_Closure closure,
+                               void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__records__descriptor);
+  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__records__explain(ProtobufCService *service,
+                                 const Brume__V1__QueryRequest *input,
+                                 Brume__V1__ExplainResponse_Closure closure,
+                                 void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__records__descriptor);
+  service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__records__init (Brume__V1__Records_Service *service,
                                Brume__V1__Records_ServiceDestroy destroy)

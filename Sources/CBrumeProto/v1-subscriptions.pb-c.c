@@ -142,6 +142,51 @@ void   brume__v1__database_subscription__free_unpacked
   assert(message->base.descriptor == &brume__v1__database_subscription__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__query_subscription__init
+                     (Brume__V1__QuerySubscription         *message)
+{
+  static const Brume__V1__QuerySubscription init_value = BRUME__V1__QUERY_SUBSCRIPTION__INIT;
+  *message = init_value;
+}
+size_t brume__v1__query_subscription__get_packed_size
+                     (const Brume__V1__QuerySubscription *message)
+{
+  assert(message->base.descriptor == &brume__v1__query_subscription__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__query_subscription__pack
+                     (const Brume__V1__QuerySubscription *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__query_subscription__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__query_subscription__pack_to_buffer
+                     (const Brume__V1__QuerySubscription *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__query_subscription__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__QuerySubscription *
+       brume__v1__query_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__QuerySubscription *)
+     protobuf_c_message_unpack (&brume__v1__query_subscription__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__query_subscription__free_unpacked
+                     (Brume__V1__QuerySubscription *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__query_subscription__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__subscription__init
                      (Brume__V1__Subscription         *message)
 {
@@ -850,7 +895,84 @@ const ProtobufCMessageDescriptor brume__v1__database_subscription__descriptor =
   (ProtobufCMessageInit) brume__v1__database_subscription__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__subscription__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__v1__query_subscription__field_descriptors[4] =
+{
+  {
+    "record_type",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuerySubscription, record_type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "predicate",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuerySubscription, predicate),
+    &brume__v1__predicate__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "options",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuerySubscription, options),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zone",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuerySubscription, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__query_subscription__field_indices_by_name[] = {
+  2,   /* field[2] = options */
+  1,   /* field[1] = predicate */
+  0,   /* field[0] = record_type */
+  3,   /* field[3] = zone */
+};
+static const ProtobufCIntRange brume__v1__query_subscription__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor brume__v1__query_subscription__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.QuerySubscription",
+  "QuerySubscription",
+  "Brume__V1__QuerySubscription",
+  "brume.v1",
+  sizeof(Brume__V1__QuerySubscription),
+  4,
+  brume__v1__query_subscription__field_descriptors,
+  brume__v1__query_subscription__field_indices_by_name,
+  1,  brume__v1__query_subscription__number_ranges,
+  (ProtobufCMessageInit) brume__v1__query_subscription__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__subscription__field_descriptors[5] =
 {
   {
     "id",
@@ -889,6 +1011,18 @@ static const ProtobufCFieldDescriptor brume__v1__subscription__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "query",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__Subscription, kind_case),
+    offsetof(Brume__V1__Subscription, query),
+    &brume__v1__query_subscription__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "notification_info",
     5,
     PROTOBUF_C_LABEL_NONE,
@@ -904,14 +1038,14 @@ static const ProtobufCFieldDescriptor brume__v1__subscription__field_descriptors
 static const unsigned brume__v1__subscription__field_indices_by_name[] = {
   2,   /* field[2] = database */
   0,   /* field[0] = id */
-  3,   /* field[3] = notification_info */
+  4,   /* field[4] = notification_info */
+  3,   /* field[3] = query */
   1,   /* field[1] = zone */
 };
-static const ProtobufCIntRange brume__v1__subscription__number_ranges[2 + 1] =
+static const ProtobufCIntRange brume__v1__subscription__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 5, 3 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__subscription__descriptor =
 {
@@ -921,10 +1055,10 @@ const ProtobufCMessageDescriptor brume__v1__subscription__descriptor =
   "Brume__V1__Subscription",
   "brume.v1",
   sizeof(Brume__V1__Subscription),
-  4,
+  5,
   brume__v1__subscription__field_descriptors,
   brume__v1__subscription__field_indices_by_name,
-  2,  brume__v1__subscription__number_ranges,
+  1,  brume__v1__subscription__number_ranges,
   (ProtobufCMessageInit) brume__v1__subscription__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -13,6 +13,8 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let recordsModify = Method(rawValue: 32)
     package static let recordsFetch = Method(rawValue: 33)
     package static let recordsChanges = Method(rawValue: 34)
+    package static let recordsQuery = Method(rawValue: 35)
+    package static let recordsExplain = Method(rawValue: 36)
     package static let databasesChanges = Method(rawValue: 48)
     package static let subscriptionsModify = Method(rawValue: 64)
     package static let subscriptionsFetch = Method(rawValue: 65)
@@ -24,6 +26,12 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminCreateToken = Method(rawValue: 259)
     package static let adminRevokeTokens = Method(rawValue: 260)
     package static let adminSnapshot = Method(rawValue: 261)
+    package static let adminExportSchema = Method(rawValue: 262)
+    package static let adminImportSchema = Method(rawValue: 263)
+    package static let adminDeploySchema = Method(rawValue: 264)
+    package static let adminResetSchema = Method(rawValue: 265)
+    package static let adminSetRoleMember = Method(rawValue: 266)
+    package static let adminListRoleMembers = Method(rawValue: 267)
 }
 
 /// Opens a call.

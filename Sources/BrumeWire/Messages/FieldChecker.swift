@@ -80,7 +80,7 @@ enum FieldChecker {
     }
 
     /// What is wrong with a value, to stand behind the field's name; or nil, and the value is canonical.
-    private static func problem(_ value: Value) -> String? {
+    static func problem(_ value: Value) -> String? {
         forgetUnknown(&value.pointee.base)
         switch value.pointee.kind_case {
         case BRUME__V1__VALUE__KIND_STRING_VALUE:

@@ -15,7 +15,7 @@ extension MessageArena {
         return field
     }
 
-    private func value(_ value: FieldValue) -> Pointer<Brume__V1__Value> {
+    func value(_ value: FieldValue) -> Pointer<Brume__V1__Value> {
         let message = make(brume__v1__value__init)
         switch value {
         case .string(let text):
@@ -95,7 +95,7 @@ extension MessageArena {
         }
     }
 
-    private func location(_ location: Location) -> Pointer<Brume__V1__Location> {
+    func location(_ location: Location) -> Pointer<Brume__V1__Location> {
         let message = make(brume__v1__location__init)
         message.pointee.latitude = location.latitude
         message.pointee.longitude = location.longitude

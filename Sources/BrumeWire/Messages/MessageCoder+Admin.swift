@@ -97,6 +97,8 @@ extension MessageCoder {
             let message = arena.make(brume__v1__health_response__init)
             message.pointee.serving = status.isServing ? 1 : 0
             message.pointee.uptime_milliseconds = status.uptimeMilliseconds
+            message.pointee.disk_full = status.isDiskFull ? 1 : 0
+            message.pointee.damage_found = status.isDamageFound ? 1 : 0
             return message
         }
     }

@@ -94,7 +94,8 @@ extension MessageCoder {
     package func decodeHealthResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> HealthStatus {
         let message = try answer(brume__v1__health_response__unpack, bytes)
         return HealthStatus(
-            isServing: message.pointee.serving != 0, uptimeMilliseconds: message.pointee.uptime_milliseconds)
+            isServing: message.pointee.serving != 0, uptimeMilliseconds: message.pointee.uptime_milliseconds,
+            isDiskFull: message.pointee.disk_full != 0, isDamageFound: message.pointee.damage_found != 0)
     }
 }
 

@@ -46,9 +46,57 @@ extension MessageCoder {
                 kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
                 message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN
                 message.pointee.fetch_from_token = kind
+            case .recordChanged(let change):
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED
+                message.pointee.record_changed = arena.recordChanged(change)
             }
             return message
         }
+    }
+
+    /// The event with a position, of an event that was encoded without one: so devices that stand at different places share the
+    /// rest. A message's fields may stand in any order.
+    package static func event(_ event: [UInt8], at position: [UInt8]) -> [UInt8] {
+        var writer = WireWriter(capacity: event.count + position.count + 4)
+        writer.message(1, position)
+        var bytes = writer.bytes
+        bytes.append(contentsOf: event)
+        return bytes
+    }
+
+    /// What a notification carries of a record: the values of `keys`, bounded (cloudkit.md 2.8).
+    package func notificationFields(
+        of record: [UInt8], keys: [String]
+    ) throws(ServiceError) -> (fields: [String: FieldValue], isPruned: Bool) {
+        if keys.isEmpty { return ([:], false) }
+        let projected = StoredRecord.project(record, keys: keys)
+        let result: Result<Record, ServiceError> = projected.withUnsafeBytes { bytes in
+            do throws(ServiceError) {
+                return .success(try StoredRecord.decode(bytes, fieldArena: fieldArena))
+            } catch {
+                return .failure(error)
+            }
+        }
+        var fields: [String: FieldValue] = [:]
+        var isPruned = false
+        for (key, value) in try result.get().fields {
+            switch value {
+            case .int64, .double, .date, .location, .reference: fields[key] = value
+            case .string(let text):
+                let bounded = Self.notificationText(text)
+                fields[key] = .string(bounded)
+                if bounded.utf8.count != text.utf8.count { isPruned = true }
+            default: isPruned = true
+            }
+        }
+        return (fields, isPruned)
+    }
+
+    private static func notificationText(_ text: String) -> String {
+        if text.utf8.count <= Limits.notificationTextCharacters { return text }
+        var bounded = String(text.prefix(Limits.notificationTextCharacters))
+        while bounded.utf8.count > Limits.notificationTextBytes { bounded.unicodeScalars.removeLast() }
+        return bounded
     }
 
     package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
@@ -66,6 +114,8 @@ extension MessageCoder {
             kind = .databaseChanged(try Self.eventScope(message.pointee.database_changed.pointee.database))
         case BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN:
             kind = .fetchFromToken(try Self.eventScope(message.pointee.fetch_from_token.pointee.database))
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED:
+            kind = .recordChanged(try Self.recordChange(message.pointee.record_changed))
         default:
             throw Self.unreadableAnswer("an event has no kind that this version knows")
         }
@@ -81,5 +131,41 @@ extension MessageCoder {
             throw unreadableAnswer("an event names no database that this version knows")
         }
         return known
+    }
+
+    private static func recordChange(
+        _ message: UnsafeMutablePointer<Brume__V1__RecordChanged>
+    ) throws(ServiceError) -> RecordChange {
+        guard let zone = message.pointee.zone else { throw unreadableAnswer("an event names no zone") }
+        guard let reason = UInt8(exactly: message.pointee.reason.rawValue).flatMap(RecordChangeReason.init) else {
+            throw unreadableAnswer("an event tells of a change of a kind that this version doesn't know")
+        }
+        var fields: [String: FieldValue] = [:]
+        for index in 0..<message.pointee.n_fields {
+            let field = message.pointee.fields[index]!
+            guard let value = field.pointee.value.flatMap({ FieldValue($0) }) else {
+                throw unreadableAnswer("an event holds a value of a kind that this version doesn't know")
+            }
+            fields[field.pointee.key.lossyText] = value
+        }
+        return RecordChange(
+            database: try eventScope(message.pointee.database), zone: RequestChecks.lossyZone(zone),
+            recordName: message.pointee.record_name.lossyText, reason: reason, fields: fields,
+            isPruned: message.pointee.pruned != 0)
+    }
+}
+
+extension MessageArena {
+    fileprivate func recordChanged(_ change: RecordChange) -> Pointer<Brume__V1__RecordChanged> {
+        let message = make(brume__v1__record_changed__init)
+        message.pointee.database = Brume__V1__DatabaseScope(UInt32(change.database.rawValue))
+        message.pointee.zone = zoneID(change.zone)
+        message.pointee.record_name = data(change.recordName)
+        message.pointee.reason = Brume__V1__RecordChangeReason(UInt32(change.reason.rawValue))
+        let fields = change.fields.sorted { $0.key < $1.key }
+        message.pointee.n_fields = fields.count
+        message.pointee.fields = messages(fields) { field($0.key, $0.value) }
+        message.pointee.pruned = change.isPruned ? 1 : 0
+        return message
     }
 }

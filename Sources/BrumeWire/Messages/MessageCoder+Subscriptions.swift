@@ -15,7 +15,13 @@ extension MessageCoder {
         let saves = try values(message.pointee.saves, message.pointee.n_saves) {
             (subscription) throws(ServiceError) in
             let value = try Subscription(subscription)
-            try Self.check(value, packedSize(subscription))
+            var bytes = packedSize(subscription)
+            if subscription.pointee.kind_case == BRUME__V1__SUBSCRIPTION__KIND_QUERY,
+                let predicate = subscription.pointee.query.pointee.predicate
+            {
+                bytes -= packedSize(predicate)
+            }
+            try Self.check(value, bytes)
             return value
         }
         let deletions = try texts(message.pointee.deletions, message.pointee.n_deletions, "a subscription id")
@@ -38,6 +44,9 @@ extension MessageCoder {
             if !zone.isDefault { problem = problem ?? Names.problemWithZoneName(zone.name) }
         case .database(let type):
             recordType = type
+        case .query(let query):
+            recordType = query.recordType
+            if recordType.isEmpty { problem = problem ?? "a query subscription names no record type; set it" }
         }
         if !recordType.isEmpty { problem = problem ?? Names.problemWithRecordType(recordType) }
         if let keys = subscription.notificationInfo?.desiredKeys {

@@ -19,6 +19,14 @@ extension MessageArena {
             kind.pointee.record_type = data(recordType)
             message.pointee.kind_case = BRUME__V1__SUBSCRIPTION__KIND_DATABASE
             message.pointee.database = kind
+        case .query(let query):
+            let kind = make(brume__v1__query_subscription__init)
+            kind.pointee.record_type = data(query.recordType)
+            kind.pointee.predicate = predicate(query.predicate)
+            kind.pointee.options = UInt32(query.options.rawValue)
+            kind.pointee.zone = query.zone.map(zoneID)
+            message.pointee.kind_case = BRUME__V1__SUBSCRIPTION__KIND_QUERY
+            message.pointee.query = kind
         }
         message.pointee.notification_info = notificationInfo(subscription.notificationInfo)
         return message
@@ -68,13 +76,28 @@ extension Subscription {
                 recordType: try text(zone.pointee.record_type, "a record type"))
         case BRUME__V1__SUBSCRIPTION__KIND_DATABASE:
             kind = .database(recordType: try text(message.pointee.database.pointee.record_type, "a record type"))
+        case BRUME__V1__SUBSCRIPTION__KIND_QUERY:
+            kind = .query(try QuerySubscription(message.pointee.query))
         default:
             throw ServiceError(
-                .invalidArguments, "a subscription has no kind that this version knows; set zone or database")
+                .invalidArguments, "a subscription has no kind that this version knows; set zone, database or query")
         }
         self.init(
             id: try text(message.pointee.id, "a subscription id"), kind: kind,
             notificationInfo: try NotificationInfo(message.pointee.notification_info))
+    }
+}
+
+extension QuerySubscription {
+    fileprivate init(_ message: UnsafeMutablePointer<Brume__V1__QuerySubscription>) throws(ServiceError) {
+        if let problem = Options.problem(withRawValue: message.pointee.options) {
+            throw ServiceError(.invalidArguments, problem)
+        }
+        self.init(
+            recordType: try text(message.pointee.record_type, "a record type"),
+            predicate: try Predicate(message.pointee.predicate),
+            options: Options(rawValue: UInt8(message.pointee.options)),
+            zone: try message.pointee.zone.map { (zone) throws(ServiceError) in try RequestChecks.zone(zone) })
     }
 }
 

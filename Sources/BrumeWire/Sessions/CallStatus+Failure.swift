@@ -11,9 +11,11 @@ extension Method {
     /// The methods of this version of the protocol.
     private static let known: Set<Method> = [
         .healthCheck, .zonesModify, .zonesFetch, .zonesList, .recordsModify, .recordsFetch, .recordsChanges,
-        .databasesChanges, .subscriptionsModify, .subscriptionsFetch, .subscriptionsList, .notificationsOpen,
+        .recordsQuery, .recordsExplain, .databasesChanges, .subscriptionsModify, .subscriptionsFetch,
+        .subscriptionsList, .notificationsOpen,
         .adminAddAccount, .adminListAccounts, .adminRemoveAccount, .adminCreateToken, .adminRevokeTokens,
-        .adminSnapshot,
+        .adminSnapshot, .adminExportSchema, .adminImportSchema, .adminDeploySchema, .adminResetSchema,
+        .adminSetRoleMember, .adminListRoleMembers,
     ]
 
     /// Whether this version of the protocol has the method.

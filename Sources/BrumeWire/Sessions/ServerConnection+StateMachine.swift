@@ -233,6 +233,9 @@ package struct ServerConnectionStateMachine {
         streams.removeValue(forKey: stream) != nil
     }
 
+    /// Whether the call has not ended.
+    package func isOpen(stream: UInt32) -> Bool { streams[stream] != nil }
+
     /// How many messages the stream may send now; 0 for one that has ended.
     package func sendCredit(ofStream stream: UInt32) -> Int { streams[stream]?.sendCredit ?? 0 }
 

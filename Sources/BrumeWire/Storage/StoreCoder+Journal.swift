@@ -53,10 +53,12 @@ extension StoreCoder {
                 zone: deletion.zone, name: try text(deletion.name, "a zone name"),
                 reason: try deletionReason(deletion.reason))
         case BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_PUT:
-            return .subscriptionPut(try subscription(change.pointee.subscription_put.pointee.subscription))
+            return .subscriptionPut(try subscription(change.pointee.subscription_put))
         case BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_DELETION:
+            let deletion = change.pointee.subscription_deletion.pointee
             return .subscriptionDeletion(
-                id: try text(change.pointee.subscription_deletion.pointee.id, "a subscription id"))
+                id: try text(deletion.id, "a subscription id"),
+                owner: try text(deletion.owner, "a subscription's owner"))
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -94,13 +96,12 @@ extension MessageArena {
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_ZONE_DELETION
             message.pointee.zone_deletion = deletion
         case .subscriptionPut(let subscription):
-            let put = make(brume__store__v1__subscription_put__init)
-            put.pointee.subscription = subscriptionData(subscription)
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_PUT
-            message.pointee.subscription_put = put
-        case .subscriptionDeletion(let id):
+            message.pointee.subscription_put = subscriptionPut(subscription)
+        case .subscriptionDeletion(let id, let owner):
             let deletion = make(brume__store__v1__subscription_deletion__init)
             deletion.pointee.id = data(id)
+            deletion.pointee.owner = data(owner)
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_DELETION
             message.pointee.subscription_deletion = deletion
         }

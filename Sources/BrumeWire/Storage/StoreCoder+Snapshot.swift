@@ -51,8 +51,12 @@ extension StoreCoder {
             message.pointee.tombstones = arena.messages(block.tombstones, arena.snapshotTombstone)
             message.pointee.n_deleted_zones = block.deletedZones.count
             message.pointee.deleted_zones = arena.messages(block.deletedZones, arena.snapshotDeletedZone)
-            message.pointee.n_subscriptions = block.subscriptions.count
-            message.pointee.subscriptions = arena.list(block.subscriptions.map { packed(arena.subscription($0)) })
+            let owned = block.subscriptions.filter { !$0.owner.isEmpty }
+            let others = block.subscriptions.filter(\.owner.isEmpty)
+            message.pointee.n_subscriptions = others.count
+            message.pointee.subscriptions = arena.list(others.map { packed(arena.subscription($0)) })
+            message.pointee.n_owned_subscriptions = owned.count
+            message.pointee.owned_subscriptions = arena.messages(owned, arena.subscriptionPut)
             message.pointee.n_operations = block.operations.count
             message.pointee.operations = arena.messages(block.operations) { operation in
                 let message = arena.make(brume__store__v1__snapshot_operation__init)
@@ -79,6 +83,7 @@ extension StoreCoder {
                 (record) throws(StoreCodingError) in
                 SnapshotRecord(
                     zone: record.pointee.zone, position: ChangePosition(rawValue: record.pointee.position),
+                    created: record.pointee.created == 0 ? nil : ChangePosition(rawValue: record.pointee.created),
                     record: record.pointee.record.array)
             }
             block.tombstones = try values(message.pointee.tombstones, message.pointee.n_tombstones) {
@@ -97,6 +102,8 @@ extension StoreCoder {
             for index in 0..<message.pointee.n_subscriptions {
                 block.subscriptions.append(try subscription(message.pointee.subscriptions[index]))
             }
+            block.subscriptions += try values(
+                message.pointee.owned_subscriptions, message.pointee.n_owned_subscriptions, subscription)
             block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
                 (operation) throws(StoreCodingError) in
                 SnapshotOperation(id: operation.pointee.id.array, answer: operation.pointee.answer.array)
@@ -120,6 +127,7 @@ extension MessageArena {
         let message = make(brume__store__v1__snapshot_record__init)
         message.pointee.zone = record.zone
         message.pointee.position = record.position.rawValue
+        message.pointee.created = record.created == record.position ? 0 : record.created.rawValue
         message.pointee.record = data(record.record)
         return message
     }

@@ -70,6 +70,14 @@ package enum StoreCoder {
         return reason
     }
 
+    static func subscription(
+        _ put: UnsafeMutablePointer<Brume__Store__V1__SubscriptionPut>
+    ) throws(StoreCodingError) -> Subscription {
+        var subscription = try subscription(put.pointee.subscription)
+        subscription.owner = try text(put.pointee.owner, "a subscription's owner")
+        return subscription
+    }
+
     static func subscription(_ data: ProtobufCBinaryData) throws(StoreCodingError) -> Subscription {
         try unpack(brume__v1__subscription__unpack, data.rawBuffer, "a subscription") {
             (message) throws(StoreCodingError) in
@@ -97,8 +105,11 @@ extension MessageArena {
         return message
     }
 
-    /// A subscription where a message holds it as bytes.
-    func subscriptionData(_ subscription: Subscription) -> ProtobufCBinaryData {
-        data(packed(self.subscription(subscription)))
+    /// A subscription with its owner; the message holds it as bytes.
+    func subscriptionPut(_ subscription: Subscription) -> Pointer<Brume__Store__V1__SubscriptionPut> {
+        let put = make(brume__store__v1__subscription_put__init)
+        put.pointee.subscription = data(packed(self.subscription(subscription)))
+        put.pointee.owner = data(subscription.owner)
+        return put
     }
 }

@@ -67,6 +67,59 @@ package enum StoredRecord {
         return try result.get()
     }
 
+    /// What decisions need of a record.
+    package struct Summary: Equatable, Sendable {
+        package var name = ""
+        package var type = ""
+        package var changeTag: ChangeTag?
+        /// Empty: none.
+        package var parent = ""
+        /// As ``cascadeTargets(of:)``, of all fields.
+        package var cascadeTargets: [String] = []
+    }
+
+    /// Walks a record once, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
+    ///
+    /// - Parameter type: Of the record before: most have the same as that one, and share its text.
+    package static func summary(
+        of bytes: UnsafeRawBufferPointer, type former: String = ""
+    ) throws(ServiceError) -> Summary {
+        var summary = Summary()
+        var reader = WireReader(bytes)
+        do throws(WireReader.Damage) {
+            while let element = try reader.next() {
+                guard element.number <= 15, element.number != 5, element.number != 7 else { continue }
+                guard element.isLengthDelimited else { throw WireReader.Damage() }
+                let content = element.content.assumingMemoryBound(to: UInt8.self)
+                switch element.number {
+                case 1: summary.name = try text(content)
+                case 2: summary.type = order(former, element.content) == 0 ? former : try text(content)
+                case 3:
+                    summary.changeTag = ChangeTag(utf8: content)
+                    if summary.changeTag == nil { try checkText(content) }
+                case 4, 6: try checkText(content)
+                case 8: summary.parent = try text(content)
+                case UInt64(fieldsNumber):
+                    try checkText(try key(ofField: element.content))
+                    try appendCascadeTargets(ofField: element.content, to: &summary.cascadeTargets)
+                default: break
+                }
+            }
+        } catch {
+            throw damaged("it is no protobuf message, or its texts are not valid UTF-8")
+        }
+        return summary
+    }
+
+    private static func checkText(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireReader.Damage) {
+        guard (try? UTF8Span(validating: bytes.span)) != nil else { throw WireReader.Damage() }
+    }
+
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireReader.Damage) -> String {
+        guard let text = String(checkedUTF8: bytes) else { throw WireReader.Damage() }
+        return text
+    }
+
     /// Decodes a record, system fields and values.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Record {
         let arena = MessageArena(bytesLimit: MessageCoder.defaultArenaBytesLimit)
@@ -132,19 +185,7 @@ package enum StoredRecord {
         let result: Result<[String], ServiceError> = field.bytes.withUnsafeBytes { bytes in
             var targets: [String] = []
             do throws(WireReader.Damage) {
-                var reader = WireReader(bytes)
-                while let element = try reader.next() {
-                    guard element.number == 2 else { continue }
-                    var value = WireReader(element.content)
-                    while let kind = try value.next() {
-                        if kind.number == 7 { try appendTarget(of: kind.content, to: &targets) }
-                        guard kind.number == 14 else { continue }
-                        var list = WireReader(kind.content)
-                        while let reference = try list.next() {
-                            try appendTarget(of: reference.content, to: &targets)
-                        }
-                    }
-                }
+                try appendCascadeTargets(ofField: bytes, to: &targets)
             } catch {
                 return .failure(damaged("the field \"\(field.key.prefix(64))\" is no protobuf message"))
             }
@@ -153,10 +194,45 @@ package enum StoredRecord {
         return try result.get()
     }
 
+    /// What an encoded field holds. A field that was checked holds something.
+    ///
+    /// - Complexity: O(1): the key is skipped, and the value's first byte looked at.
+    package static func kind(of field: EncodedField) -> FieldKind {
+        field.bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            while let element = try? reader.next() {
+                guard element.number == 2 else { continue }
+                var value = WireReader(element.content)
+                guard let first = try? value.next(), let kind = UInt8(exactly: first.number).flatMap(FieldKind.init)
+                else { break }
+                return kind
+            }
+            preconditionFailure("a field that was checked has no value of a known kind")
+        }
+    }
+
     /// The canonical encoding of a field.
     package static func encodeField(key: String, value: FieldValue) -> EncodedField {
         let arena = MessageArena(bytesLimit: .max)
         return withExtendedLifetime(arena) { EncodedField(key: key, bytes: packed(arena.field(key, value))) }
+    }
+
+    private static func appendCascadeTargets(
+        ofField bytes: UnsafeRawBufferPointer, to targets: inout [String]
+    ) throws(WireReader.Damage) {
+        var reader = WireReader(bytes)
+        while let element = try reader.next() {
+            guard element.number == 2 else { continue }
+            var value = WireReader(element.content)
+            while let kind = try value.next() {
+                if kind.number == 7 { try appendTarget(of: kind.content, to: &targets) }
+                guard kind.number == 14 else { continue }
+                var list = WireReader(kind.content)
+                while let reference = try list.next() {
+                    try appendTarget(of: reference.content, to: &targets)
+                }
+            }
+        }
     }
 
     private static func appendTarget(

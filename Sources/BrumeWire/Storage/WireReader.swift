@@ -51,6 +51,18 @@ struct WireReader {
             number: number, content: content, scalar: scalar, isLengthDelimited: tag & 7 == 2, range: start..<offset)
     }
 
+    /// The next of a run of packed varints, or nil at the end.
+    mutating func nextVarint() throws(Damage) -> UInt64? {
+        guard offset < bytes.count else { return nil }
+        return try varint()
+    }
+
+    /// The next of a run of packed fixed numbers, or nil at the end.
+    mutating func nextFixed64() throws(Damage) -> UInt64? {
+        guard offset < bytes.count else { return nil }
+        return UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
+    }
+
     private mutating func take(_ count: UInt64) throws(Damage) -> UnsafeRawBufferPointer {
         guard count <= UInt64(bytes.count - offset) else { throw Damage() }
         let content = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])

@@ -27,6 +27,8 @@ typedef struct Brume__Server__V1__ZoneFetchResultView Brume__Server__V1__ZoneFet
 typedef struct Brume__Server__V1__FetchRecordsResponseView Brume__Server__V1__FetchRecordsResponseView;
 typedef struct Brume__Server__V1__DeletedRecordView Brume__Server__V1__DeletedRecordView;
 typedef struct Brume__Server__V1__ZoneChangesResponseView Brume__Server__V1__ZoneChangesResponseView;
+typedef struct Brume__Server__V1__QueryMatchView Brume__Server__V1__QueryMatchView;
+typedef struct Brume__Server__V1__QueryResponseView Brume__Server__V1__QueryResponseView;
 
 
 /* --- enums --- */
@@ -232,6 +234,35 @@ struct  Brume__Server__V1__ZoneChangesResponseView
 #define BRUME__SERVER__V1__ZONE_CHANGES_RESPONSE_VIEW__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__zone_changes_response_view__descriptor) \
     , 0,NULL, 0,NULL, {0,NULL}, 0 }
+
+
+/*
+ * brume.v1.QueryMatch; the zone is a brume.v1.ZoneID that is encoded once for all matches in it.
+ */
+struct  Brume__Server__V1__QueryMatchView
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData zone;
+  ProtobufCBinaryData record;
+};
+#define BRUME__SERVER__V1__QUERY_MATCH_VIEW__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__query_match_view__descriptor) \
+    , {0,NULL}, {0,NULL} }
+
+
+/*
+ * brume.v1.QueryResponse
+ */
+struct  Brume__Server__V1__QueryResponseView
+{
+  ProtobufCMessage base;
+  size_t n_matches;
+  Brume__Server__V1__QueryMatchView **matches;
+  ProtobufCBinaryData cursor;
+};
+#define BRUME__SERVER__V1__QUERY_RESPONSE_VIEW__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__query_response_view__descriptor) \
+    , 0,NULL, {0,NULL} }
 
 
 /* Brume__Server__V1__RecordView methods */
@@ -462,6 +493,44 @@ Brume__Server__V1__ZoneChangesResponseView *
 void   brume__server__v1__zone_changes_response_view__free_unpacked
                      (Brume__Server__V1__ZoneChangesResponseView *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Server__V1__QueryMatchView methods */
+void   brume__server__v1__query_match_view__init
+                     (Brume__Server__V1__QueryMatchView         *message);
+size_t brume__server__v1__query_match_view__get_packed_size
+                     (const Brume__Server__V1__QueryMatchView   *message);
+size_t brume__server__v1__query_match_view__pack
+                     (const Brume__Server__V1__QueryMatchView   *message,
+                      uint8_t             *out);
+size_t brume__server__v1__query_match_view__pack_to_buffer
+                     (const Brume__Server__V1__QueryMatchView   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Server__V1__QueryMatchView *
+       brume__server__v1__query_match_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__server__v1__query_match_view__free_unpacked
+                     (Brume__Server__V1__QueryMatchView *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Server__V1__QueryResponseView methods */
+void   brume__server__v1__query_response_view__init
+                     (Brume__Server__V1__QueryResponseView         *message);
+size_t brume__server__v1__query_response_view__get_packed_size
+                     (const Brume__Server__V1__QueryResponseView   *message);
+size_t brume__server__v1__query_response_view__pack
+                     (const Brume__Server__V1__QueryResponseView   *message,
+                      uint8_t             *out);
+size_t brume__server__v1__query_response_view__pack_to_buffer
+                     (const Brume__Server__V1__QueryResponseView   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Server__V1__QueryResponseView *
+       brume__server__v1__query_response_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__server__v1__query_response_view__free_unpacked
+                     (Brume__Server__V1__QueryResponseView *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__Server__V1__RecordView_Closure)
@@ -500,6 +569,12 @@ typedef void (*Brume__Server__V1__DeletedRecordView_Closure)
 typedef void (*Brume__Server__V1__ZoneChangesResponseView_Closure)
                  (const Brume__Server__V1__ZoneChangesResponseView *message,
                   void *closure_data);
+typedef void (*Brume__Server__V1__QueryMatchView_Closure)
+                 (const Brume__Server__V1__QueryMatchView *message,
+                  void *closure_data);
+typedef void (*Brume__Server__V1__QueryResponseView_Closure)
+                 (const Brume__Server__V1__QueryResponseView *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -518,6 +593,8 @@ extern const ProtobufCMessageDescriptor brume__server__v1__zone_fetch_result_vie
 extern const ProtobufCMessageDescriptor brume__server__v1__fetch_records_response_view__descriptor;
 extern const ProtobufCMessageDescriptor brume__server__v1__deleted_record_view__descriptor;
 extern const ProtobufCMessageDescriptor brume__server__v1__zone_changes_response_view__descriptor;
+extern const ProtobufCMessageDescriptor brume__server__v1__query_match_view__descriptor;
+extern const ProtobufCMessageDescriptor brume__server__v1__query_response_view__descriptor;
 
 PROTOBUF_C__END_DECLS
 

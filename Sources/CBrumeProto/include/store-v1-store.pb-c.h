@@ -115,24 +115,29 @@ struct  Brume__Store__V1__ZoneDeletion
     , 0, {0,NULL}, 0 }
 
 
+/*
+ * The owner is the user record name in the public database, which all users share; empty in a private one.
+ */
 struct  Brume__Store__V1__SubscriptionPut
 {
   ProtobufCMessage base;
   ProtobufCBinaryData subscription;
+  ProtobufCBinaryData owner;
 };
 #define BRUME__STORE__V1__SUBSCRIPTION_PUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__subscription_put__descriptor) \
-    , {0,NULL} }
+    , {0,NULL}, {0,NULL} }
 
 
 struct  Brume__Store__V1__SubscriptionDeletion
 {
   ProtobufCMessage base;
   ProtobufCBinaryData id;
+  ProtobufCBinaryData owner;
 };
 #define BRUME__STORE__V1__SUBSCRIPTION_DELETION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__subscription_deletion__descriptor) \
-    , {0,NULL} }
+    , {0,NULL}, {0,NULL} }
 
 
 typedef enum {
@@ -258,10 +263,14 @@ struct  Brume__Store__V1__SnapshotRecord
    */
   uint64_t position;
   ProtobufCBinaryData record;
+  /*
+   * position of the change that created the record; 0: position
+   */
+  uint64_t created;
 };
 #define BRUME__STORE__V1__SNAPSHOT_RECORD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_record__descriptor) \
-    , 0, 0, {0,NULL} }
+    , 0, 0, {0,NULL}, 0 }
 
 
 struct  Brume__Store__V1__SnapshotTombstone
@@ -314,14 +323,22 @@ struct  Brume__Store__V1__SnapshotBlock
   Brume__Store__V1__SnapshotTombstone **tombstones;
   size_t n_deleted_zones;
   Brume__Store__V1__SnapshotDeletedZone **deleted_zones;
+  /*
+   * of a private database's owner
+   */
   size_t n_subscriptions;
   ProtobufCBinaryData *subscriptions;
   size_t n_operations;
   Brume__Store__V1__SnapshotOperation **operations;
+  /*
+   * of a public database's users
+   */
+  size_t n_owned_subscriptions;
+  Brume__Store__V1__SubscriptionPut **owned_subscriptions;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__StoredAccount

@@ -15,6 +15,19 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 
+typedef struct Brume__V1__ExportSchemaRequest Brume__V1__ExportSchemaRequest;
+typedef struct Brume__V1__ExportSchemaResponse Brume__V1__ExportSchemaResponse;
+typedef struct Brume__V1__ImportSchemaRequest Brume__V1__ImportSchemaRequest;
+typedef struct Brume__V1__ImportSchemaResponse Brume__V1__ImportSchemaResponse;
+typedef struct Brume__V1__DeploySchemaRequest Brume__V1__DeploySchemaRequest;
+typedef struct Brume__V1__DeploySchemaResponse Brume__V1__DeploySchemaResponse;
+typedef struct Brume__V1__ResetSchemaRequest Brume__V1__ResetSchemaRequest;
+typedef struct Brume__V1__ResetSchemaResponse Brume__V1__ResetSchemaResponse;
+typedef struct Brume__V1__SetRoleMemberRequest Brume__V1__SetRoleMemberRequest;
+typedef struct Brume__V1__SetRoleMemberResponse Brume__V1__SetRoleMemberResponse;
+typedef struct Brume__V1__RoleMember Brume__V1__RoleMember;
+typedef struct Brume__V1__ListRoleMembersRequest Brume__V1__ListRoleMembersRequest;
+typedef struct Brume__V1__ListRoleMembersResponse Brume__V1__ListRoleMembersResponse;
 typedef struct Brume__V1__Account Brume__V1__Account;
 typedef struct Brume__V1__AddAccountRequest Brume__V1__AddAccountRequest;
 typedef struct Brume__V1__AddAccountResponse Brume__V1__AddAccountResponse;
@@ -34,6 +47,168 @@ typedef struct Brume__V1__SnapshotResponse Brume__V1__SnapshotResponse;
 
 
 /* --- messages --- */
+
+struct  Brume__V1__ExportSchemaRequest
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__EXPORT_SCHEMA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__export_schema_request__descriptor) \
+     }
+
+
+struct  Brume__V1__ExportSchemaResponse
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData text;
+  /*
+   * another one when the schema has changed
+   */
+  uint32_t fingerprint;
+};
+#define BRUME__V1__EXPORT_SCHEMA_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__export_schema_response__descriptor) \
+    , {0,NULL}, 0 }
+
+
+struct  Brume__V1__ImportSchemaRequest
+{
+  ProtobufCMessage base;
+  /*
+   * up to the limit of a request
+   */
+  ProtobufCBinaryData text;
+  /*
+   * nothing changes
+   */
+  protobuf_c_boolean validate_only;
+};
+#define BRUME__V1__IMPORT_SCHEMA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__import_schema_request__descriptor) \
+    , {0,NULL}, 0 }
+
+
+struct  Brume__V1__ImportSchemaResponse
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__IMPORT_SCHEMA_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__import_schema_response__descriptor) \
+     }
+
+
+struct  Brume__V1__DeploySchemaRequest
+{
+  ProtobufCMessage base;
+  /*
+   * Of the development schema that is to be deployed: another one is refused, so that nothing is deployed unseen.
+   */
+  uint32_t fingerprint;
+};
+#define BRUME__V1__DEPLOY_SCHEMA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__deploy_schema_request__descriptor) \
+    , 0 }
+
+
+struct  Brume__V1__DeploySchemaResponse
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__DEPLOY_SCHEMA_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__deploy_schema_response__descriptor) \
+     }
+
+
+struct  Brume__V1__ResetSchemaRequest
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__RESET_SCHEMA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__reset_schema_request__descriptor) \
+     }
+
+
+struct  Brume__V1__ResetSchemaResponse
+{
+  ProtobufCMessage base;
+  /*
+   * that were emptied
+   */
+  uint32_t databases;
+  /*
+   * that were in them
+   */
+  uint64_t records;
+};
+#define BRUME__V1__RESET_SCHEMA_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__reset_schema_response__descriptor) \
+    , 0, 0 }
+
+
+struct  Brume__V1__SetRoleMemberRequest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData role;
+  ProtobufCBinaryData account;
+  protobuf_c_boolean member;
+};
+#define BRUME__V1__SET_ROLE_MEMBER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__set_role_member_request__descriptor) \
+    , {0,NULL}, {0,NULL}, 0 }
+
+
+struct  Brume__V1__SetRoleMemberResponse
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__SET_ROLE_MEMBER_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__set_role_member_response__descriptor) \
+     }
+
+
+struct  Brume__V1__RoleMember
+{
+  ProtobufCMessage base;
+  /*
+   * empty: it was removed
+   */
+  ProtobufCBinaryData account;
+  ProtobufCBinaryData user_record_name;
+  size_t n_roles;
+  ProtobufCBinaryData *roles;
+};
+#define BRUME__V1__ROLE_MEMBER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__role_member__descriptor) \
+    , {0,NULL}, {0,NULL}, 0,NULL }
+
+
+struct  Brume__V1__ListRoleMembersRequest
+{
+  ProtobufCMessage base;
+  /*
+   * The page behind this user record name; empty: the first one.
+   */
+  ProtobufCBinaryData after;
+};
+#define BRUME__V1__LIST_ROLE_MEMBERS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_role_members_request__descriptor) \
+    , {0,NULL} }
+
+
+/*
+ * At most 500, in the order of their user record names.
+ */
+struct  Brume__V1__ListRoleMembersResponse
+{
+  ProtobufCMessage base;
+  size_t n_members;
+  Brume__V1__RoleMember **members;
+  protobuf_c_boolean more_coming;
+};
+#define BRUME__V1__LIST_ROLE_MEMBERS_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_role_members_response__descriptor) \
+    , 0,NULL, 0 }
+
 
 struct  Brume__V1__Account
 {
@@ -196,6 +371,253 @@ struct  Brume__V1__SnapshotResponse
     , 0, 0 }
 
 
+/* Brume__V1__ExportSchemaRequest methods */
+void   brume__v1__export_schema_request__init
+                     (Brume__V1__ExportSchemaRequest         *message);
+size_t brume__v1__export_schema_request__get_packed_size
+                     (const Brume__V1__ExportSchemaRequest   *message);
+size_t brume__v1__export_schema_request__pack
+                     (const Brume__V1__ExportSchemaRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__export_schema_request__pack_to_buffer
+                     (const Brume__V1__ExportSchemaRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ExportSchemaRequest *
+       brume__v1__export_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__export_schema_request__free_unpacked
+                     (Brume__V1__ExportSchemaRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ExportSchemaResponse methods */
+void   brume__v1__export_schema_response__init
+                     (Brume__V1__ExportSchemaResponse         *message);
+size_t brume__v1__export_schema_response__get_packed_size
+                     (const Brume__V1__ExportSchemaResponse   *message);
+size_t brume__v1__export_schema_response__pack
+                     (const Brume__V1__ExportSchemaResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__export_schema_response__pack_to_buffer
+                     (const Brume__V1__ExportSchemaResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ExportSchemaResponse *
+       brume__v1__export_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__export_schema_response__free_unpacked
+                     (Brume__V1__ExportSchemaResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ImportSchemaRequest methods */
+void   brume__v1__import_schema_request__init
+                     (Brume__V1__ImportSchemaRequest         *message);
+size_t brume__v1__import_schema_request__get_packed_size
+                     (const Brume__V1__ImportSchemaRequest   *message);
+size_t brume__v1__import_schema_request__pack
+                     (const Brume__V1__ImportSchemaRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__import_schema_request__pack_to_buffer
+                     (const Brume__V1__ImportSchemaRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ImportSchemaRequest *
+       brume__v1__import_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__import_schema_request__free_unpacked
+                     (Brume__V1__ImportSchemaRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ImportSchemaResponse methods */
+void   brume__v1__import_schema_response__init
+                     (Brume__V1__ImportSchemaResponse         *message);
+size_t brume__v1__import_schema_response__get_packed_size
+                     (const Brume__V1__ImportSchemaResponse   *message);
+size_t brume__v1__import_schema_response__pack
+                     (const Brume__V1__ImportSchemaResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__import_schema_response__pack_to_buffer
+                     (const Brume__V1__ImportSchemaResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ImportSchemaResponse *
+       brume__v1__import_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__import_schema_response__free_unpacked
+                     (Brume__V1__ImportSchemaResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__DeploySchemaRequest methods */
+void   brume__v1__deploy_schema_request__init
+                     (Brume__V1__DeploySchemaRequest         *message);
+size_t brume__v1__deploy_schema_request__get_packed_size
+                     (const Brume__V1__DeploySchemaRequest   *message);
+size_t brume__v1__deploy_schema_request__pack
+                     (const Brume__V1__DeploySchemaRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__deploy_schema_request__pack_to_buffer
+                     (const Brume__V1__DeploySchemaRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__DeploySchemaRequest *
+       brume__v1__deploy_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__deploy_schema_request__free_unpacked
+                     (Brume__V1__DeploySchemaRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__DeploySchemaResponse methods */
+void   brume__v1__deploy_schema_response__init
+                     (Brume__V1__DeploySchemaResponse         *message);
+size_t brume__v1__deploy_schema_response__get_packed_size
+                     (const Brume__V1__DeploySchemaResponse   *message);
+size_t brume__v1__deploy_schema_response__pack
+                     (const Brume__V1__DeploySchemaResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__deploy_schema_response__pack_to_buffer
+                     (const Brume__V1__DeploySchemaResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__DeploySchemaResponse *
+       brume__v1__deploy_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__deploy_schema_response__free_unpacked
+                     (Brume__V1__DeploySchemaResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ResetSchemaRequest methods */
+void   brume__v1__reset_schema_request__init
+                     (Brume__V1__ResetSchemaRequest         *message);
+size_t brume__v1__reset_schema_request__get_packed_size
+                     (const Brume__V1__ResetSchemaRequest   *message);
+size_t brume__v1__reset_schema_request__pack
+                     (const Brume__V1__ResetSchemaRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__reset_schema_request__pack_to_buffer
+                     (const Brume__V1__ResetSchemaRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ResetSchemaRequest *
+       brume__v1__reset_schema_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__reset_schema_request__free_unpacked
+                     (Brume__V1__ResetSchemaRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ResetSchemaResponse methods */
+void   brume__v1__reset_schema_response__init
+                     (Brume__V1__ResetSchemaResponse         *message);
+size_t brume__v1__reset_schema_response__get_packed_size
+                     (const Brume__V1__ResetSchemaResponse   *message);
+size_t brume__v1__reset_schema_response__pack
+                     (const Brume__V1__ResetSchemaResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__reset_schema_response__pack_to_buffer
+                     (const Brume__V1__ResetSchemaResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ResetSchemaResponse *
+       brume__v1__reset_schema_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__reset_schema_response__free_unpacked
+                     (Brume__V1__ResetSchemaResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__SetRoleMemberRequest methods */
+void   brume__v1__set_role_member_request__init
+                     (Brume__V1__SetRoleMemberRequest         *message);
+size_t brume__v1__set_role_member_request__get_packed_size
+                     (const Brume__V1__SetRoleMemberRequest   *message);
+size_t brume__v1__set_role_member_request__pack
+                     (const Brume__V1__SetRoleMemberRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__set_role_member_request__pack_to_buffer
+                     (const Brume__V1__SetRoleMemberRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__SetRoleMemberRequest *
+       brume__v1__set_role_member_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__set_role_member_request__free_unpacked
+                     (Brume__V1__SetRoleMemberRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__SetRoleMemberResponse methods */
+void   brume__v1__set_role_member_response__init
+                     (Brume__V1__SetRoleMemberResponse         *message);
+size_t brume__v1__set_role_member_response__get_packed_size
+                     (const Brume__V1__SetRoleMemberResponse   *message);
+size_t brume__v1__set_role_member_response__pack
+                     (const Brume__V1__SetRoleMemberResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__set_role_member_response__pack_to_buffer
+                     (const Brume__V1__SetRoleMemberResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__SetRoleMemberResponse *
+       brume__v1__set_role_member_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__set_role_member_response__free_unpacked
+                     (Brume__V1__SetRoleMemberResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__RoleMember methods */
+void   brume__v1__role_member__init
+                     (Brume__V1__RoleMember         *message);
+size_t brume__v1__role_member__get_packed_size
+                     (const Brume__V1__RoleMember   *message);
+size_t brume__v1__role_member__pack
+                     (const Brume__V1__RoleMember   *message,
+                      uint8_t             *out);
+size_t brume__v1__role_member__pack_to_buffer
+                     (const Brume__V1__RoleMember   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__RoleMember *
+       brume__v1__role_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__role_member__free_unpacked
+                     (Brume__V1__RoleMember *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ListRoleMembersRequest methods */
+void   brume__v1__list_role_members_request__init
+                     (Brume__V1__ListRoleMembersRequest         *message);
+size_t brume__v1__list_role_members_request__get_packed_size
+                     (const Brume__V1__ListRoleMembersRequest   *message);
+size_t brume__v1__list_role_members_request__pack
+                     (const Brume__V1__ListRoleMembersRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_role_members_request__pack_to_buffer
+                     (const Brume__V1__ListRoleMembersRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListRoleMembersRequest *
+       brume__v1__list_role_members_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_role_members_request__free_unpacked
+                     (Brume__V1__ListRoleMembersRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ListRoleMembersResponse methods */
+void   brume__v1__list_role_members_response__init
+                     (Brume__V1__ListRoleMembersResponse         *message);
+size_t brume__v1__list_role_members_response__get_packed_size
+                     (const Brume__V1__ListRoleMembersResponse   *message);
+size_t brume__v1__list_role_members_response__pack
+                     (const Brume__V1__ListRoleMembersResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_role_members_response__pack_to_buffer
+                     (const Brume__V1__ListRoleMembersResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListRoleMembersResponse *
+       brume__v1__list_role_members_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_role_members_response__free_unpacked
+                     (Brume__V1__ListRoleMembersResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__Account methods */
 void   brume__v1__account__init
                      (Brume__V1__Account         *message);
@@ -445,6 +867,45 @@ void   brume__v1__snapshot_response__free_unpacked
                       ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
+typedef void (*Brume__V1__ExportSchemaRequest_Closure)
+                 (const Brume__V1__ExportSchemaRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ExportSchemaResponse_Closure)
+                 (const Brume__V1__ExportSchemaResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ImportSchemaRequest_Closure)
+                 (const Brume__V1__ImportSchemaRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ImportSchemaResponse_Closure)
+                 (const Brume__V1__ImportSchemaResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__DeploySchemaRequest_Closure)
+                 (const Brume__V1__DeploySchemaRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__DeploySchemaResponse_Closure)
+                 (const Brume__V1__DeploySchemaResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ResetSchemaRequest_Closure)
+                 (const Brume__V1__ResetSchemaRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ResetSchemaResponse_Closure)
+                 (const Brume__V1__ResetSchemaResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__SetRoleMemberRequest_Closure)
+                 (const Brume__V1__SetRoleMemberRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__SetRoleMemberResponse_Closure)
+                 (const Brume__V1__SetRoleMemberResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__RoleMember_Closure)
+                 (const Brume__V1__RoleMember *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ListRoleMembersRequest_Closure)
+                 (const Brume__V1__ListRoleMembersRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ListRoleMembersResponse_Closure)
+                 (const Brume__V1__ListRoleMembersResponse *message,
+                  void *closure_data);
 typedef void (*Brume__V1__Account_Closure)
                  (const Brume__V1__Account *message,
                   void *closure_data);
@@ -515,6 +976,30 @@ struct Brume__V1__Admin_Service
                    const Brume__V1__SnapshotRequest *input,
                    Brume__V1__SnapshotResponse_Closure closure,
                    void *closure_data);
+  void (*export_schema)(Brume__V1__Admin_Service *service,
+                        const Brume__V1__ExportSchemaRequest *input,
+                        Brume__V1__ExportSchemaResponse_Closure closure,
+                        void *closure_data);
+  void (*import_schema)(Brume__V1__Admin_Service *service,
+                        const Brume__V1__ImportSchemaRequest *input,
+                        Brume__V1__ImportSchemaResponse_Closure closure,
+                        void *closure_data);
+  void (*deploy_schema)(Brume__V1__Admin_Service *service,
+                        const Brume__V1__DeploySchemaRequest *input,
+                        Brume__V1__DeploySchemaResponse_Closure closure,
+                        void *closure_data);
+  void (*reset_schema)(Brume__V1__Admin_Service *service,
+                       const Brume__V1__ResetSchemaRequest *input,
+                       Brume__V1__ResetSchemaResponse_Closure closure,
+                       void *closure_data);
+  void (*set_role_member)(Brume__V1__Admin_Service *service,
+                          const Brume__V1__SetRoleMemberRequest *input,
+                          Brume__V1__SetRoleMemberResponse_Closure closure,
+                          void *closure_data);
+  void (*list_role_members)(Brume__V1__Admin_Service *service,
+                            const Brume__V1__ListRoleMembersRequest *input,
+                            Brume__V1__ListRoleMembersResponse_Closure closure,
+                            void *closure_data);
 };
 typedef void (*Brume__V1__Admin_ServiceDestroy)(Brume__V1__Admin_Service *);
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
@@ -528,7 +1013,13 @@ void brume__v1__admin__init (Brume__V1__Admin_Service *service,
       function_prefix__ ## remove_account,\
       function_prefix__ ## create_token,\
       function_prefix__ ## revoke_tokens,\
-      function_prefix__ ## snapshot  }
+      function_prefix__ ## snapshot,\
+      function_prefix__ ## export_schema,\
+      function_prefix__ ## import_schema,\
+      function_prefix__ ## deploy_schema,\
+      function_prefix__ ## reset_schema,\
+      function_prefix__ ## set_role_member,\
+      function_prefix__ ## list_role_members  }
 void brume__v1__admin__add_account(ProtobufCService *service,
                                    const Brume__V1__AddAccountRequest *input,
                                    Brume__V1__AddAccountResponse_Closure closure,
@@ -553,9 +1044,46 @@ void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
                                 Brume__V1__SnapshotResponse_Closure closure,
                                 void *closure_data);
+void brume__v1__admin__export_schema(ProtobufCService *service,
+                                     const Brume__V1__ExportSchemaRequest *input,
+                                     Brume__V1__ExportSchemaResponse_Closure closure,
+                                     void *closure_data);
+void brume__v1__admin__import_schema(ProtobufCService *service,
+                                     const Brume__V1__ImportSchemaRequest *input,
+                                     Brume__V1__ImportSchemaResponse_Closure closure,
+                                     void *closure_data);
+void brume__v1__admin__deploy_schema(ProtobufCService *service,
+                                     const Brume__V1__DeploySchemaRequest *input,
+                                     Brume__V1__DeploySchemaResponse_Closure closure,
+                                     void *closure_data);
+void brume__v1__admin__reset_schema(ProtobufCService *service,
+                                    const Brume__V1__ResetSchemaRequest *input,
+                                    Brume__V1__ResetSchemaResponse_Closure closure,
+                                    void *closure_data);
+void brume__v1__admin__set_role_member(ProtobufCService *service,
+                                       const Brume__V1__SetRoleMemberRequest *input,
+                                       Brume__V1__SetRoleMemberResponse_Closure closure,
+                                       void *closure_data);
+void brume__v1__admin__list_role_members(ProtobufCService *service,
+                                         const Brume__V1__ListRoleMembersRequest *input,
+                                         Brume__V1__ListRoleMembersResponse_Closure closure,
+                                         void *closure_data);
 
 /* --- descriptors --- */
 
+extern const ProtobufCMessageDescriptor brume__v1__export_schema_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__export_schema_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__import_schema_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__import_schema_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__deploy_schema_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__deploy_schema_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__reset_schema_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__reset_schema_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__set_role_member_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__set_role_member_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__role_member__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_role_members_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_role_members_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__account__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__add_account_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__add_account_response__descriptor;

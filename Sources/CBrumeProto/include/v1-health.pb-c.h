@@ -41,10 +41,18 @@ struct  Brume__V1__HealthResponse
    */
   protobuf_c_boolean serving;
   uint64_t uptime_milliseconds;
+  /*
+   * writes are refused until there is room; reading goes on
+   */
+  protobuf_c_boolean disk_full;
+  /*
+   * a file turned out to be damaged since the start: its data is refused, the log names it
+   */
+  protobuf_c_boolean damage_found;
 };
 #define BRUME__V1__HEALTH_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__health_response__descriptor) \
-    , 0, 0 }
+    , 0, 0, 0, 0 }
 
 
 /* Brume__V1__HealthRequest methods */

@@ -21,6 +21,7 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Brume__V1__NotificationsRequest Brume__V1__NotificationsRequest;
 typedef struct Brume__V1__ZoneChanged Brume__V1__ZoneChanged;
 typedef struct Brume__V1__DatabaseChanged Brume__V1__DatabaseChanged;
+typedef struct Brume__V1__RecordChanged Brume__V1__RecordChanged;
 typedef struct Brume__V1__FetchFromToken Brume__V1__FetchFromToken;
 typedef struct Brume__V1__StreamReady Brume__V1__StreamReady;
 typedef struct Brume__V1__NotificationEvent Brume__V1__NotificationEvent;
@@ -28,6 +29,13 @@ typedef struct Brume__V1__NotificationEvent Brume__V1__NotificationEvent;
 
 /* --- enums --- */
 
+typedef enum _Brume__V1__RecordChangeReason {
+  BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_UNSPECIFIED = 0,
+  BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_CREATED = 1,
+  BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_UPDATED = 2,
+  BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_DELETED = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__RECORD_CHANGE_REASON)
+} Brume__V1__RecordChangeReason;
 
 /* --- messages --- */
 
@@ -73,8 +81,35 @@ struct  Brume__V1__DatabaseChanged
 
 
 /*
- * Events were dropped, because the device was away for too long, read too slowly, or the server was started again: fetch
- * changes from your tokens.
+ * A record fired a query subscription.
+ */
+struct  Brume__V1__RecordChanged
+{
+  ProtobufCMessage base;
+  Brume__V1__DatabaseScope database;
+  Brume__V1__ZoneID *zone;
+  ProtobufCBinaryData record_name;
+  Brume__V1__RecordChangeReason reason;
+  /*
+   * The values of the subscription's desired keys as of the change; none for a deletion. Texts, numbers, dates, locations and
+   * references alone: of a text the first 100 characters.
+   */
+  size_t n_fields;
+  Brume__V1__Field **fields;
+  /*
+   * A text was cut, or a value of another kind left out.
+   */
+  protobuf_c_boolean pruned;
+};
+#define BRUME__V1__RECORD_CHANGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record_changed__descriptor) \
+    , BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_UNSPECIFIED, NULL, {0,NULL}, BRUME__V1__RECORD_CHANGE_REASON__RECORD_CHANGE_REASON_UNSPECIFIED, 0,NULL, 0 }
+
+
+/*
+ * Events were dropped, because the device was away for too long, read too slowly, the server was started again, or a commit
+ * changed more than could be told one by one. In the private database: fetch changes from your tokens. The public database
+ * has no change feed: run the queries of your subscriptions again.
  */
 struct  Brume__V1__FetchFromToken
 {
@@ -104,7 +139,8 @@ typedef enum {
   BRUME__V1__NOTIFICATION_EVENT__KIND_READY = 8,
   BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED = 9,
   BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED = 10,
-  BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN = 11
+  BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN = 11,
+  BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED = 12
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__NOTIFICATION_EVENT__KIND__CASE)
 } Brume__V1__NotificationEvent__KindCase;
 
@@ -128,6 +164,7 @@ struct  Brume__V1__NotificationEvent
     Brume__V1__ZoneChanged *zone_changed;
     Brume__V1__DatabaseChanged *database_changed;
     Brume__V1__FetchFromToken *fetch_from_token;
+    Brume__V1__RecordChanged *record_changed;
   };
 };
 #define BRUME__V1__NOTIFICATION_EVENT__INIT \
@@ -191,6 +228,25 @@ Brume__V1__DatabaseChanged *
                       const uint8_t       *data);
 void   brume__v1__database_changed__free_unpacked
                      (Brume__V1__DatabaseChanged *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__RecordChanged methods */
+void   brume__v1__record_changed__init
+                     (Brume__V1__RecordChanged         *message);
+size_t brume__v1__record_changed__get_packed_size
+                     (const Brume__V1__RecordChanged   *message);
+size_t brume__v1__record_changed__pack
+                     (const Brume__V1__RecordChanged   *message,
+                      uint8_t             *out);
+size_t brume__v1__record_changed__pack_to_buffer
+                     (const Brume__V1__RecordChanged   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__RecordChanged *
+       brume__v1__record_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__record_changed__free_unpacked
+                     (Brume__V1__RecordChanged *message,
                       ProtobufCAllocator *allocator);
 /* Brume__V1__FetchFromToken methods */
 void   brume__v1__fetch_from_token__init
@@ -260,6 +316,9 @@ typedef void (*Brume__V1__ZoneChanged_Closure)
 typedef void (*Brume__V1__DatabaseChanged_Closure)
                  (const Brume__V1__DatabaseChanged *message,
                   void *closure_data);
+typedef void (*Brume__V1__RecordChanged_Closure)
+                 (const Brume__V1__RecordChanged *message,
+                  void *closure_data);
 typedef void (*Brume__V1__FetchFromToken_Closure)
                  (const Brume__V1__FetchFromToken *message,
                   void *closure_data);
@@ -296,9 +355,11 @@ void brume__v1__notifications__open(ProtobufCService *service,
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    brume__v1__record_change_reason__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__notifications_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__zone_changed__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__database_changed__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__record_changed__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__fetch_from_token__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__stream_ready__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__notification_event__descriptor;

@@ -15,6 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "v1-connection.pb-c.h"
+#include "v1-query.pb-c.h"
 #include "v1-record.pb-c.h"
 #include "v1-zones.pb-c.h"
 
@@ -628,6 +629,14 @@ struct Brume__V1__Records_Service
                   const Brume__V1__ZoneChangesRequest *input,
                   Brume__V1__ZoneChangesResponse_Closure closure,
                   void *closure_data);
+  void (*query)(Brume__V1__Records_Service *service,
+                const Brume__V1__QueryRequest *input,
+                Brume__V1__QueryResponse_Closure closure,
+                void *closure_data);
+  void (*explain)(Brume__V1__Records_Service *service,
+                  const Brume__V1__QueryRequest *input,
+                  Brume__V1__ExplainResponse_Closure closure,
+                  void *closure_data);
 };
 typedef void (*Brume__V1__Records_ServiceDestroy)(Brume__V1__Records_Service *);
 void brume__v1__records__init (Brume__V1__Records_Service *service,
@@ -638,7 +647,9 @@ void brume__v1__records__init (Brume__V1__Records_Service *service,
     { BRUME__V1__RECORDS__BASE_INIT,\
       function_prefix__ ## modify,\
       function_prefix__ ## fetch,\
-      function_prefix__ ## changes  }
+      function_prefix__ ## changes,\
+      function_prefix__ ## query,\
+      function_prefix__ ## explain  }
 void brume__v1__records__modify(ProtobufCService *service,
                                 const Brume__V1__ModifyRecordsRequest *input,
                                 Brume__V1__ModifyRecordsResponse_Closure closure,
@@ -650,6 +661,14 @@ void brume__v1__records__fetch(ProtobufCService *service,
 void brume__v1__records__changes(ProtobufCService *service,
                                  const Brume__V1__ZoneChangesRequest *input,
                                  Brume__V1__ZoneChangesResponse_Closure closure,
+                                 void *closure_data);
+void brume__v1__records__query(ProtobufCService *service,
+                               const Brume__V1__QueryRequest *input,
+                               Brume__V1__QueryResponse_Closure closure,
+                               void *closure_data);
+void brume__v1__records__explain(ProtobufCService *service,
+                                 const Brume__V1__QueryRequest *input,
+                                 Brume__V1__ExplainResponse_Closure closure,
                                  void *closure_data);
 
 /* --- descriptors --- */

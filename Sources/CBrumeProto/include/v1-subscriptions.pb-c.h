@@ -15,12 +15,14 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "v1-connection.pb-c.h"
+#include "v1-query.pb-c.h"
 #include "v1-record.pb-c.h"
 #include "v1-zones.pb-c.h"
 
 typedef struct Brume__V1__NotificationInfo Brume__V1__NotificationInfo;
 typedef struct Brume__V1__ZoneSubscription Brume__V1__ZoneSubscription;
 typedef struct Brume__V1__DatabaseSubscription Brume__V1__DatabaseSubscription;
+typedef struct Brume__V1__QuerySubscription Brume__V1__QuerySubscription;
 typedef struct Brume__V1__Subscription Brume__V1__Subscription;
 typedef struct Brume__V1__ModifySubscriptionsRequest Brume__V1__ModifySubscriptionsRequest;
 typedef struct Brume__V1__SubscriptionResult Brume__V1__SubscriptionResult;
@@ -106,13 +108,42 @@ struct  Brume__V1__DatabaseSubscription
     , {0,NULL} }
 
 
+/*
+ * Records of a type that match a predicate. The only kind that the public database has.
+ * A new record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
+ * deleted one, also one that went with another, when its last version matched. What goes with a deleted zone fires nothing:
+ * the zone's query subscriptions go with it.
+ */
+struct  Brume__V1__QuerySubscription
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData record_type;
+  Brume__V1__Predicate *predicate;
+  /*
+   * The sum of: 1 creation, 2 update, 4 deletion, at least one of which is set; 8 once: the first event ends the subscription.
+   */
+  uint32_t options;
+  /*
+   * None: all zones of the database. The subscription goes with its zone.
+   */
+  Brume__V1__ZoneID *zone;
+};
+#define BRUME__V1__QUERY_SUBSCRIPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__query_subscription__descriptor) \
+    , {0,NULL}, NULL, 0, NULL }
+
+
 typedef enum {
   BRUME__V1__SUBSCRIPTION__KIND__NOT_SET = 0,
   BRUME__V1__SUBSCRIPTION__KIND_ZONE = 2,
-  BRUME__V1__SUBSCRIPTION__KIND_DATABASE = 3
+  BRUME__V1__SUBSCRIPTION__KIND_DATABASE = 3,
+  BRUME__V1__SUBSCRIPTION__KIND_QUERY = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__SUBSCRIPTION__KIND__CASE)
 } Brume__V1__Subscription__KindCase;
 
+/*
+ * A user's own: in the public database, which all users share, nobody lists, replaces or deletes another's.
+ */
 struct  Brume__V1__Subscription
 {
   ProtobufCMessage base;
@@ -125,6 +156,7 @@ struct  Brume__V1__Subscription
   union {
     Brume__V1__ZoneSubscription *zone;
     Brume__V1__DatabaseSubscription *database;
+    Brume__V1__QuerySubscription *query;
   };
 };
 #define BRUME__V1__SUBSCRIPTION__INIT \
@@ -287,6 +319,25 @@ Brume__V1__DatabaseSubscription *
                       const uint8_t       *data);
 void   brume__v1__database_subscription__free_unpacked
                      (Brume__V1__DatabaseSubscription *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__QuerySubscription methods */
+void   brume__v1__query_subscription__init
+                     (Brume__V1__QuerySubscription         *message);
+size_t brume__v1__query_subscription__get_packed_size
+                     (const Brume__V1__QuerySubscription   *message);
+size_t brume__v1__query_subscription__pack
+                     (const Brume__V1__QuerySubscription   *message,
+                      uint8_t             *out);
+size_t brume__v1__query_subscription__pack_to_buffer
+                     (const Brume__V1__QuerySubscription   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__QuerySubscription *
+       brume__v1__query_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__query_subscription__free_unpacked
+                     (Brume__V1__QuerySubscription *message,
                       ProtobufCAllocator *allocator);
 /* Brume__V1__Subscription methods */
 void   brume__v1__subscription__init
@@ -451,6 +502,9 @@ typedef void (*Brume__V1__ZoneSubscription_Closure)
 typedef void (*Brume__V1__DatabaseSubscription_Closure)
                  (const Brume__V1__DatabaseSubscription *message,
                   void *closure_data);
+typedef void (*Brume__V1__QuerySubscription_Closure)
+                 (const Brume__V1__QuerySubscription *message,
+                  void *closure_data);
 typedef void (*Brume__V1__Subscription_Closure)
                  (const Brume__V1__Subscription *message,
                   void *closure_data);
@@ -523,6 +577,7 @@ void brume__v1__subscriptions__list(ProtobufCService *service,
 extern const ProtobufCMessageDescriptor brume__v1__notification_info__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__zone_subscription__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__database_subscription__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__query_subscription__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__subscription__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__modify_subscriptions_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__subscription_result__descriptor;

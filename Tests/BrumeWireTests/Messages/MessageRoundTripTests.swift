@@ -186,8 +186,13 @@ struct MessageRoundTripTests {
         let summary = SnapshotSummary(databases: 4, segmentsRemoved: 5)
         #expect(try server.encodeSnapshotResponse(summary).decoded(client.decodeSnapshotResponse) == summary)
         try client.encodeHealthRequest().decoded(server.decodeHealthRequest)
-        let health = HealthStatus(isServing: true, uptimeMilliseconds: .max)
-        #expect(try server.encodeHealthResponse(health).decoded(client.decodeHealthResponse) == health)
+        for health in [
+            HealthStatus(isServing: true, uptimeMilliseconds: .max),
+            HealthStatus(isServing: false, uptimeMilliseconds: 0, isDiskFull: true),
+            HealthStatus(isServing: false, uptimeMilliseconds: 1, isDamageFound: true),
+        ] {
+            #expect(try server.encodeHealthResponse(health).decoded(client.decodeHealthResponse) == health)
+        }
     }
 
     @Test(

@@ -95,6 +95,18 @@ enum MessageSamples {
             Subscription(
                 id: "all\0é", kind: .zone(zone, recordType: "Note"), notificationInfo: notificationInfo),
             Subscription(id: "db", kind: .database(recordType: "")),
+            Subscription(
+                id: "query",
+                kind: .query(
+                    QuerySubscription(
+                        recordType: "Note",
+                        predicate: .and([
+                            .comparison(.field("title"), .beginsWith, .string("B\0")),
+                            .not(
+                                .isIn(
+                                    .parent, [.reference(Reference(recordName: "up", deletesSelf: false))])
+                            ),
+                        ]), options: [.update, .once], zone: zone))),
         ]
     }
 }

@@ -16,6 +16,8 @@ struct ProtoBytes {
         appending(Self.varint(number << 3 | 2) + Self.varint(UInt64(value.count)) + value)
     }
 
+    func raw(_ bytes: [UInt8]) -> ProtoBytes { appending(bytes) }
+
     func text(_ number: UInt64, _ value: String) -> ProtoBytes { bytes(number, Array(value.utf8)) }
 
     func message(_ number: UInt64, _ value: ProtoBytes) -> ProtoBytes { bytes(number, value.bytes) }

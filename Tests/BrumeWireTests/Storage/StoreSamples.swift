@@ -13,7 +13,7 @@ enum StoreSamples {
                 .recordPut(zone: 5, record: MessageSamples.recordBytes),
                 .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
-                .subscriptionDeletion(id: "a\0b"),
+                .subscriptionDeletion(id: "a\0b", owner: ""),
             ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2],
             run: 0xFEDC_BA98)
     }

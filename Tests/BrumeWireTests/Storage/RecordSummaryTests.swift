@@ -1,0 +1,57 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+@Suite("Summaries of stored records")
+struct RecordSummaryTests {
+    private static let fields = [
+        StoredRecord.encodeField(
+            key: "owner", value: .reference(Reference(recordName: "boss", deletesSelf: true))),
+        StoredRecord.encodeField(key: "text", value: .string("some words")),
+    ]
+
+    private static let record = StoredRecord.encode(
+        SystemFields(
+            name: "r1", type: "Note", changeTag: "7-1a", creator: "_me", createdMilliseconds: 5, modifier: "_you",
+            modifiedMilliseconds: 6, parent: "top"), fields: fields)
+
+    private static func summary(_ bytes: [UInt8], type: String = "") -> Result<StoredRecord.Summary, ServiceError> {
+        bytes.withUnsafeBytes { bytes in
+            Result { () throws(ServiceError) in try StoredRecord.summary(of: bytes, type: type) }
+        }
+    }
+
+    @Test("a summary says what the parts say", arguments: ["", "Note", "Not", "Notes"])
+    func content(former: String) throws {
+        let summary = try RecordSummaryTests.summary(RecordSummaryTests.record, type: former).get()
+        let parts = try StoredRecord.parts(of: RecordSummaryTests.record)
+        #expect(summary.name == parts.system.name && summary.type == parts.system.type)
+        #expect(summary.changeTag == ChangeTag(parts.system.changeTag) && summary.parent == parts.system.parent)
+        #expect(summary.cascadeTargets == ["boss"])
+    }
+
+    @Test("what is no record for the one is none for the other, wherever a byte is wrong or missing")
+    func damage() {
+        func agree(_ bytes: [UInt8]) {
+            let summary = try? RecordSummaryTests.summary(bytes).get()
+            guard let parts = try? StoredRecord.parts(of: bytes) else {
+                #expect(summary == nil, "\(bytes)")
+                return
+            }
+            // Beyond that a summary looks into fields, and takes no scalar for a text.
+            guard let summary else { return }
+            #expect(summary.name == parts.system.name && summary.type == parts.system.type, "\(bytes)")
+            #expect(summary.changeTag == ChangeTag(parts.system.changeTag), "\(bytes)")
+            #expect(summary.parent == parts.system.parent ?? "", "\(bytes)")
+        }
+        let record = RecordSummaryTests.record
+        for count in record.indices { agree(Array(record[..<count])) }
+        for index in record.indices {
+            for bit in 0..<8 {
+                var bytes = record
+                bytes[index] ^= 1 << UInt8(bit)
+                agree(bytes)
+            }
+        }
+    }
+}
