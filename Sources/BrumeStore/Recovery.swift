@@ -1,7 +1,8 @@
 package import BrumeModel
 internal import BrumeWire
 
-/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of.
+/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of. The
+/// other snapshots are checked, as long as they are few (``StartCheck``), and loaded when they are used.
 ///
 /// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary names
 /// mean nothing, and are removed when the next file is written under that name.
@@ -17,6 +18,8 @@ package struct Recovery {
         /// Entries among them that no snapshot had.
         package var entriesApplied = 0
         package var snapshotsRead = 0
+        /// Snapshots beside those that were read whole and are sound; nil: there are too many for a start, see ``StartCheck``.
+        package var snapshotsChecked: Int?
         /// Bytes of the torn tail that were cut; 0: the journal's end was whole.
         package var tornBytes = 0
         package var isNewFolder = false
@@ -32,15 +35,21 @@ package struct Recovery {
     /// What keeps which segment.
     package let coverage: SegmentCoverage
     package let report: Report
+    private let history: HistoryLimits
     private let disk: any Disk
 
     /// Opens the folder that `disk` stands for, or makes it.
     ///
-    /// - Parameter newEpoch: Random and not 0: names this run of the server, and is the folder's epoch if that is made.
+    /// - Parameters:
+    ///   - newEpoch: Random and not 0: names this run of the server, and is the folder's epoch if that is made.
+    ///   - startCheck: Which of the snapshots are read that the journal says nothing of.
+    ///   - history: Of all databases.
     package init(
-        opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32
+        opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32, startCheck: StartCheck = .automatic,
+        history: HistoryLimits = .standard
     ) throws(StoreError) {
         self.disk = disk
+        self.history = history
         var report = Report()
         do throws(DiskError) {
             try disk.makeDirectory(JournalFormat.folder)
@@ -66,6 +75,7 @@ package struct Recovery {
                 let loaded = try SnapshotReader.load(entry.database, epoch: epoch, from: disk)
                 if loaded != nil { report.snapshotsRead += 1 }
                 database = loaded ?? Database(id: entry.database, epoch: epoch)
+                database.history = history
                 databases[entry.database] = database
                 coverage.snapshotted(entry.database, upTo: database.sequence)
             }
@@ -84,6 +94,8 @@ package struct Recovery {
         report.entries = reader.entryCount
         report.tornBytes = end?.scan.tornBytes ?? 0
         try Recovery.checkAgreement(of: meta, with: end, on: disk)
+        let known = Set(databases.keys.map { SnapshotFormat.path(of: $0, on: disk) })
+        report.snapshotsChecked = try startCheck.run(on: disk, except: known)
         do throws(DiskError) {
             if let end {
                 writer = try JournalWriter(
@@ -114,21 +126,43 @@ package struct Recovery {
 
     /// As ``openDatabase(_:)``, to look at: nil when there is no snapshot.
     package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
-        try SnapshotReader.load(id, epoch: epoch, from: disk)
+        let database = try SnapshotReader.load(id, epoch: epoch, from: disk)
+        database?.history = history
+        return database
     }
 
     /// ``openDatabase(_:)`` without the rest, which holds on to all that was replayed.
-    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch, run: run) }
+    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch, run: run, history: history) }
 
     /// Databases as their snapshots have them.
     package struct SnapshotSource: Sendable {
         fileprivate let disk: any Disk
         fileprivate let epoch: UInt32
         fileprivate let run: UInt32
+        fileprivate let history: HistoryLimits
 
         /// Empty when there is no snapshot. What is committed to it is of this run of the server.
-        package func open(_ id: DatabaseID) throws(StoreError) -> Database {
-            let database = try SnapshotReader.load(id, epoch: epoch, from: disk) ?? Database(id: id, epoch: epoch)
+        ///
+        /// - Parameter goesOn: Asked now and then; when it says no, the rest is not read, and this fails as if the disk had.
+        package func open(_ id: DatabaseID, while goesOn: () -> Bool = { true }) throws(StoreError) -> Database {
+            let database =
+                try SnapshotReader.load(id, epoch: epoch, from: disk, while: goesOn) ?? Database(id: id, epoch: epoch)
+            return begin(database)
+        }
+
+        /// As ``open(_:while:)`` where that is short work; nil where it is not.
+        package func openIfShort(_ id: DatabaseID, limits: ShortLoadLimits) throws(StoreError) -> Database? {
+            let database: Database
+            switch try SnapshotReader.loadIfShort(id, epoch: epoch, from: disk, limits: limits) {
+            case .loaded(let loaded): database = loaded
+            case .missing: database = Database(id: id, epoch: epoch)
+            case .tooLong: return nil
+            }
+            return begin(database)
+        }
+
+        private func begin(_ database: Database) -> Database {
+            database.history = history
             database.begin(run: run)
             return database
         }
@@ -158,14 +192,9 @@ package struct Recovery {
                 Damage(file: JournalFormat.path(ofSegment: 1), offset: 0, problem: "the journal's files are missing"))
         }
         if meta == nil {
-            let snapshots: [String]
-            do throws(DiskError) {
-                snapshots = try disk.list(SnapshotFormat.folder)
-            } catch {
-                throw .disk(error)
-            }
+            let snapshots = try SnapshotFormat.paths(on: disk)
             let holdsBatches = end.map { $0.scan.nextBatch > 1 } ?? false
-            if holdsBatches || snapshots.contains(where: { $0.hasSuffix(SnapshotFormat.suffix) }) {
+            if holdsBatches || !snapshots.isEmpty {
                 throw .damaged(
                     Damage(file: MetaFile.path, offset: 0, problem: "the file is missing, but the folder holds data"))
             }

@@ -3,8 +3,14 @@ internal import BrumeWire
 
 /// Checks a whole data folder without changing it: every segment, batch, entry, snapshot and `brume.meta`.
 ///
-/// For a folder that no server uses. It replays as recovery does, and goes on after damage where it can: each snapshot is
-/// looked at by itself, the journal up to its first damage.
+/// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage where it can:
+/// each snapshot is looked at by itself, the journal up to its first damage.
+///
+/// Memory is bounded by the largest database, not by all of them. The journal is read once to check it and to see whose commits
+/// it holds. A database that has none there is read from its snapshot and dropped. The others are loaded in groups of about
+/// ``StoreLimits/verificationBytes``, the journal is replayed over each group, and the group is dropped. So snapshots are read
+/// once, and the journal once and once more for each group: since the server keeps it short (128 MiB, or as long as the
+/// snapshots), reading it again costs seconds at most.
 package struct Verification: Equatable, Sendable {
     package struct Problem: Equatable, Sendable {
         package let file: String
@@ -19,68 +25,164 @@ package struct Verification: Equatable, Sendable {
     package private(set) var batches = 0
     package private(set) var entries = 0
     package private(set) var snapshots = 0
+    /// Containers that have schemas.
+    package private(set) var schemas = 0
     /// Databases that have a snapshot or are in the journal.
     package private(set) var databases = 0
     /// In all databases, as they are at the journal's end.
     package private(set) var records = 0
     /// A torn tail: not a problem, the next start cuts it.
     package private(set) var tornBytes = 0
+    /// Groups of databases that were held at a time.
+    package private(set) var groups = 0
 
     package var isSound: Bool { problems.isEmpty }
 
     /// Checks the folder that `disk` stands for. Throws only what the disk says.
-    package init(of disk: any Disk) throws(DiskError) {
+    ///
+    /// - Parameter memoryBytes: About what the databases may take that are held at a time; one is always held.
+    package init(of disk: any Disk, memoryBytes: Int = StoreLimits.verificationBytes) throws(DiskError) {
         var meta: MetaFile?
         do throws(StoreError) {
             meta = try MetaFile.read(from: disk)
         } catch {
             try note(error, affects: "the whole folder")
         }
+        let isMetaDamaged = !problems.isEmpty
         let epoch = meta?.epoch ?? 0
-        var loaded: [DatabaseID: Database] = [:]
+
+        let (tails, journalEnd) = try readJournal(on: disk)
+        do throws(StoreError) {
+            // A damaged file has been noted; it is not missing.
+            if case .success(let end) = journalEnd, !isMetaDamaged {
+                try Recovery.checkAgreement(of: meta, with: end, on: disk)
+            }
+        } catch {
+            try note(error, affects: "every commit from here on")
+        }
+        try readSnapshots(on: disk, epoch: epoch, except: tails)
+        try readSchemas(on: disk)
+        try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes)
+        if case .failure(let error) = journalEnd { try note(error, affects: "every commit from here on") }
+    }
+
+    /// Of something that can't be read as a folder at all. Throws what the disk says.
+    package init(failing error: StoreError) throws(DiskError) {
+        try note(error, affects: "the whole backup")
+    }
+
+    /// Checks the journal, up to its first damage. Gives the bytes of each database's entries.
+    private mutating func readJournal(
+        on disk: any Disk
+    ) throws(DiskError) -> (tails: [DatabaseID: Int], end: Result<JournalReader.End?, StoreError>) {
+        var tails: [DatabaseID: Int] = [:]
+        var reader = JournalReader(disk: disk)
+        let end: Result<JournalReader.End?, StoreError>
+        do throws(StoreError) {
+            let found = try reader.read { (bytes, location) throws(StoreError) in
+                let entry = try Recovery.decode(bytes, at: location)
+                tails[entry.database, default: 0] += bytes.count
+            }
+            tornBytes = found?.scan.tornBytes ?? 0
+            end = .success(found)
+        } catch {
+            if case .disk(let error) = error { throw error }
+            end = .failure(error)
+        }
+        segments = reader.segmentCount
+        batches = reader.batchCount
+        entries = reader.entryCount
+        return (tails, end)
+    }
+
+    /// Checks the snapshots of the databases of which the journal says nothing, one at a time.
+    private mutating func readSnapshots(
+        on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int]
+    ) throws(DiskError) {
+        let others = Set(tails.keys.map { SnapshotFormat.path(of: $0, on: disk) })
         for name in try disk.list(SnapshotFormat.folder) where name.hasSuffix(SnapshotFormat.suffix) {
+            let path = SnapshotFormat.folder + "/" + name
+            if others.contains(path) { continue }
             do throws(StoreError) {
-                let path = SnapshotFormat.folder + "/" + name
                 guard let database = try SnapshotReader.read(path, epoch: epoch, from: disk, expecting: nil) else {
                     continue
                 }
                 snapshots += 1
-                loaded[database.id] = database
+                count(database)
             } catch {
                 try note(error, affects: "the database of this snapshot")
             }
         }
+    }
+
+    private mutating func readSchemas(on disk: any Disk) throws(DiskError) {
+        for name in try disk.list(SchemaFile.folder) where name.hasSuffix(SchemaFile.suffix) {
+            do throws(StoreError) {
+                if try SchemaFile.read(SchemaFile.folder + "/" + name, from: disk) != nil { schemas += 1 }
+            } catch {
+                try note(error, affects: "the schemas of this container")
+            }
+        }
+    }
+
+    /// Loads the databases that the journal speaks of, group by group, and replays it over each.
+    private mutating func replay(
+        _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int
+    ) throws(DiskError) {
+        // In an order that does not depend on chance.
+        let ids = tails.keys.map { (path: SnapshotFormat.path(of: $0, on: disk), id: $0) }.sorted { $0.path < $1.path }
+        var next = 0
+        while next < ids.count {
+            var group: [DatabaseID: Database] = [:]
+            var bytes = 0
+            while next < ids.count, group.isEmpty || bytes < memoryBytes {
+                let id = ids[next].id
+                next += 1
+                do throws(StoreError) {
+                    let loaded = try SnapshotReader.load(id, epoch: epoch, from: disk)
+                    if loaded != nil { snapshots += 1 }
+                    let database = loaded ?? Database(id: id, epoch: epoch)
+                    group[id] = database
+                    // Replayed, an entry takes its bytes, and about as much again for look-ups and feed.
+                    bytes += database.approximateBytes + 2 * (tails[id] ?? 0)
+                } catch {
+                    try note(error, affects: "the database of this snapshot")
+                }
+            }
+            if !group.isEmpty { try replay(over: group, on: disk) }
+        }
+    }
+
+    private mutating func replay(over group: [DatabaseID: Database], on disk: any Disk) throws(DiskError) {
+        groups += 1
         var damaged = Set<DatabaseID>()
+        var found: [Problem] = []
         var reader = JournalReader(disk: disk)
-        var replayProblems: [Problem] = []
         do throws(StoreError) {
-            let end = try reader.read { (bytes, location) throws(StoreError) in
+            _ = try reader.read { (bytes, location) throws(StoreError) in
                 let entry = try Recovery.decode(bytes, at: location)
-                if damaged.contains(entry.database) { return }
-                let database = loaded[entry.database] ?? Database(id: entry.database, epoch: epoch)
-                loaded[entry.database] = database
+                guard let database = group[entry.database], !damaged.contains(entry.database) else { return }
                 do throws(ReplayError) {
                     try database.apply(entry)
                 } catch {
                     damaged.insert(entry.database)
-                    replayProblems.append(
+                    found.append(
                         Problem(
                             file: location.file, offset: location.offset, problem: error.problem,
                             affects: "the database of commit \(error.sequence)"))
                 }
             }
-            tornBytes = end?.scan.tornBytes ?? 0
-            // A damaged file of the folder has been noted; it is not missing.
-            if meta != nil || problems.isEmpty { try Recovery.checkAgreement(of: meta, with: end, on: disk) }
         } catch {
-            try note(error, affects: "every commit from here on")
+            // The first reading has found it as well, and it is told once.
+            if case .disk(let error) = error { throw error }
         }
-        problems += replayProblems
-        segments = reader.segmentCount
-        batches = reader.batchCount
-        entries = reader.entryCount
-        databases = loaded.count
-        records = loaded.values.reduce(0) { $0 + $1.recordCount }
+        problems += found
+        for database in group.values { count(database) }
+    }
+
+    private mutating func count(_ database: Database) {
+        databases += 1
+        records += database.recordCount
     }
 
     private mutating func note(_ error: StoreError, affects: String) throws(DiskError) {

@@ -1,5 +1,5 @@
 /// Copies a data folder: to a backup, and from one. A backup is itself a data folder, without what only a running server
-/// needs: `brume verify` checks it.
+/// needs, or one file that holds such a folder (``BackupFileDisk``): `brume verify` checks both.
 ///
 /// Of a folder that nobody uses, journal and snapshots are copied as they are. Of one that a server uses, snapshots alone: a
 /// snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes its place by a
@@ -24,16 +24,16 @@ package struct FolderCopy: Sendable {
     /// Bytes that are read, and then written, at a time.
     private static let chunkBytes = 1024 * 1024
     /// Of a journal without entries: a server makes its next segment as large as it is told to.
-    private static let emptyJournalBytes = 64 * 1024
+    static let emptyJournalBytes = 64 * 1024
 
     /// What will be copied, `brume.meta` left out. In a folder that is in use a snapshot's size may change until then.
     package let items: [Item]
     /// Of all items.
     package var byteCount: UInt64 { items.reduce(0) { $0 + $1.byteCount } }
 
-    private let kind: Source
-    private let disk: any Disk
-    private let meta: MetaFile
+    let kind: Source
+    let disk: any Disk
+    let meta: MetaFile
 
     /// Looks at the folder that `disk` stands for.
     ///
@@ -55,6 +55,9 @@ package struct FolderCopy: Sendable {
                 paths += try disk.list(JournalFormat.folder).filter { JournalFormat.segmentNumber(ofFile: $0) != nil }
                     .map { JournalFormat.folder + "/" + $0 }
             }
+            // Behind the data: a schema that knows more than the data use is no harm.
+            paths += try disk.list(SchemaFile.folder).filter { SchemaFile.isFileName($0) }
+                .map { SchemaFile.folder + "/" + $0 }
             paths += others.filter(names.contains)
             var items: [Item] = []
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
@@ -77,6 +80,7 @@ package struct FolderCopy: Sendable {
         do throws(DiskError) {
             try target.makeDirectory(JournalFormat.folder)
             try target.makeDirectory(SnapshotFormat.folder)
+            try target.makeDirectory(SchemaFile.folder)
             var done: UInt64 = 0
             for item in items {
                 try copy(item.path, to: target) { count in
@@ -89,7 +93,9 @@ package struct FolderCopy: Sendable {
                     creatingOn: target,
                     options: JournalWriter.Options(salt: salt, segmentBytes: FolderCopy.emptyJournalBytes))
             }
-            for folder in [JournalFormat.folder, SnapshotFormat.folder, ""] { try target.syncDirectory(folder) }
+            for folder in [JournalFormat.folder, SnapshotFormat.folder, SchemaFile.folder, ""] {
+                try target.syncDirectory(folder)
+            }
             try MetaFile(epoch: epoch ?? meta.epoch).write(to: target)
         } catch {
             throw .disk(error)

@@ -34,6 +34,10 @@ package protocol Disk: AnyObject, Sendable {
     func makeDirectory(_ path: String) throws(DiskError)
     /// Makes the names in a folder durable. The data folder itself is the empty path.
     func syncDirectory(_ path: String) throws(DiskError)
+
+    /// SHA-256 (FIPS 180-4), for the names of files that would be too long: the store knows no cryptography. Always the same
+    /// function, since it is part of the format.
+    func sha256(_ bytes: [UInt8]) -> [UInt8]
 }
 
 /// An open file, by a number that its disk gave.

@@ -16,10 +16,12 @@ package struct Decision<Answer: Sendable>: Sendable {
 ///
 /// An operation's id and answer are set in `entry` by the caller before the entry is appended; see
 /// ``Database/remember(operation:answer:)``.
-package struct Commit: Equatable, Sendable {
+package struct Commit: Sendable {
     package var entry: JournalEntry
     /// In the order in which the commit touched them, each once.
     package var zones: [TouchedZone]
+    /// The query subscriptions that it fires.
+    package var matches = CommitMatches()
 
     package var sequence: UInt64 { entry.sequence }
 }
@@ -44,10 +46,14 @@ package struct Caller: Equatable, Sendable {
     package var user: String
     /// Whether a private database is the caller's own.
     package var isOwner: Bool
+    /// What the schema grants in the public database. Nil where no schema says: everybody reads and makes records, and who made
+    /// one changes it.
+    package var access: PublicAccess?
 
-    package init(user: String, isOwner: Bool) {
+    package init(user: String, isOwner: Bool, access: PublicAccess? = nil) {
         self.user = user
         self.isOwner = isOwner
+        self.access = access
     }
 
     package var isAnonymous: Bool { user.isEmpty }

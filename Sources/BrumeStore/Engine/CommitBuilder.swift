@@ -6,6 +6,8 @@ struct CommitBuilder {
     let sequence: UInt64
     private(set) var changes: [Change] = []
     private(set) var touched: [TouchedZone] = []
+    /// Records whose types somebody subscribed to.
+    private(set) var records: [CommittedRecord] = []
     /// Changes that have a position: those of records and zones.
     private(set) var positions: UInt32 = 0
 
@@ -25,17 +27,23 @@ struct CommitBuilder {
         changes.append(change)
     }
 
+    mutating func note(_ record: CommittedRecord) {
+        records.append(record)
+    }
+
     mutating func touch(_ zone: TouchedZone) {
         touched.append(zone)
     }
 
     /// The commit, or nil when nothing changed.
-    func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit? {
+    func commit(
+        of database: DatabaseID, run: UInt32, nowMilliseconds: Int64, matches: CommitMatches
+    ) -> Commit? {
         if changes.isEmpty { return nil }
         return Commit(
             entry: JournalEntry(
                 database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes,
                 run: run),
-            zones: touched)
+            zones: touched, matches: matches)
     }
 }

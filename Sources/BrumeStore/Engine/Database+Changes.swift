@@ -46,7 +46,7 @@ extension Database {
             throw ServiceError(
                 .changeTokenExpired, "the token is of a zone that was deleted and made again; start over")
         }
-        if token.historyStart > zone.lastChange {
+        if token.horizon > zone.lastChange {
             throw ServiceError(.changeTokenExpired, "the token is ahead of the zone's history; start over")
         }
         if token.historyStart < zone.floor {
@@ -56,9 +56,9 @@ extension Database {
         }
     }
 
-    /// Whether the commits up to the token's place in history are those that its maker meant; see ``RunHistory``.
+    /// Whether the commits up to the token's horizon are those that its maker meant; see ``RunHistory``.
     private func checkRun(of token: ChangeToken) throws(ServiceError) {
-        if token.epoch != run(of: token.historyStart) {
+        if token.epoch != run(of: token.horizon) {
             throw ServiceError(
                 .changeTokenExpired,
                 "the token is of a time that the server's data does not hold: it was restored, or the token is very old; "
@@ -70,13 +70,12 @@ extension Database {
         ofZoneAt index: Int, after position: ChangePosition, firstFetchHead: ChangePosition, countLimit: Int?,
         desiredKeys: DesiredKeys?
     ) -> ZoneChangesPage<[UInt8], ChangeToken> {
-        let entries = zoneStates[index].feed.entries
         var records: [[UInt8]] = []
         var deletions: [DeletedRecord] = []
         var bytes = 0
         var last = position
         var moreComing = false
-        for entry in entries[zoneStates[index].feed.firstIndex(after: last)...] {
+        for entry in zoneStates[index].feed.entries(after: last) {
             let slot = zoneStates[index][entry.slot]
             if slot.position != entry.position || (slot.isDeleted && entry.position <= firstFetchHead) { continue }
             let count = records.count + deletions.count
@@ -103,12 +102,14 @@ extension Database {
             last = entry.position
         }
         // At the end nothing is behind the last change, whether or not it was of a kind that the page shows.
-        if !moreComing { last = zoneStates[index].lastChange }
+        let head = zoneStates[index].lastChange
+        if !moreComing { last = head }
         return ZoneChangesPage(
             records: records, deletions: deletions,
             token: ChangeToken(
-                kind: .zone, epoch: run(of: max(last, firstFetchHead)), incarnation: zoneStates[index].incarnation,
-                position: last, firstFetchHead: firstFetchHead > last ? firstFetchHead : .start),
+                kind: .zone, epoch: run(of: head), incarnation: zoneStates[index].incarnation, position: last,
+                firstFetchHead: firstFetchHead > last ? firstFetchHead : .start,
+                pageHead: moreComing ? head : .start),
             moreComing: moreComing)
     }
 
@@ -131,7 +132,7 @@ extension Database {
                     .invalidArguments, "the token is not a database's; use the one that the database's changes gave")
             }
             try checkRun(of: token)
-            if token.historyStart > zoneFeedHead {
+            if token.horizon > zoneFeedHead {
                 throw ServiceError(.changeTokenExpired, "the token is ahead of the database's history; start over")
             }
             if token.historyStart < zoneFeedFloor {
@@ -145,9 +146,9 @@ extension Database {
         let countLimit = resultsLimit > 0 ? min(resultsLimit, Limits.pageBytes / 512) : Limits.changesPerPage
         let firstFetchHead = token?.firstFetchHead ?? zoneFeedHead
         var page = DatabaseChangesPage<ChangeToken>(
-            changed: [], deletions: [], token: databaseToken(at: .start, firstFetchHead), moreComing: false)
+            changed: [], deletions: [], token: databaseToken(at: zoneFeedHead, firstFetchHead), moreComing: false)
         var last = token?.position ?? .start
-        for entry in zoneFeed.entries[zoneFeed.firstIndex(after: last)...] {
+        for entry in zoneFeed.entries(after: last) {
             let state = zoneStates[Int(entry.slot)]
             if state.lastChange != entry.position || (state.deletion != nil && entry.position <= firstFetchHead) {
                 continue
@@ -167,9 +168,11 @@ extension Database {
         return page
     }
 
+    /// For a page that ends at `position`; more is to come if the feed goes on behind it.
     private func databaseToken(at position: ChangePosition, _ firstFetchHead: ChangePosition) -> ChangeToken {
         ChangeToken(
-            kind: .database, epoch: run(of: max(position, firstFetchHead)), incarnation: 0, position: position,
-            firstFetchHead: firstFetchHead > position ? firstFetchHead : .start)
+            kind: .database, epoch: run(of: zoneFeedHead), incarnation: 0, position: position,
+            firstFetchHead: firstFetchHead > position ? firstFetchHead : .start,
+            pageHead: position < zoneFeedHead ? zoneFeedHead : .start)
     }
 }

@@ -5,8 +5,12 @@ extension Database {
     /// Records by id, in the order of the request: `unknownItem` for those that are missing, `zoneNotFound` for those of a
     /// missing zone.
     ///
+    /// In the public database `permissionFailure` for a record that the caller may not read.
+    ///
     /// The answer stops growing at ``Limits/pageBytes``; what did not fit is `deferred`. At least one record always fits.
-    package func fetchRecords(_ request: FetchRecordsRequest) -> [[RecordOutcome<[UInt8]>]] {
+    package func fetchRecords(
+        _ request: FetchRecordsRequest, caller: Caller? = nil
+    ) -> [[RecordOutcome<[UInt8]>]] {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         var bytes = 0
         var isFull = false
@@ -20,6 +24,9 @@ extension Database {
                 guard let slot = zoneStates[index].liveSlot(of: name) else {
                     return .failure(ServiceError(.unknownItem, "there is no such record; it may be deleted"))
                 }
+                if let caller, let refusal = Database.readRefusal(of: zoneStates[index][slot], for: caller) {
+                    return .failure(refusal)
+                }
                 if isFull { return .deferred }
                 let record = Database.project(zoneStates[index][slot].bytes, request.desiredKeys)
                 if bytes > 0, bytes + record.count > Limits.pageBytes {
@@ -30,6 +37,18 @@ extension Database {
                 return .record(record)
             }
         }
+    }
+
+    /// Why the caller may not read the record, or nil.
+    static func readRefusal(of record: RecordSlot, for caller: Caller) -> ServiceError? {
+        guard let access = caller.access,
+            !access.permissions(type: record.type, isCreator: false).contains(.read)
+        else { return nil }
+        let creator: String
+        do throws(ServiceError) { creator = try StoredRecord.parts(of: record.bytes).system.creator } catch {
+            return error
+        }
+        return access.refusal(.read, type: record.type, creator: creator)
     }
 
     static func project(_ record: [UInt8], _ desiredKeys: DesiredKeys?) -> [UInt8] {

@@ -67,7 +67,11 @@ extension Database {
 
     /// Counts the commit, if anything changed.
     func finish(_ builder: CommitBuilder, nowMilliseconds: Int64) -> Commit? {
-        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds) else { return nil }
+        var builder = builder
+        let matches = builder.records.isEmpty ? CommitMatches() : matchSubscriptions(into: &builder)
+        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds, matches: matches) else {
+            return nil
+        }
         count(commit.entry)
         return commit
     }
@@ -102,13 +106,14 @@ extension Database {
         var types = Set<String>()
         for save in batch.staged {
             types.insert(save.record.type)
+            note(save.record, save.existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
             put(save.record, inZoneAt: index, into: &builder)
         }
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type
             types.insert(type)
-            zoneStates[index].delete(
-                deletion.slot, at: builder.nextPosition(), tombstoneLimit: history.tombstonesPerZone)
+            note(zoneStates[index][deletion.slot], .deleted, inZoneAt: index, into: &builder)
+            deleteRecord(deletion.slot, at: builder.nextPosition(), inZoneAt: index)
             builder.append(
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
         }
@@ -119,10 +124,20 @@ extension Database {
                 isNew: false, isDeleted: false))
     }
 
-    private func put(_ record: RecordSlot, inZoneAt index: Int, into builder: inout CommitBuilder) {
+    /// Keeps what query subscriptions need to know of a change; nothing where nobody subscribed to the type.
+    private func note(
+        _ record: RecordSlot, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder
+    ) {
+        if subscriptionTable.index.isEmpty || !subscriptionTable.index.concerns(record.type) { return }
+        builder.note(
+            CommittedRecord(
+                zone: zoneStates[index].id, name: record.name, type: record.type, reason: reason, bytes: record.bytes))
+    }
+
+    func put(_ record: RecordSlot, inZoneAt index: Int, into builder: inout CommitBuilder) {
         var record = record
         record.position = builder.nextPosition()
         builder.append(.recordPut(zone: zoneStates[index].incarnation, record: record.bytes))
-        zoneStates[index].put(record)
+        putRecord(record, inZoneAt: index)
     }
 }

@@ -74,15 +74,15 @@ extension Database {
         return .success(index)
     }
 
-    private func delete(_ zone: ZoneID, into builder: inout CommitBuilder) -> ServiceError? {
+    func delete(_ zone: ZoneID, into builder: inout CommitBuilder) -> ServiceError? {
         if zone.isDefault {
             return ServiceError(.invalidArguments, "the default zone can't be deleted; delete its records")
         }
         guard case .success(let index) = zoneIndex(of: zone) else { return nil }
         let incarnation = zoneStates[index].incarnation
         for subscription in subscriptions(ofZoneNamed: zone.name) {
-            builder.append(.subscriptionDeletion(id: subscription.id))
-            removeSubscription(subscription.id)
+            builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
+            removeSubscription(subscription.id, of: subscription.owner)
         }
         builder.append(.zoneDeletion(zone: incarnation, name: zone.name, reason: .deleted))
         deleteZone(at: index, reason: .deleted, position: builder.nextPosition())
@@ -126,10 +126,11 @@ extension Database {
     /// Drops all that a zone holds; its name and the deletion stay in the database's feed.
     func deleteZone(at index: Int, reason: ZoneDeletionReason, position: ChangePosition) {
         zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
+        zoneIndexes[zoneStates[index].incarnation] = nil
         var state = ZoneState(
             name: zoneStates[index].name, incarnation: zoneStates[index].incarnation, lastChange: position)
         state.deletion = reason
-        zoneStates[index] = state
+        withZone(at: index) { $0 = state }
         noteChange(inZoneAt: index, isNewEntry: false)
     }
 
@@ -141,7 +142,7 @@ extension Database {
         let count = deletedZoneCount
         if count < max(history.deletedZones, zoneIndexOfIncarnation.count - 1) { return }
         var left = count / 2
-        for entry in zoneFeed.entries where left > 0 {
+        for entry in zoneFeed.entries() where left > 0 {
             let index = Int(entry.slot)
             if zoneStates[index].deletion == nil || zoneStates[index].lastChange != entry.position { continue }
             zoneIndexOfName[zoneStates[index].name] = nil
@@ -150,6 +151,6 @@ extension Database {
             zoneFeedFloor = entry.position
             left -= 1
         }
-        zoneFeed.compact { zoneStates[Int($0)].lastChange }
+        zoneFeed.compactWhole { zoneStates[Int($0.slot)].lastChange == $0.position }
     }
 }

@@ -50,15 +50,14 @@ extension Database {
             let index = try zoneIndex(ofIncarnation: incarnation)
             var record = try RecordSlot(decoding: bytes)
             record.position = builder.nextPosition()
-            zoneStates[index].put(record)
+            putRecord(record, inZoneAt: index)
             if touched.last != index { touched.append(index) }
         case .recordDeletion(let incarnation, let name, _):
             let index = try zoneIndex(ofIncarnation: incarnation)
             guard let slot = zoneStates[index].liveSlot(of: name) else {
                 throw ServiceError(.internalError, "a record is deleted that is not there")
             }
-            zoneStates[index].delete(
-                slot, at: builder.nextPosition(), tombstoneLimit: history.tombstonesPerZone)
+            deleteRecord(slot, at: builder.nextPosition(), inZoneAt: index)
             if touched.last != index { touched.append(index) }
         case .zoneCreation(let incarnation, let name):
             let position = builder.nextPosition()
@@ -74,9 +73,12 @@ extension Database {
             if zoneStates[index].isDefault { throw ServiceError(.internalError, "the default zone is deleted") }
             deleteZone(at: index, reason: reason, position: builder.nextPosition())
         case .subscriptionPut(let subscription):
+            guard mayKeep(subscription) else {
+                throw ServiceError(.internalError, "a subscription is saved that the server would not have kept")
+            }
             putSubscription(subscription)
-        case .subscriptionDeletion(let id):
-            removeSubscription(id)
+        case .subscriptionDeletion(let id, let owner):
+            removeSubscription(id, of: owner)
         }
     }
 
@@ -90,15 +92,18 @@ extension Database {
 
 extension RecordSlot {
     /// What the engine keeps of an encoded record; its position is to be set.
-    init(decoding bytes: [UInt8]) throws(ServiceError) {
-        let parts = try StoredRecord.parts(of: bytes)
-        guard let tag = ChangeTag(parts.system.changeTag) else {
+    ///
+    /// - Parameter type: Of another record: if it is the same, the two share its text.
+    init(decoding bytes: [UInt8], type: String = "") throws(ServiceError) {
+        let result: Result<StoredRecord.Summary, ServiceError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ServiceError) in try StoredRecord.summary(of: bytes, type: type) }
+        }
+        let summary = try result.get()
+        guard let tag = summary.changeTag else {
             throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
         }
-        var cascadeTargets: [String] = []
-        for field in parts.fields { cascadeTargets += try StoredRecord.cascadeTargets(of: field) }
         self.init(
-            name: parts.system.name, type: parts.system.type, position: .start, tag: tag, bytes: bytes,
-            parent: parts.system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false)
+            name: summary.name, type: summary.type, position: .start, tag: tag, bytes: bytes, parent: summary.parent,
+            cascadeTargets: summary.cascadeTargets, isDeleted: false)
     }
 }

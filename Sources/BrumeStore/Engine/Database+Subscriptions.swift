@@ -1,8 +1,10 @@
 package import BrumeModel
 
 extension Database {
-    /// Saves and deletes subscriptions, each by itself. A save replaces the subscription of the same id; saving one that is
-    /// the same changes nothing. A zone subscription goes with its zone.
+    /// Saves and deletes the caller's subscriptions, each by itself. A save replaces the subscription of the same id; saving one
+    /// that is the same changes nothing. A subscription to a zone goes with its zone.
+    ///
+    /// In the public database every user has their own, under ids of their own: nobody sees, replaces or deletes another's.
     package func modifySubscriptions(
         _ request: ModifySubscriptionsRequest, caller: Caller, nowMilliseconds: Int64
     ) -> Decision<ModifySubscriptionsResult> {
@@ -14,83 +16,109 @@ extension Database {
                     deletions: request.deletions.map { _ in refusal }),
                 commit: nil)
         }
+        let owner = subscriptionOwner(caller)
         var builder = CommitBuilder(sequence: sequence + 1)
         var result = ModifySubscriptionsResult()
         let saved = Set(request.saves.map(\.id))
-        for subscription in request.saves { result.saves.append(save(subscription, into: &builder)) }
+        for subscription in request.saves {
+            var subscription = subscription
+            subscription.owner = owner
+            result.saves.append(save(subscription, caller: caller, into: &builder))
+        }
         for id in request.deletions {
             if saved.contains(id) {
                 result.deletions.append(
                     ServiceError(.invalidArguments, "a subscription is both saved and deleted; send two requests"))
-            } else if self.subscription(id) == nil {
+            } else if subscriptionTable.subscription(id, of: owner) == nil {
                 result.deletions.append(
                     ServiceError(.unknownItem, "there is no subscription of that id; it may be deleted already"))
             } else {
-                removeSubscription(id)
-                builder.append(.subscriptionDeletion(id: id))
+                removeSubscription(id, of: owner)
+                builder.append(.subscriptionDeletion(id: id, owner: owner))
                 result.deletions.append(nil)
             }
         }
         return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// The subscriptions that a commit fires, each with its zone if it is a zone's: hints that something changed.
+    /// The zone and database subscriptions that a commit fires, each with its zone if it is a zone's: hints that something
+    /// changed. Those that records fire are in ``Commit/matches``.
     ///
     /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of that type,
     /// and, since what was lost with a zone is not looked at, for the deletion of any zone.
-    package func matchingSubscriptions(for commit: Commit) -> [(Subscription, ZoneID?)] {
-        if subscriptions.isEmpty { return [] }
-        var matching: [(Subscription, ZoneID?)] = []
-        for subscription in subscriptions {
-            switch subscription.kind {
+    package func matchingSubscriptions(for commit: Commit) -> [(KeptSubscription, ZoneID?)] {
+        let hints = subscriptionTable.hints
+        if hints.isEmpty { return [] }
+        var matching: [(KeptSubscription, ZoneID?)] = []
+        for kept in hints {
+            switch kept.subscription.kind {
             case .zone(let zone, let recordType):
                 if commit.zones.contains(where: {
                     $0.incarnation != 0 && $0.zone.name == zone.name && $0.concerns(recordType)
                 }) {
-                    matching.append((subscription, zone))
+                    matching.append((kept, zone))
                 }
             case .database(let recordType):
                 if commit.zones.contains(where: { $0.incarnation != 0 && $0.concerns(recordType) }) {
-                    matching.append((subscription, nil))
+                    matching.append((kept, nil))
                 }
+            case .query: break
             }
         }
         return matching
     }
 
+    /// Finds the query subscriptions that the commit fires, and removes those among them that fire once.
+    ///
+    /// Such a removal is part of the commit that fires the subscription: after a crash either both are there or neither, so it
+    /// never fires twice. Whether its event was delivered is another matter: what was not delivered when a server stops is told as
+    /// "fetch from your token", like all events.
+    func matchSubscriptions(into builder: inout CommitBuilder) -> CommitMatches {
+        let matches = subscriptionMatcher.matches(
+            of: builder.records, in: subscriptionTable, gate: subscriptionGate)
+        for match in matches.matches where match.subscription.query!.options.contains(.once) {
+            let subscription = match.subscription.subscription
+            removeSubscription(subscription.id, of: subscription.owner)
+            builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
+        }
+        return matches
+    }
+
     func subscriptions(ofZoneNamed name: String) -> [Subscription] {
         subscriptions.filter {
-            if case .zone(let zone, _) = $0.kind { return zone.name == name }
-            return false
+            switch $0.kind {
+            case .zone(let zone, _): zone.name == name
+            case .query(let query): query.zone?.name == name
+            case .database: false
+            }
         }
     }
 
-    func removeSubscription(_ id: String) {
-        subscriptions.removeAll { $0.id == id }
+    func removeSubscription(_ id: String, of owner: String) {
+        if let slot = subscriptionTable.remove(id, of: owner) { subscriptionMatcher.forget(slot) }
     }
 
     func putSubscription(_ subscription: Subscription) {
-        if let index = subscriptions.firstIndex(where: { $0.id == subscription.id }) {
-            subscriptions[index] = subscription
-        } else {
-            subscriptions.append(subscription)
-        }
+        subscriptionMatcher.forget(subscriptionTable.put(KeptSubscription(subscription)))
+    }
+
+    /// Whether a subscription from the disk is one that this database can have.
+    func mayKeep(_ subscription: Subscription) -> Bool {
+        if (id.scope == .public) == subscription.owner.isEmpty { return false }
+        if case .query = subscription.kind { return true }
+        return id.scope == .private
     }
 
     private func subscriptionRefusal(of caller: Caller) -> ServiceError? {
-        if id.scope == .public {
-            return ServiceError(
-                .badDatabase, "zone and database subscriptions are for private databases; subscribe there")
-        }
         if caller.isAnonymous { return ServiceError(.notAuthenticated, "subscriptions need an account; sign in") }
-        if !caller.isOwner {
+        if id.scope == .private, !caller.isOwner {
             return ServiceError(.permissionFailure, "only its owner may subscribe to a private database")
         }
         return nil
     }
 
     private func save(
-        _ subscription: Subscription, into builder: inout CommitBuilder
+        _ subscription: Subscription, caller: Caller, into builder: inout CommitBuilder
     ) -> Result<Subscription, ServiceError> {
         if let problem = Names.problemWithSubscriptionID(subscription.id) {
             return .failure(ServiceError(.invalidArguments, problem))
@@ -102,41 +130,60 @@ extension Database {
                     .invalidArguments,
                     "a subscription asks for \(desiredKeys) keys; the limit is \(Limits.notificationDesiredKeys)"))
         }
-        let others = subscriptions.reduce(0) { $0 + ($1.id == subscription.id ? 0 : $1.textByteCount) }
-        if others + subscription.textByteCount > Limits.subscriptionTextBytesPerDatabase {
-            return .failure(
-                ServiceError(
-                    .limitExceeded,
-                    "the texts of the database's subscriptions would have more than \(Limits.subscriptionTextBytesPerDatabase)"
-                        + " bytes; shorten them, or delete subscriptions"))
-        }
         var subscription = subscription
-        if case .zone(let zone, let recordType) = subscription.kind {
-            if zone.isDefault {
-                return .failure(
-                    ServiceError(.invalidArguments, "the default zone has no subscriptions; use a custom zone"))
-            }
-            if case .failure(let error) = zoneIndex(of: zone) { return .failure(error) }
-            subscription.kind = .zone(ZoneID(name: zone.name), recordType: recordType)
+        switch kind(subscription.kind, caller: caller) {
+        case .success(let kind): subscription.kind = kind
+        case .failure(let error): return .failure(error)
         }
-        switch subscription.kind {
-        case .zone(_, let recordType), .database(let recordType):
+        if subscriptionTable.subscription(subscription.id, of: subscription.owner)?.subscription == subscription {
+            return .success(subscription)
+        }
+        let kept = KeptSubscription(subscription)
+        if let refusal = subscriptionTable.refusal(of: kept) { return .failure(refusal) }
+        subscriptionMatcher.forget(subscriptionTable.put(kept))
+        builder.append(.subscriptionPut(subscription))
+        return .success(subscription)
+    }
+
+    /// The kind as it is kept, or why it can't be.
+    private func kind(_ kind: Subscription.Kind, caller: Caller) -> Result<Subscription.Kind, ServiceError> {
+        let zone: ZoneID?
+        let recordType: String
+        let kept: Subscription.Kind
+        switch kind {
+        case .zone(let id, let type):
+            (zone, recordType) = (id, type)
+            kept = .zone(ZoneID(name: id.name), recordType: type)
+        case .database(let type):
+            (zone, recordType) = (nil, type)
+            kept = kind
+        case .query(var query):
+            (zone, recordType) = (query.zone, query.recordType)
+            query.zone = query.zone.map { ZoneID(name: $0.name) }
+            kept = .query(query)
+            if let problem = Names.problemWithRecordType(recordType) {
+                return .failure(ServiceError(.invalidArguments, problem))
+            }
+            if let refusal = subscriptionGate.refusal(query, caller.user) { return .failure(refusal) }
+        }
+        if case .query = kind {
+        } else {
+            if id.scope == .public {
+                return .failure(
+                    ServiceError(
+                        .badDatabase,
+                        "zone and database subscriptions are for private databases; use a query subscription here"))
+            }
+            if let zone, zone.isDefault {
+                return .failure(
+                    ServiceError(.invalidArguments, "the default zone has no zone subscriptions; use a custom zone"))
+            }
             if !recordType.isEmpty, let problem = Names.problemWithRecordType(recordType) {
                 return .failure(ServiceError(.invalidArguments, problem))
             }
         }
-        let known = self.subscription(subscription.id)
-        if known == subscription { return .success(subscription) }
-        if known == nil, subscriptions.count >= Limits.subscriptionsPerDatabase {
-            return .failure(
-                ServiceError(
-                    .limitExceeded,
-                    "the database has \(Limits.subscriptionsPerDatabase) subscriptions, the most it may have; delete one"
-                ))
-        }
-        putSubscription(subscription)
-        builder.append(.subscriptionPut(subscription))
-        return .success(subscription)
+        if let zone, case .failure(let error) = zoneIndex(of: zone) { return .failure(error) }
+        return .success(kept)
     }
 }
 

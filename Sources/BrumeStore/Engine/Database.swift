@@ -31,7 +31,17 @@ package final class Database {
     var zoneFeedFloor = ChangePosition.start
     /// Places in ``zoneStates`` that a forgotten zone has left.
     var freeZoneIndexes: [Int] = []
-    package internal(set) var subscriptions: [Subscription] = []
+    /// Of the zones that queries have asked, by incarnation.
+    var zoneIndexes: [UInt64: ZoneIndexes] = [:]
+    private(set) lazy var wordBreaker = WordBreaker()
+    /// Zones with fewer records are looked through, whatever is asked.
+    package var indexedZoneMinimum = 256
+    var subscriptionTable = SubscriptionTable()
+    let subscriptionMatcher = SubscriptionMatcher()
+    /// What query subscriptions may be about, and what they may tell of.
+    package var subscriptionGate = SubscriptionGate.open {
+        didSet { subscriptionMatcher.forgetAll() }
+    }
     var operations: RememberedOperations
 
     /// An empty database.
@@ -59,6 +69,16 @@ package final class Database {
     /// Records that exist, in all zones.
     package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
 
+    /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.
+    package internal(set) var storedBytes = 0
+
+    /// Changes what a zone holds, and counts it.
+    func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
+        storedBytes -= zoneStates[index].storedBytes
+        defer { storedBytes += zoneStates[index].storedBytes }
+        return change(&zoneStates[index])
+    }
+
     /// Zones, deleted ones included.
     package var zoneCount: Int { zoneStates.count }
 
@@ -67,12 +87,11 @@ package final class Database {
     /// - Complexity: O(zones).
     package var approximateBytes: Int {
         zoneStates.reduce(Database.emptyBytes) { $0 + $1.approximateBytes } + operations.bytes
-            + subscriptions.count * Database.subscriptionBytes
+            + subscriptionTable.approximateBytes
+            + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes }
     }
 
-    private static let emptyBytes = 4 * 1024
-    /// About: most are far below the limit.
-    private static let subscriptionBytes = 512
+    static let emptyBytes = 4 * 1024
 
     /// From now on commits are those of another run of the server. Before the first one of them.
     ///
@@ -126,7 +145,7 @@ package final class Database {
         zoneFeedHead = zoneStates[index].lastChange
         zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
         if zoneFeed.needsCompaction {
-            zoneFeed.compact { zoneStates[Int($0)].lastChange }
+            zoneFeed.compact { zoneStates[Int($0.slot)].lastChange == $0.position }
         }
     }
 
@@ -143,7 +162,21 @@ package final class Database {
 
     // MARK: Subscriptions
 
-    package func subscription(_ id: String) -> Subscription? {
-        subscriptions.first { $0.id == id }
+    /// Those of all users.
+    package var subscriptions: [Subscription] { subscriptionTable.all.map(\.subscription) }
+
+    /// A user's own, in the order of their first save. In a private database all are its owner's.
+    package func subscriptions(of caller: Caller) -> [Subscription] {
+        subscriptionTable.subscriptions(of: subscriptionOwner(caller)).map(\.subscription)
     }
+
+    /// Whether a user has any, by the name under which they are kept.
+    package func hasSubscriptions(of owner: String) -> Bool { subscriptionTable.hasSubscriptions(of: owner) }
+
+    package func subscription(_ id: String, of caller: Caller) -> Subscription? {
+        subscriptionTable.subscription(id, of: subscriptionOwner(caller))?.subscription
+    }
+
+    /// Under which name a caller's subscriptions are kept.
+    func subscriptionOwner(_ caller: Caller) -> String { id.scope == .public ? caller.user : "" }
 }

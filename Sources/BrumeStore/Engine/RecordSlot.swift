@@ -8,6 +8,9 @@ struct RecordSlot: Sendable {
     var type: String
     /// Of the latest change.
     var position: ChangePosition
+    /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is the last
+    /// of all orders that queries answer in. ``ZoneState/put(_:)`` keeps it.
+    var created = ChangePosition.start
     var tag: ChangeTag
     /// The encoded `brume.v1.Record`, immutable; empty in a tombstone.
     var bytes: [UInt8]

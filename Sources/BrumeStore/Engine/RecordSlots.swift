@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// The records of a zone by slot, in chunks of a fixed size.
 ///
 /// A copy shares the chunks. What changes behind it copies the chunk that it touches and the row of chunks, whatever the
@@ -19,11 +21,28 @@ struct RecordSlots: Sendable {
         set { chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots] = newValue }
     }
 
+    /// Where the slot's latest change stands, without a copy of its texts.
+    func position(of slot: Int32) -> ChangePosition {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].position
+    }
+
+    func isDeleted(_ slot: Int32) -> Bool {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isDeleted
+    }
+
+    func name(of slot: Int32) -> String {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].name
+    }
+
     /// Returns the record's slot.
     mutating func append(_ record: RecordSlot) -> Int32 {
         let slot = Int32(count)
         if Int(slot) % RecordSlots.chunkSlots == 0 {
-            chunks.append([record])
+            var chunk: [RecordSlot] = []
+            // A zone of one record is not to take the room of many.
+            if !chunks.isEmpty { chunk.reserveCapacity(RecordSlots.chunkSlots) }
+            chunk.append(record)
+            chunks.append(chunk)
         } else {
             chunks[chunks.count - 1].append(record)
         }

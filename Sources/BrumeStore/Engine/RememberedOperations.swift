@@ -39,6 +39,8 @@ struct RememberedOperations: Sendable {
 
     subscript(id: [UInt8]) -> [UInt8]? { answers[id] }
 
+    var count: Int { answers.count }
+
     var capture: Capture { Capture(chunks: chunks, first: first) }
 
     /// Adds an answer; an id that is known keeps its first answer.

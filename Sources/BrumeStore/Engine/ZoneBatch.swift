@@ -178,7 +178,8 @@ struct ZoneBatch {
         }
         let isKnownToClient: Bool
         if let existing {
-            isKnownToClient = ChangeTag(save.changeTag) == zone[existing].tag
+            // Who may write and not read gets nothing that they did not send.
+            isKnownToClient = ChangeTag(save.changeTag) == zone[existing].tag || !mayRead(zone[existing])
             if !merged.isChanged {
                 let bytes =
                     isKnownToClient ? StoredRecord.encode(merged.system, fields: []) : zone[existing].bytes
@@ -231,13 +232,15 @@ struct ZoneBatch {
                 return ServiceError(
                     .unknownItem, "the record was deleted; save it without its change tag to make it again")
             }
-            let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type)
-            return problem.map { ServiceError(.invalidArguments, $0) }
+            if let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type) {
+                return ServiceError(.invalidArguments, problem)
+            }
+            return caller.access?.refusal(.create, type: save.type, creator: caller.user)
         }
         if existing.type == Names.userRecordType {
             if existing.name != caller.user { return ZoneBatch.userRecordRefusal }
-        } else if scope == .public, systemCreator(of: existing) != caller.user {
-            return ServiceError(.permissionFailure, "only its creator may change a record of the public database")
+        } else if let refusal = writeRefusal(of: existing) {
+            return refusal
         }
         if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
             return ServiceError(
@@ -245,7 +248,7 @@ struct ZoneBatch {
                 save.changeTag.isEmpty
                     ? "the record exists already; merge into the server's record and save that"
                     : "the record was changed since it was fetched; merge into the server's record and save that",
-                serverRecord: existing.bytes)
+                serverRecord: mayRead(existing) ? existing.bytes : nil)
         }
         if save.type != existing.type {
             return ServiceError(
@@ -259,9 +262,7 @@ struct ZoneBatch {
         guard let slot = zone.liveSlot(of: name) else { return nil }
         let record = zone[slot]
         if record.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }
-        if scope == .public, systemCreator(of: record) != caller.user {
-            return ServiceError(.permissionFailure, "only its creator may delete a record of the public database")
-        }
+        if let refusal = writeRefusal(of: record) { return refusal }
         deletions.append(StagedDeletion(item: item, slot: slot, name: name))
         return nil
     }
@@ -274,6 +275,22 @@ struct ZoneBatch {
     private static let userRecordRefusal = ServiceError(
         .permissionFailure,
         "user records are made by the server, and each may be changed by its user alone and deleted by nobody")
+
+    /// Why the caller may neither change nor delete the record, or nil.
+    private func writeRefusal(of record: RecordSlot) -> ServiceError? {
+        guard scope == .public else { return nil }
+        // Looked up first without the creator, whom it costs to decode the record.
+        if let access = caller.access {
+            if access.permissions(type: record.type, isCreator: false).contains(.write) { return nil }
+            return access.refusal(.write, type: record.type, creator: systemCreator(of: record) ?? "")
+        }
+        if systemCreator(of: record) == caller.user { return nil }
+        return ServiceError(
+            .permissionFailure, "only its creator may change or delete a record of the public database")
+    }
+
+    /// Whether the caller may be shown the record.
+    private func mayRead(_ record: RecordSlot) -> Bool { Database.readRefusal(of: record, for: caller) == nil }
 
     /// Decoded when it is needed: only the public database asks.
     private func systemCreator(of record: RecordSlot) -> String? {

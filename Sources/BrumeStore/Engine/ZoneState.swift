@@ -17,9 +17,13 @@ struct ZoneState: Sendable {
     private(set) var slots = RecordSlots()
     private(set) var feed = Feed()
     private(set) var liveCount = 0
+    /// Encoded bytes of the records that exist.
+    private(set) var storedBytes = 0
     /// About what the zone takes in memory.
     private(set) var approximateBytes = ZoneState.emptyBytes
-    private var slotOfName: [String: Int32] = [:]
+    private var names = NameIndex()
+    /// Tombstones in the order of their deletions. Stale: that slot holds a record again, or was deleted again.
+    private var deletions = Feed()
     private var freeSlots: [Int32] = []
     /// Live records by their parent's name.
     private var childSlots: [String: Set<Int32>] = [:]
@@ -45,7 +49,7 @@ struct ZoneState: Sendable {
     var isForgotten: Bool { name.isEmpty }
 
     /// What a zone takes that holds nothing: its own fields, its name, its places in the database's look-ups.
-    private static let emptyBytes = 512
+    static let emptyBytes = 512
 
     /// Deleted records that the feed still tells of.
     var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount - freeSlots.count }
@@ -57,11 +61,18 @@ struct ZoneState: Sendable {
 
     /// The slot of a record that exists.
     func liveSlot(of name: String) -> Int32? {
-        guard let slot = slotOfName[name], !slots[slot].isDeleted else { return nil }
+        guard let slot = names.slot(of: name, hash: NameIndex.hash(name), in: slots), !slots.isDeleted(slot) else {
+            return nil
+        }
         return slot
     }
 
     subscript(slot: Int32) -> RecordSlot { slots[slot] }
+
+    /// The records that exist, in the order of their slots.
+    var liveSlots: some Sequence<(slot: Int32, record: RecordSlot)> {
+        (0..<Int32(slots.count)).lazy.map { (slot: $0, record: slots[$0]) }.filter { !$0.record.isDeleted }
+    }
 
     /// Slots of the records whose parent is `name`.
     func children(of name: String) -> Set<Int32> { childSlots[name] ?? [] }
@@ -77,15 +88,22 @@ struct ZoneState: Sendable {
     /// Puts a record, new or in place of its older version. `record.position` must be behind every earlier one.
     mutating func put(_ record: RecordSlot) {
         assert(!record.isDeleted, "a put holds a record, not a tombstone")
+        var record = record
+        record.created = record.position
         let slot: Int32
         var replacesEntry = false
-        if let known = slotOfName[record.name] {
+        let hash = NameIndex.hash(record.name)
+        if let known = names.slot(of: record.name, hash: hash, in: slots) {
             slot = known
             replacesEntry = true
             approximateBytes -= slots[known].approximateBytes
-            if slots[known].isDeleted {
+            if slots.isDeleted(known) {
                 liveCount += 1
+                deletions.noteStale()
+                compactDeletions()
             } else {
+                record.created = slots[known].created
+                storedBytes -= slots[known].bytes.count
                 removeFromIndexes(known)
             }
             slots[known] = record
@@ -98,16 +116,17 @@ struct ZoneState: Sendable {
             } else {
                 slot = slots.append(record)
             }
-            slotOfName[record.name] = slot
+            names.insert(slot, hash: hash)
         }
         approximateBytes += record.approximateBytes
+        storedBytes += record.bytes.count
         addToIndexes(slot)
         noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
     }
 
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
     ///
-    /// - Parameter limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. At the limit the older half goes.
+    /// - Parameter limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. Above it the oldest go.
     mutating func delete(_ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int) {
         precondition(!slots[slot].isDeleted, "a record is deleted twice")
         removeFromIndexes(slot)
@@ -115,33 +134,43 @@ struct ZoneState: Sendable {
         let name = slots[slot].name
         let type = slots[slot].type
         approximateBytes -= slots[slot].approximateBytes
+        storedBytes -= slots[slot].bytes.count
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
         approximateBytes += slots[slot].approximateBytes
         if isDefault {
-            slotOfName[name] = nil
+            names.remove(slot, hash: NameIndex.hash(name))
             freeSlots.append(slot)
+        } else {
+            deletions.append(position, slot: slot, replacesEntry: false)
+            compactDeletions()
         }
+        // Before the feed grows, so that it is compacted where too much of it has become stale.
+        if !isDefault { dropTombstones(downTo: max(limit, liveCount)) }
         noteChange(at: position, slot: slot, replacesEntry: true)
-        if tombstoneCount >= max(limit, liveCount), !isDefault { dropTombstones(tombstoneCount / 2) }
     }
 
-    /// Forgets the oldest tombstones; tokens that need them expire. In relation to the deletions that lead here its cost is
-    /// constant.
-    private mutating func dropTombstones(_ count: Int) {
-        var left = count
-        for entry in feed.entries where left > 0 {
+    /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one less: it
+    /// drops two at the most.
+    private mutating func dropTombstones(downTo limit: Int) {
+        while tombstoneCount > limit, let entry = deletions.first {
+            let isCurrent = slots.isDeleted(entry.slot) && slots.position(of: entry.slot) == entry.position
+            deletions.removeFirst(isStale: !isCurrent)
+            if !isCurrent { continue }
             let slot = slots[entry.slot]
-            if !slot.isDeleted || slot.position != entry.position { continue }
-            slotOfName[slot.name] = nil
+            names.remove(entry.slot, hash: NameIndex.hash(slot.name))
             approximateBytes -= slot.approximateBytes
             slots[entry.slot] = .tombstone(name: "", type: "", position: .start)
             approximateBytes += slots[entry.slot].approximateBytes
             freeSlots.append(entry.slot)
+            feed.noteStale()
             floor = entry.position
-            left -= 1
         }
+    }
+
+    private mutating func compactDeletions() {
+        guard deletions.needsCompaction else { return }
         let slots = slots
-        feed.compact { slots[$0].position }
+        deletions.compact { slots.isDeleted($0.slot) && slots.position(of: $0.slot) == $0.position }
     }
 
     private mutating func noteChange(at position: ChangePosition, slot: Int32, replacesEntry: Bool) {
@@ -150,7 +179,7 @@ struct ZoneState: Sendable {
         feed.append(position, slot: slot, replacesEntry: replacesEntry)
         if feed.needsCompaction {
             let slots = slots
-            feed.compact { slots[$0].position }
+            feed.compact { slots.position(of: $0.slot) == $0.position }
         }
     }
 
@@ -176,12 +205,14 @@ struct ZoneState: Sendable {
 
     /// Adds a record or tombstone from a snapshot; ``finishLoading()`` orders them. False when the name is there already.
     mutating func load(_ record: RecordSlot) -> Bool {
-        guard slotOfName[record.name] == nil else { return false }
+        let hash = NameIndex.hash(record.name)
+        guard names.slot(of: record.name, hash: hash, in: slots) == nil else { return false }
         let slot = slots.append(record)
-        slotOfName[record.name] = slot
+        names.insert(slot, hash: hash)
         approximateBytes += record.approximateBytes
         if !record.isDeleted {
             liveCount += 1
+            storedBytes += record.bytes.count
             addToIndexes(slot)
         }
         return true
@@ -190,13 +221,22 @@ struct ZoneState: Sendable {
     /// Makes the feed of what was loaded. False when two changes stand at one position.
     mutating func finishLoading() -> Bool {
         if isDefault { return true }
-        feed = Feed(
-            unordered: (0..<Int32(slots.count)).map { Feed.Entry(position: slots[$0].position, slot: $0) })
-        for index in feed.entries.indices.dropFirst()
-        where feed.entries[index - 1].position == feed.entries[index].position {
-            return false
+        var entries: [Feed.Entry] = []
+        entries.reserveCapacity(slots.count)
+        var deleted: [Feed.Entry] = []
+        for slot in 0..<Int32(slots.count) {
+            let entry = Feed.Entry(position: slots.position(of: slot), slot: slot)
+            entries.append(entry)
+            if slots.isDeleted(slot) { deleted.append(entry) }
         }
-        return (feed.entries.last?.position ?? .start) <= lastChange
+        feed = Feed(unordered: entries)
+        deletions = Feed(unordered: deleted)
+        var before: ChangePosition?
+        for entry in feed.entries() {
+            if entry.position == before { return false }
+            before = entry.position
+        }
+        return (before ?? .start) <= lastChange
     }
 }
 

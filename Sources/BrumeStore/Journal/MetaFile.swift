@@ -43,12 +43,17 @@ package struct MetaFile: Equatable, Sendable {
         return MetaFile(epoch: bytes.integer(at: 12))
     }
 
-    /// Puts the file in place, whole and durable.
-    package func write(to disk: any Disk) throws(DiskError) {
+    /// The file's bytes.
+    var encoded: [UInt8] {
         var bytes = MetaFile.magic
         bytes.appendInteger(MetaFile.version)
         bytes.appendInteger(epoch)
         bytes.appendInteger(bytes.checksum(0..<bytes.count))
-        try disk.replaceFile(MetaFile.path, in: "", with: bytes)
+        return bytes
+    }
+
+    /// Puts the file in place, whole and durable.
+    package func write(to disk: any Disk) throws(DiskError) {
+        try disk.replaceFile(MetaFile.path, in: "", with: encoded)
     }
 }

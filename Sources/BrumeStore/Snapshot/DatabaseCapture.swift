@@ -9,7 +9,7 @@ package struct DatabaseCapture: Sendable {
     let zones: [ZoneCapture]
     let zoneFeedFloor: ChangePosition
     let runs: [DatabaseRun]
-    let subscriptions: [Subscription]
+    let subscriptions: [KeptSubscription]
     let operations: RememberedOperations.Capture
 }
 
@@ -44,7 +44,7 @@ extension Database {
     package func capture() -> DatabaseCapture {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
-            zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptions,
+            zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
             operations: operations.capture)
     }
 }
@@ -106,15 +106,17 @@ extension DatabaseCapture {
                             .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
                     } else {
                         block.records.append(
-                            .init(zone: zone.incarnation, position: slot.position, record: slot.bytes))
+                            .init(
+                                zone: zone.incarnation, position: slot.position, created: slot.created,
+                                record: slot.bytes))
                     }
                     try add(slot.bytes.count + slot.name.utf8.count + slot.type.utf8.count)
                 }
             }
         }
         for subscription in subscriptions {
-            block.subscriptions.append(subscription)
-            try add(Limits.subscriptionBytes)
+            block.subscriptions.append(subscription.subscription)
+            try add(subscription.approximateBytes)
         }
         try operations.forEach { (operation) throws(DiskError) in
             block.operations.append(.init(id: operation.id, answer: operation.answer))

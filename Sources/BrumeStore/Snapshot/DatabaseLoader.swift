@@ -12,6 +12,10 @@ package final class DatabaseLoader {
     private let sequence: UInt64
     private(set) var counts = DatabaseCapture.Counts()
     private var hasDefaultZone = false
+    /// Of the last record: neighbours often have the same, and share its text.
+    private var type = ""
+    /// The zone of the last record, and its place.
+    private var zone: (incarnation: UInt64, index: Int)?
 
     package init(id: DatabaseID, epoch: UInt32, sequence: UInt64) {
         database = Database(id: id, epoch: epoch)
@@ -34,11 +38,16 @@ package final class DatabaseLoader {
     package func add(_ block: SnapshotBlock) -> String? {
         do throws(Problem) {
             for zone in block.zones { try add(zone) }
+            // A zone that is added may be another one of a place.
+            if !block.zones.isEmpty { zone = nil }
             for zone in block.deletedZones { try add(zone) }
             for record in block.records { try add(record) }
             for tombstone in block.tombstones { try add(tombstone) }
             for subscription in block.subscriptions {
-                if database.subscription(subscription.id) != nil {
+                guard database.mayKeep(subscription) else {
+                    throw Problem(text: "a subscription stands there that the server would not have kept")
+                }
+                if database.subscriptionTable.subscription(subscription.id, of: subscription.owner) != nil {
                     throw Problem(text: "a subscription stands there twice")
                 }
                 database.putSubscription(subscription)
@@ -60,7 +69,7 @@ package final class DatabaseLoader {
             unordered: database.zoneStates.indices.dropFirst().map {
                 Feed.Entry(position: database.zoneStates[$0].lastChange, slot: Int32($0))
             })
-        database.zoneFeedHead = database.zoneFeed.entries.last?.position ?? .start
+        database.zoneFeedHead = database.zoneFeed.last?.position ?? .start
         database.sequence = sequence
         return .success(database)
     }
@@ -76,7 +85,7 @@ package final class DatabaseLoader {
                 throw Problem(text: "the default zone stands there twice, or under another name")
             }
             hasDefaultZone = true
-            database.zoneStates[0] = state
+            database.withZone(at: 0) { $0 = state }
             return
         }
         state.deletion = nil
@@ -111,11 +120,16 @@ package final class DatabaseLoader {
         counts.records += 1
         var slot: RecordSlot
         do throws(ServiceError) {
-            slot = try RecordSlot(decoding: record.record)
+            slot = try RecordSlot(decoding: record.record, type: type)
+            type = slot.type
         } catch {
             throw Problem(text: error.message)
         }
+        guard record.created <= record.position else {
+            throw Problem(text: "a record was changed before it was created")
+        }
         slot.position = record.position
+        slot.created = record.created
         try load(slot, intoZone: record.zone)
     }
 
@@ -129,10 +143,18 @@ package final class DatabaseLoader {
     }
 
     private func load(_ slot: RecordSlot, intoZone incarnation: UInt64) throws(Problem) {
-        guard let index = database.zoneIndexOfIncarnation[incarnation] else {
-            throw Problem(text: "a record stands there before its zone")
+        let index: Int
+        if let zone, zone.incarnation == incarnation {
+            index = zone.index
+        } else {
+            guard let found = database.zoneIndexOfIncarnation[incarnation] else {
+                throw Problem(text: "a record stands there before its zone")
+            }
+            index = found
+            zone = (incarnation, found)
         }
-        guard database.zoneStates[index].load(slot) else { throw Problem(text: "a record stands there twice") }
+        let isNew = database.withZone(at: index) { $0.load(slot) }
+        if !isNew { throw Problem(text: "a record stands there twice") }
     }
 
     private func check(_ position: ChangePosition) throws(Problem) {

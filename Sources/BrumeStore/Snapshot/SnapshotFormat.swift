@@ -61,14 +61,75 @@ enum SnapshotFormat {
 
     /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is too
     /// long, its SHA-256.
-    static func path(of database: DatabaseID) -> String {
+    static func path(of database: DatabaseID, on disk: any Disk) -> String {
         let environment = database.environment == .production ? "production" : "development"
         let scope = database.scope == .public ? "public" : "private"
         // `+` is escaped in the parts, so that it separates them.
         let identity = "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"
-        let name =
-            identity.utf8.count <= nameLimit ? identity : "sha256+" + SHA256.hexadecimalDigest(of: Array(identity.utf8))
-        return folder + "/" + name + suffix
+        return folder + "/" + shortened(identity, on: disk) + suffix
+    }
+
+    /// A file's name without its suffix, of something that any text names.
+    static func fileName(_ text: String, on disk: any Disk) -> String { shortened(escaped(text), on: disk) }
+
+    private static func shortened(_ name: String, on disk: any Disk) -> String {
+        name.utf8.count <= nameLimit ? name : "sha256+" + hexadecimal(disk.sha256(Array(name.utf8)))
+    }
+
+    /// Whether a snapshot's file may have the name, as far as that can be said without knowing its database.
+    static func isFileName(_ name: String) -> Bool {
+        name.hasSuffix(suffix) && name.utf8.count <= nameLimit + suffix.utf8.count
+            && ["development+", "production+", "sha256+"].contains { name.hasPrefix($0) } && isEscaped(name)
+    }
+
+    /// Whether a name holds nothing but what names of files are made of here.
+    static func isEscaped(_ name: String) -> Bool {
+        !name.hasPrefix(".") && name.utf8.count <= nameLimit + 16
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                    UInt8(ascii: "%"), UInt8(ascii: "+"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The database of a file's name; nil for a name that is a digest, or none of ours.
+    static func database(ofFile name: String) -> DatabaseID? {
+        let parts = name.dropLast(suffix.utf8.count).split(separator: "+", omittingEmptySubsequences: false)
+        guard name.hasSuffix(suffix), parts.count == 4, let container = unescaped(parts[2]),
+            let owner = unescaped(parts[3])
+        else { return nil }
+        let environments: [Substring: Environment] = ["development": .development, "production": .production]
+        let scopes: [Substring: DatabaseScope] = ["public": .public, "private": .private]
+        guard let environment = environments[parts[0]], let scope = scopes[parts[1]],
+            (scope == .public) == owner.isEmpty
+        else { return nil }
+        return DatabaseID(container: container, environment: environment, scope: scope, owner: owner)
+    }
+
+    private static func unescaped(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, let value = UInt8(digits, radix: 16)
+            else {
+                return nil
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func escaped(_ text: String) -> String {

@@ -7,66 +7,108 @@ package struct SnapshotReader {
     private let path: String
     private let file: DiskFile
     private let size: UInt64
-    private var offset: UInt64 = 0
+    /// What has been read.
+    private(set) var offset: UInt64 = 0
     private var previousCRC: UInt32 = 0
     private var version = SnapshotFormat.version
     private var blockHeaderBytes = 0
     private let decompressor = ZstandardDecompressor()
+    private let limits: ShortLoadLimits?
+    private var contentBytesRead = 0
 
     /// The database as its snapshot has it; nil when there is none.
     ///
-    /// - Parameter epoch: The data folder's.
+    /// - Parameters:
+    ///   - epoch: The data folder's.
+    ///   - goesOn: Asked at each block. When it says no the rest is not read, and the load fails as if the disk had.
     package static func load(
-        _ database: DatabaseID, epoch: UInt32, from disk: any Disk
+        _ database: DatabaseID, epoch: UInt32, from disk: any Disk, while goesOn: () -> Bool = { true }
     ) throws(StoreError) -> Database? {
-        try read(SnapshotFormat.path(of: database), epoch: epoch, from: disk, expecting: database)
+        try read(
+            SnapshotFormat.path(of: database, on: disk), epoch: epoch, from: disk, expecting: database, while: goesOn)
+    }
+
+    /// What came of ``loadIfShort(_:epoch:from:limits:)``.
+    package enum ShortLoad {
+        case loaded(Database)
+        /// There is no snapshot.
+        case missing
+        /// It is more than the limits allow: nothing was loaded.
+        case tooLong
+    }
+
+    /// As ``load(_:epoch:from:while:)``, but gives up where that would be long work.
+    package static func loadIfShort(
+        _ database: DatabaseID, epoch: UInt32, from disk: any Disk, limits: ShortLoadLimits
+    ) throws(StoreError) -> ShortLoad {
+        var isMissing = false
+        let loaded = try read(
+            SnapshotFormat.path(of: database, on: disk), epoch: epoch, from: disk, expecting: database, limits: limits,
+            isMissing: &isMissing, while: { true })
+        return isMissing ? .missing : loaded.map { .loaded($0) } ?? .tooLong
     }
 
     /// Reads the snapshot in a file, whatever database it is of; nil when the file does not exist.
     static func read(
-        _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?
+        _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?,
+        while goesOn: () -> Bool = { true }
     ) throws(StoreError) -> Database? {
-        let file: DiskFile
-        let size: UInt64
+        var isMissing = false
+        return try read(
+            path, epoch: epoch, from: disk, expecting: expected, limits: nil, isMissing: &isMissing, while: goesOn)
+    }
+
+    /// Nil when the file does not exist, or is more than the limits allow.
+    private static func read(
+        _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?, limits: ShortLoadLimits?,
+        isMissing: inout Bool, while goesOn: () -> Bool
+    ) throws(StoreError) -> Database? {
+        guard var reader = try SnapshotReader(opening: path, on: disk, limits: limits) else {
+            isMissing = true
+            return nil
+        }
+        defer { reader.close() }
+        if let limits, reader.size > UInt64(limits.fileBytes) { return nil }
+        return try reader.read(epoch: epoch, expecting: expected, while: goesOn)
+    }
+
+    /// Opens a snapshot's file; nil when it does not exist. It is to be closed.
+    init?(opening path: String, on disk: any Disk, limits: ShortLoadLimits? = nil) throws(StoreError) {
+        self.disk = disk
+        self.path = path
+        self.limits = limits
         do throws(DiskError) {
             file = try disk.openForReading(path)
         } catch {
             if error.isMissing { return nil }
             throw .disk(error)
         }
-        defer { disk.close(file) }
         do throws(DiskError) {
             size = try disk.size(of: file)
         } catch {
+            disk.close(file)
             throw .disk(error)
         }
-        var reader = SnapshotReader(disk: disk, path: path, file: file, size: size)
-        return try reader.read(epoch: epoch, expecting: expected)
     }
 
-    private init(disk: any Disk, path: String, file: DiskFile, size: UInt64) {
-        self.disk = disk
-        self.path = path
-        self.file = file
-        self.size = size
-    }
+    func close() { disk.close(file) }
 
-    private mutating func read(epoch: UInt32, expecting expected: DatabaseID?) throws(StoreError) -> Database {
-        try readFileHeader()
-        let (first, payload) = try nextBlock()
-        guard first == .header else { throw damage("the first block is not the header") }
-        let header = try decode(payload, StoreCoder.decodeSnapshotHeader)
-        guard SnapshotFormat.path(of: header.database) == path, expected == nil || expected == header.database else {
-            throw damage("this is the snapshot of another database")
-        }
+    /// Nil when the content is more than the limits allow.
+    private mutating func read(
+        epoch: UInt32, expecting expected: DatabaseID?, while goesOn: () -> Bool
+    ) throws(StoreError) -> Database? {
+        guard let header = try readHeader(expecting: expected) else { return nil }
         let loader = DatabaseLoader(id: header.database, epoch: epoch, sequence: header.sequence)
         if let problem = loader.add(header) { throw damage(problem) }
         var blocks: UInt64 = 0
         while true {
             let start = offset
-            let (kind, payload) = try nextBlock()
+            guard goesOn() else {
+                throw .disk(DiskError(call: "read", path: path, message: "the server is about to stop"))
+            }
+            guard let (kind, payload) = try nextBlock() else { return nil }
             if kind == .footer {
-                try check(footer: payload, header: header, loader: loader, blocks: blocks)
+                try check(footer: payload, header: header, counts: loader.counts, blocks: blocks)
                 break
             }
             guard kind == .content else { throw damage("a second header follows", at: start) }
@@ -75,11 +117,24 @@ package struct SnapshotReader {
                 throw damage(problem, at: start)
             }
         }
-        guard offset == size else { throw damage("something follows the footer") }
         switch loader.finish() {
         case .success(let database): return database
         case .failure(let problem): throw damage(problem.text)
         }
+    }
+
+    /// Reads what stands before the content; nil when it is more than the limits allow.
+    mutating func readHeader(expecting expected: DatabaseID?) throws(StoreError) -> SnapshotHeader? {
+        try readFileHeader()
+        guard let (first, payload) = try nextBlock() else { return nil }
+        guard first == .header else { throw damage("the first block is not the header") }
+        let header = try decode(payload, StoreCoder.decodeSnapshotHeader)
+        guard SnapshotFormat.path(of: header.database, on: disk) == path, expected == nil || expected == header.database
+        else {
+            throw damage("this is the snapshot of another database")
+        }
+        if let limits, !limits.allow(header) { return nil }
+        return header
     }
 
     private mutating func readFileHeader() throws(StoreError) {
@@ -95,8 +150,12 @@ package struct SnapshotReader {
         blockHeaderBytes = headerBytes
     }
 
-    /// The next block's kind and content.
-    private mutating func nextBlock() throws(StoreError) -> (SnapshotFormat.Kind, [UInt8]) {
+    /// The next block's kind and content; nil when it is more than the limits allow.
+    ///
+    /// - Parameter decompressesContent: False: the content of content blocks is left out, when their checksum holds.
+    mutating func nextBlock(
+        decompressesContent: Bool = true
+    ) throws(StoreError) -> (SnapshotFormat.Kind, [UInt8])? {
         let start = offset
         let header = try readBytes(blockHeaderBytes)
         let length = Int(header.integer(at: 0, as: UInt32.self))
@@ -105,6 +164,8 @@ package struct SnapshotReader {
         guard contentBytes <= SnapshotFormat.contentBytesLimit, length <= contentBytes else {
             throw damage("a block says that it is larger than blocks are", at: start)
         }
+        contentBytesRead += contentBytes
+        if let limits, contentBytesRead > limits.contentBytes { return nil }
         let payload = try readBytes(length)
         var crc = CRC32C()
         crc.update(Array(header.dropLast(4)))
@@ -119,6 +180,7 @@ package struct SnapshotReader {
             throw damage("a block is of an unknown kind", at: start)
         }
         previousCRC = crc.value
+        if kind == .content, !decompressesContent { return (kind, []) }
         if length == contentBytes { return (kind, payload) }
         guard let content = decompressor.decompress(payload, contentBytes: contentBytes) else {
             throw damage("a block does not decompress to what it says", at: start)
@@ -126,19 +188,23 @@ package struct SnapshotReader {
         return (kind, content)
     }
 
-    private func check(
-        footer: [UInt8], header: SnapshotHeader, loader: DatabaseLoader, blocks: UInt64
+    /// Checks the last block, and that nothing follows it.
+    ///
+    /// - Parameter found: What the content blocks hold; nil: they were not looked into.
+    func check(
+        footer: [UInt8], header: SnapshotHeader, counts found: DatabaseCapture.Counts?, blocks: UInt64
     ) throws(StoreError) {
         guard footer.count == 40 else { throw damage("the footer has the wrong size") }
         let counts = DatabaseCapture.Counts(
             zones: footer.integer(at: 8), records: footer.integer(at: 16), tombstones: footer.integer(at: 24),
             deletedZones: footer.integer(at: 32))
-        guard footer.integer(at: 0, as: UInt64.self) == blocks, counts == loader.counts,
+        guard footer.integer(at: 0, as: UInt64.self) == blocks, found == nil || counts == found,
             header.zoneCount == counts.zones, header.recordCount == counts.records,
             header.tombstoneCount == counts.tombstones
         else {
             throw damage("the counts in header and footer are not those of the content")
         }
+        guard offset == size else { throw damage("something follows the footer") }
     }
 
     private mutating func readBytes(_ count: Int) throws(StoreError) -> [UInt8] {
@@ -170,7 +236,7 @@ package struct SnapshotReader {
         }
     }
 
-    private func damage(_ problem: String, at offset: UInt64? = nil) -> StoreError {
+    func damage(_ problem: String, at offset: UInt64? = nil) -> StoreError {
         .damaged(Damage(file: path, offset: offset ?? self.offset, problem: problem))
     }
 }

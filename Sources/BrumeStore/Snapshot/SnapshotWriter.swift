@@ -13,7 +13,7 @@ package struct SnapshotWriter {
     /// throws, the older one is as it was.
     @discardableResult
     package static func write(_ capture: DatabaseCapture, to disk: any Disk) throws(DiskError) -> UInt64 {
-        let path = SnapshotFormat.path(of: capture.id)
+        let path = SnapshotFormat.path(of: capture.id, on: disk)
         let temporary = path + temporaryFileSuffix
         do throws(DiskError) {
             try disk.remove(temporary)

@@ -25,6 +25,11 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
+    /// Monotonic time now, for work that ends by it; of a loop that is driven by hand, the turn's time. Loop thread only.
+    package var currentNanoseconds: UInt64 {
+        owner.load(ordering: .relaxed) == 0 ? nowNanoseconds : EventLoop.readMonotonic()
+    }
+
     /// Time since 1970 by the machine's clock, read once per turn. It may jump.
     package private(set) var wallClockMilliseconds: Int64
 

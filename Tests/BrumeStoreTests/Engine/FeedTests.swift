@@ -215,8 +215,8 @@ struct FeedTests {
             feed.append(ChangePosition(rawValue: UInt64(index * 2 + 2)), slot: Int32(index), replacesEntry: false)
         }
         for raw in 0..<410 {
-            let expected = feed.entries.firstIndex { $0.position.rawValue > UInt64(raw) } ?? feed.entries.count
-            #expect(feed.firstIndex(after: ChangePosition(rawValue: UInt64(raw))) == expected)
+            let expected = feed.entries().filter { $0.position.rawValue > UInt64(raw) }
+            #expect(Array(feed.entries(after: ChangePosition(rawValue: UInt64(raw)))) == expected)
         }
     }
 }

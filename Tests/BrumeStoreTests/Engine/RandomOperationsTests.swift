@@ -95,6 +95,8 @@ struct RandomOperationsTests {
             #expect(desk.database.sequence == model.commit, comment)
             compareRecords()
             try compareFeeds()
+            let audit = desk.database.audit()
+            #expect(audit.kept == audit.recounted, comment)
             if generator.oneIn(60) {
                 // A database that is replayed is the same one: go on with it.
                 let replayed = Database(id: Desk.privateID, epoch: 7, history: history)

@@ -41,6 +41,27 @@ struct RunTests {
         #expect(try again.desk.changes(since: early).live.count == 9)
     }
 
+    @Test("a token from the midst of a fetch expires with the future that it was made in")
+    func midstOfAFetch() throws {
+        let folder = try Folder(run: 11)
+        try folder.makeZone()
+        let start = try folder.desk.changes(since: nil).token
+        for name in ["a", "b", "c"] { try folder.save(name) }
+        let copy = folder.disk.copy()
+        let good = try folder.desk.changes(since: start, limit: 1).token
+        try folder.save("a", bytes: 20)
+        // Here "a" stands behind "b" and "c"; in the copy it stands before them, and would never be told of.
+        let page = try folder.desk.changes(since: start, limit: 1)
+        #expect(page.live == ["b"] && page.moreComing)
+
+        let restored = try Folder(on: copy, run: 12)
+        #expect(RunTests.code(page.token, of: restored.desk) == .changeTokenExpired)
+        try restored.save("d")
+        #expect(RunTests.code(page.token, of: restored.desk) == .changeTokenExpired)
+        #expect(try restored.desk.changes(since: good).live == ["b", "c", "d"])
+        #expect(try folder.desk.changes(since: page.token).live == ["c", "a"])
+    }
+
     @Test("tokens of earlier runs stay good over restarts without commits and with them")
     func restarts() throws {
         var folder = try Folder(run: 20)

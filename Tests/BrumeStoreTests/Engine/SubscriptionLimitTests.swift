@@ -15,7 +15,7 @@ import Testing
 
     @Test("the texts of all subscriptions together have a limit, and a replaced one counts once") func texts() throws {
         let desk = Desk()
-        let half = Limits.subscriptionTextBytesPerDatabase / 2
+        let half = Limits.subscriptionTextBytesPerUser / 2
         _ = try save("one", textBytes: half, in: desk).get()
         _ = try save("one", textBytes: half, in: desk).get()
         guard case .failure(let error) = save("two", textBytes: half, in: desk) else {

@@ -68,10 +68,15 @@ struct Desk {
     }
 
     func record(_ name: String, in zone: ZoneID = Desk.zone) -> Record? {
+        bytes(name, in: zone).map { Record(stored: $0) }
+    }
+
+    /// A record in its stored form.
+    func bytes(_ name: String, in zone: ZoneID = Desk.zone) -> [UInt8]? {
         let outcome = database.fetchRecords(
             FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone, names: [name])]))[0][0]
         guard case .record(let bytes) = outcome else { return nil }
-        return Record(stored: bytes)
+        return bytes
     }
 
     /// A page of changes as names: those that exist, and those that were deleted.

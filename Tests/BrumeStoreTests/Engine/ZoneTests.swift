@@ -14,7 +14,7 @@ struct ZoneTests {
     }
 
     private func fired(_ commit: Commit?) -> [String] {
-        commit.map { desk.database.matchingSubscriptions(for: $0).map(\.0.id) } ?? []
+        commit.map { desk.database.matchingSubscriptions(for: $0).map(\.0.subscription.id) } ?? []
     }
 
     @Test("saving a zone that exists changes nothing; deleting a missing one succeeds")
@@ -96,7 +96,7 @@ struct ZoneTests {
             ModifySubscriptionsRequest(database: .private, deletions: ["s", "s", "none"]), caller: desk.caller,
             nowMilliseconds: 1)
         #expect(deletion.answer.deletions.map { $0?.code } == [nil, .unknownItem, .unknownItem])
-        for index in 0..<Limits.subscriptionsPerDatabase {
+        for index in 0..<Limits.subscriptionsPerUser {
             #expect(save(Subscription(id: "s\(index)", kind: .database(recordType: ""))) == [nil])
         }
         #expect(save(Subscription(id: "more", kind: .database(recordType: ""))) == [.limitExceeded])
@@ -119,7 +119,7 @@ struct ZoneTests {
         #expect(fired(desk.modify(.defaultZone, saves: [.of("a", type: "Card")]).commit).isEmpty)
         #expect(fired(desk.makeZone("third")) == ["all"])
         #expect(fired(desk.deleteZone("other").commit) == ["all", "allCard"])
-        #expect(desk.database.subscription("other") == nil)
+        #expect(desk.database.subscription("other", of: desk.caller) == nil)
     }
 }
 

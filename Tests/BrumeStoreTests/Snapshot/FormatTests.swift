@@ -93,7 +93,7 @@ struct FormatTests {
         return disk
     }
 
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+    static func bytes(_ hexadecimal: String) -> [UInt8] {
         let digits = hexadecimal.filter { !$0.isWhitespace }
         return stride(from: 0, to: digits.count, by: 2).map { index in
             let start = digits.index(digits.startIndex, offsetBy: index)

@@ -28,6 +28,12 @@ struct SnapshotTests {
                     Subscription(
                         id: "s", kind: .zone(Desk.zone, recordType: "Note"), notificationInfo: NotificationInfo()),
                     Subscription(id: "t", kind: .database(recordType: "")),
+                    Subscription(
+                        id: "u",
+                        kind: .query(
+                            QuerySubscription(
+                                recordType: "Note", predicate: .comparison(.field("x"), .less, .double(0.5)),
+                                options: [.deletion, .once], zone: Desk.zone))),
                 ]), caller: folder.desk.caller, nowMilliseconds: 1)
         var commit = try #require(subscriptions.commit)
         commit.entry.operationID = [1, 2, 3]
@@ -164,11 +170,48 @@ struct SnapshotTests {
             try log.writeSnapshot(database.capture())
         }
         #expect(disk.paths.filter { $0.hasSuffix(".snapshot") }.count == ids.count)
+        // The names are part of the format.
+        let digest = "01be8a6b79642da26310d3c5f061e99cf47d88129ee6ce8462dc6198759697fa"
+        #expect(disk.paths.contains("snapshots/sha256+\(digest).snapshot"))
+        #expect(disk.paths.contains("snapshots/development+private+a%2bb+c.snapshot"))
         #expect(disk.paths.allSatisfy { $0.utf8.count < 230 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
         try log.trim()
         let again = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 8)
         for id in ids { #expect(try again.open(id).recordCount == 1) }
         #expect(try Verification(of: disk).isSound)
+    }
+
+    @Test("a verification holds as many databases at a time as it may, and finds the same however few they are")
+    func boundedVerification() throws {
+        let disk = SimulatedDisk()
+        let log = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 7)
+        for index in 0..<9 {
+            let id = DatabaseID(container: "a", environment: .development, scope: .private, owner: "_\(index)")
+            let database = try log.open(id)
+            let desk = Desk(database, caller: Caller(user: id.owner, isOwner: true))
+            for step in 0..<3 {
+                _ = try log.append(try #require(desk.modify(.defaultZone, saves: [.of("r\(step)")]).commit).entry)
+                try log.flush()
+                // Three have a snapshot of all, three one of the beginning, three none.
+                if index < 3 && step == 2 || index < 6 && step == 0 { try log.writeSnapshot(database.capture()) }
+            }
+            if index == 2 { try log.trim() }
+        }
+        let whole = try Verification(of: disk)
+        #expect(whole.isSound && whole.databases == 9 && whole.records == 27 && whole.snapshots == 6)
+        #expect(whole.entries == 18 && whole.groups == 1)
+        let single = try Verification(of: disk, memoryBytes: 1)
+        #expect(single.isSound && single.databases == 9 && single.records == 27 && single.groups == 6)
+
+        for path in disk.paths where path.hasSuffix(".snapshot") {
+            let damaged = disk.copy()
+            damaged.replace(path, with: disk.contents(of: path)!.dropLast())
+            for memoryBytes in [1, 30_000, .max] {
+                let verification = try Verification(of: damaged, memoryBytes: memoryBytes)
+                #expect(verification.problems.map(\.file) == [path])
+                #expect(verification.databases == 8 && verification.entries == 18)
+            }
+        }
     }
 
     @Test("a full disk refuses a snapshot, and the older one and the journal still open")

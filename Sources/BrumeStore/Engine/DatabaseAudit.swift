@@ -1,0 +1,92 @@
+internal import BrumeModel
+
+/// What a database counts while it works beside what counting everything again gives, and how much of its past it holds.
+///
+/// For tests and checks: making one looks at every record.
+package struct DatabaseAudit: Equatable, Sendable {
+    /// Sums over the database.
+    package struct Counts: Equatable, Sendable {
+        package var records = 0
+        /// See ``Database/storedBytes``.
+        package var storedBytes = 0
+        /// See ``Database/approximateBytes``.
+        package var approximateBytes = 0
+        package var operations = 0
+        package var operationBytes = 0
+    }
+
+    /// A feed and the items in it.
+    package struct History: Equatable, Sendable {
+        /// Empty for the database's own feed, whose items are zones.
+        package var zone: String
+        package var live = 0
+        /// Deleted items that the feed tells of.
+        package var tombstones = 0
+        /// Stale ones included.
+        package var feedEntries = 0
+
+        package init(zone: String, live: Int = 0, tombstones: Int = 0, feedEntries: Int = 0) {
+            self.zone = zone
+            self.live = live
+            self.tombstones = tombstones
+            self.feedEntries = feedEntries
+        }
+    }
+
+    /// As the engine keeps them from commit to commit.
+    package var kept = Counts()
+    package var recounted = Counts()
+    package var histories: [History] = []
+    package var runs = 0
+    package var limits: HistoryLimits
+
+    package init(limits: HistoryLimits) {
+        self.limits = limits
+    }
+}
+
+extension Database {
+    /// Counts everything again.
+    ///
+    /// - Complexity: O(records).
+    package func audit() -> DatabaseAudit {
+        var audit = DatabaseAudit(limits: history)
+        audit.kept = DatabaseAudit.Counts(
+            records: recordCount, storedBytes: storedBytes, approximateBytes: approximateBytes,
+            operations: operations.count, operationBytes: operations.bytes)
+        audit.runs = runHistory.runs.count
+        var sums = DatabaseAudit.Counts(
+            approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes)
+        operations.capture.forEach { operation in
+            sums.operations += 1
+            sums.operationBytes += operation.answer.count
+        }
+        sums.approximateBytes += sums.operationBytes
+        var zones = DatabaseAudit.History(zone: "", feedEntries: zoneFeed.count)
+        for state in zoneStates {
+            sums.approximateBytes += ZoneState.emptyBytes
+            if state.isForgotten { continue }
+            if !state.isDefault {
+                if state.deletion == nil { zones.live += 1 } else { zones.tombstones += 1 }
+            }
+            var counted = DatabaseAudit.History(zone: state.name, feedEntries: state.feed.count)
+            for slot in state.slots.chunks.joined() {
+                sums.approximateBytes += slot.approximateBytes
+                if !slot.isDeleted {
+                    counted.live += 1
+                    sums.storedBytes += slot.bytes.count
+                } else if !slot.isFree {
+                    counted.tombstones += 1
+                }
+            }
+            sums.records += counted.live
+            if !state.isDefault, state.deletion == nil { audit.histories.append(counted) }
+        }
+        audit.histories.append(zones)
+        audit.recounted = sums
+        return audit
+    }
+
+    /// Makes ``storedBytes`` wrong, for the proof that somebody notices.
+    package func testOnly_miscount(by bytes: Int) { storedBytes += bytes }
+}

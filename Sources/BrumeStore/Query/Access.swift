@@ -1,0 +1,64 @@
+internal import BrumeModel
+
+/// A way to records that holds all matches of a predicate, or of a part of it, and perhaps others.
+indirect enum Access {
+    /// Records that stand under one of a few keys: their numbers come in rising order.
+    case stream(IndexID, [PostingTree.Key])
+    /// Records that stand under all keys of some ranges.
+    case ranges(IndexID, [ClosedRange<PostingTree.Key>])
+    /// Records by name.
+    case names([String])
+    case union([Access])
+
+    /// More keys than these are read one after the other.
+    static let streamKeys = 16
+
+    /// The indexes that it needs.
+    var ids: [IndexID] {
+        switch self {
+        case .stream(let id, _), .ranges(let id, _): [id]
+        case .names: []
+        case .union(let branches): branches.flatMap(\.ids)
+        }
+    }
+
+    /// The records that it wants by name.
+    var names: [String] {
+        switch self {
+        case .names(let names): names
+        case .stream, .ranges: []
+        case .union(let branches): branches.flatMap(\.names)
+        }
+    }
+
+    /// About how many records, or nil where an index is not there.
+    func estimate(_ indexes: ZoneIndexes) -> Int? {
+        switch self {
+        case .stream(let id, let keys):
+            guard let index = indexes.index(id) else { return nil }
+            return keys.reduce(0) { $0 + index.tree.estimate($1...$1) }
+        case .ranges(let id, let ranges):
+            guard let index = indexes.index(id) else { return nil }
+            return ranges.reduce(0) { $0 + index.tree.estimate($1) }
+        case .names(let names): return names.count
+        case .union(let branches):
+            var sum = 0
+            for branch in branches {
+                guard let count = branch.estimate(indexes) else { return nil }
+                sum += count
+            }
+            return sum
+        }
+    }
+
+    /// As a plan tells it.
+    var sentence: String {
+        switch self {
+        case .stream(let id, let keys): "index \(id.name), \(keys.count == 1 ? "one key" : "\(keys.count) keys")"
+        case .ranges(let id, let ranges):
+            "index \(id.name), \(ranges.count == 1 ? "a range" : "\(ranges.count) ranges")"
+        case .names(let names): "\(names.count) records by name"
+        case .union(let branches): "any of: " + branches.map(\.sentence).joined(separator: "; ")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import BrumeModel
+
+extension Database {
+    /// Puts a record into a zone and into the zone's indexes.
+    func putRecord(_ record: RecordSlot, inZoneAt index: Int) {
+        guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
+            withZone(at: index) { $0.put(record) }
+            return
+        }
+        let old = zoneStates[index].liveSlot(of: record.name).map { zoneStates[index][$0] }
+        withZone(at: index) { $0.put(record) }
+        guard let slot = zoneStates[index].liveSlot(of: record.name) else {
+            preconditionFailure("a record that was put is not there")
+        }
+        indexes.noteChange(slot, from: old, to: zoneStates[index][slot])
+    }
+
+    /// Deletes a record from a zone and from the zone's indexes.
+    func deleteRecord(_ slot: Int32, at position: ChangePosition, inZoneAt index: Int) {
+        let old = zoneStates[index][slot]
+        withZone(at: index) { $0.delete(slot, at: position, tombstoneLimit: history.tombstonesPerZone) }
+        zoneIndexes[zoneStates[index].incarnation]?.noteChange(slot, from: old, to: nil)
+    }
+
+    /// The indexes of a zone that is worth them, or nil: they are begun, or begun anew where most of their numbers are worn.
+    func indexes(ofZoneAt index: Int) -> ZoneIndexes? {
+        let zone = zoneStates[index]
+        guard zone.liveCount >= indexedZoneMinimum else { return nil }
+        if let known = zoneIndexes[zone.incarnation], !known.isWorn { return known }
+        let indexes = ZoneIndexes(breaker: wordBreaker)
+        zoneIndexes[zone.incarnation] = indexes
+        return indexes
+    }
+}

@@ -1,0 +1,86 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// Finds the values of some keys in a record, in one walk over it that stops behind the last of them.
+///
+/// Values point into the record: they are valid as long as its bytes are, and until the next look-up.
+final class FieldLookup {
+    private struct Name {
+        let bytes: UnsafeRawBufferPointer
+        let index: Int
+    }
+
+    private let arena = ByteArena()
+    /// In the order of their bytes, which is that of fields in a record.
+    private let names: UnsafeMutableBufferPointer<Name>
+    private let values: UnsafeMutableBufferPointer<StoredValue>
+    private var recordID = -1
+    private var creationDate = -1
+    private var modificationDate = -1
+    private var creator = -1
+    private var modifier = -1
+    private var parent = -1
+
+    /// - Parameter keys: Each once; a key's value is asked for by its index.
+    init(_ keys: [QueryKey]) {
+        var names: [Name] = []
+        for (index, key) in keys.enumerated() {
+            switch key {
+            case .field(let name): names.append(Name(bytes: arena.copy(name), index: index))
+            case .recordID: recordID = index
+            case .creationDate: creationDate = index
+            case .modificationDate: modificationDate = index
+            case .creatorUserRecordID: creator = index
+            case .lastModifiedUserRecordID: modifier = index
+            case .parent: parent = index
+            }
+        }
+        names.sort { ByteOrder.compare($0.bytes, $1.bytes) < 0 }
+        self.names = .allocate(capacity: names.count)
+        _ = self.names.initialize(from: names)
+        values = .allocate(capacity: keys.count)
+        values.initialize(repeating: .missing)
+    }
+
+    deinit {
+        names.deallocate()
+        values.deallocate()
+    }
+
+    subscript(index: Int) -> StoredValue { values[index] }
+
+    func load(_ record: UnsafeRawBufferPointer) {
+        values.update(repeating: .missing)
+        var reader = StoredRecordReader(record)
+        var next = 0
+        while let element = reader.next() {
+            switch element {
+            case .field(let key, let field):
+                while next < names.count {
+                    let order = ByteOrder.compare(names[next].bytes, key)
+                    if order > 0 { break }
+                    if order == 0 { values[names[next].index] = StoredRecordReader.value(ofField: field) }
+                    next += 1
+                    if order == 0 { break }
+                }
+                if next == names.count { return }
+            case .name(let name): set(recordID, reference: name)
+            case .creator(let name): set(creator, reference: name)
+            case .modifier(let name): set(modifier, reference: name)
+            case .parent(let name): set(parent, reference: name)
+            case .createdMilliseconds(let milliseconds): set(creationDate, milliseconds: milliseconds)
+            case .modifiedMilliseconds(let milliseconds): set(modificationDate, milliseconds: milliseconds)
+            case .type: break
+            }
+        }
+    }
+
+    private func set(_ index: Int, reference name: UnsafeRawBufferPointer) {
+        if index >= 0, name.count > 0 { values[index] = .scalar(.reference(name)) }
+    }
+
+    /// As a client makes a date of it, to the last bit: so a record's own date finds it.
+    private func set(_ index: Int, milliseconds: Int64) {
+        if index >= 0 { values[index] = .scalar(.date(Double(milliseconds) / 1000 - 978_307_200)) }
+    }
+}

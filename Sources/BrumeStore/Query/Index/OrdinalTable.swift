@@ -1,0 +1,132 @@
+internal import BrumeModel
+
+/// Numbers the records of a zone in the order of their creation: what indexes name them by.
+///
+/// Made in steps while commits go on, then kept by them. A record has its number as long as it lives; a new one gets the next.
+struct OrdinalTable {
+    private struct Entry {
+        let created: ChangePosition
+        let slot: Int32
+    }
+
+    private enum Phase {
+        case collecting(next: Int32)
+        case sorting
+        case filling(next: Int)
+        case ready
+    }
+
+    private var phase = Phase.collecting(next: 0)
+    private var sort = SlicedSort<Entry>(by: { $0.created < $1.created })
+    private var sorted: [Entry] = []
+    /// Created while the table was made, behind what was collected.
+    private var late: [Entry] = []
+
+    /// By ordinal.
+    private var created = PagedArray<ChangePosition>()
+    /// By ordinal; -1: gone.
+    private var slots = PagedArray<Int32>()
+    /// By slot; `max`: none.
+    private var ordinals = PagedArray<UInt32>()
+    private(set) var liveCount = 0
+
+    var count: Int { slots.count }
+
+    var isReady: Bool {
+        if case .ready = phase { return true }
+        return false
+    }
+
+    var approximateBytes: Int { created.count * 12 + ordinals.count * 4 + (sorted.count + late.count) * 16 }
+
+    /// Whether so many numbers belong to records that are gone that the zone's indexes are better made anew.
+    var isWorn: Bool { isReady && count > 2 * liveCount + 65_536 }
+
+    /// The slot of a record, or nil when it is gone.
+    func slot(of ordinal: UInt32) -> Int32? {
+        let slot = slots[Int(ordinal)]
+        return slot < 0 ? nil : slot
+    }
+
+    func ordinal(ofSlot slot: Int32) -> UInt32? {
+        guard Int(slot) < ordinals.count, ordinals[Int(slot)] != .max else { return nil }
+        return ordinals[Int(slot)]
+    }
+
+    /// The first ordinal of a record that was created behind `position`.
+    func firstOrdinal(createdAfter position: ChangePosition) -> UInt32 {
+        var low = 0
+        var high = created.count
+        while low < high {
+            let middle = (low + high) / 2
+            if created[middle] <= position { low = middle + 1 } else { high = middle }
+        }
+        return UInt32(low)
+    }
+
+    /// Goes on with making the table, for about so many records.
+    mutating func step(_ zone: RecordSlots, _ budget: Int) {
+        var budget = budget
+        while budget > 0 {
+            switch phase {
+            case .collecting(let next):
+                if Int(next) == zone.count {
+                    phase = .sorting
+                    continue
+                }
+                let record = zone[next]
+                if !record.isDeleted { sort.add(Entry(created: record.created, slot: next)) }
+                phase = .collecting(next: next + 1)
+                budget -= 1
+            case .sorting:
+                guard let sorted = sort.step(budget * 8) else { return }
+                self.sorted = sorted
+                phase = .filling(next: 0)
+                budget -= 1
+            case .filling(let next):
+                if next == sorted.count + late.count {
+                    sorted = []
+                    late = []
+                    sort = SlicedSort(by: { $0.created < $1.created })
+                    phase = .ready
+                    return
+                }
+                let entry = next < sorted.count ? sorted[next] : late[next - sorted.count]
+                let record = zone[entry.slot]
+                if !record.isDeleted, record.created == entry.created { number(entry) }
+                phase = .filling(next: next + 1)
+                budget -= 1
+            case .ready: return
+            }
+        }
+    }
+
+    /// A record was created. Returns its number, if the table gives numbers already.
+    mutating func noteCreation(slot: Int32, created: ChangePosition) -> UInt32? {
+        switch phase {
+        case .collecting(let next) where slot >= next: return nil
+        case .ready: return number(Entry(created: created, slot: slot))
+        default:
+            late.append(Entry(created: created, slot: slot))
+            return nil
+        }
+    }
+
+    mutating func noteDeletion(slot: Int32) {
+        guard let ordinal = ordinal(ofSlot: slot) else { return }
+        slots[Int(ordinal)] = -1
+        ordinals[Int(slot)] = .max
+        liveCount -= 1
+    }
+
+    @discardableResult
+    private mutating func number(_ entry: Entry) -> UInt32 {
+        let ordinal = UInt32(slots.count)
+        slots.append(entry.slot)
+        created.append(entry.created)
+        while ordinals.count <= Int(entry.slot) { ordinals.append(.max) }
+        ordinals[Int(entry.slot)] = ordinal
+        liveCount += 1
+        return ordinal
+    }
+}

@@ -1,0 +1,169 @@
+internal import BrumeModel
+
+/// Chooses how a query reads one zone: by the counts of its indexes, in units of one record that is looked at.
+///
+/// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one index of the
+/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well. Whatever
+/// the way, each record is held against the whole predicate.
+struct ZonePlanner {
+    /// With so few candidates no other index is worth making.
+    static let fewRecords = 1_000
+    /// What an entry costs that is read and passed over.
+    private static let entryCost = 0.1
+    /// What another stream costs for each record of the smallest one.
+    private static let seekCost = 0.3
+
+    let query: Query
+    let accesses: [Access]
+    /// The number of rows that end a scan in the page's order.
+    let rowLimit: Int
+    let after: QueryCursor?
+    /// Takes one of the ways by its number instead of the cheapest, and makes all indexes.
+    var testOnly_choice: Int?
+
+    private var allID: IndexID { IndexID(recordType: query.recordType, kind: .all) }
+
+    private var ofType: String { query.recordType.isEmpty ? "" : " of \(query.recordType)" }
+
+    private var sortID: IndexID? {
+        guard let sort = query.sortDescriptors.first, sort.relativeTo == nil else { return nil }
+        return IndexID(recordType: query.recordType, kind: .order(sort.key))
+    }
+
+    /// The next index that this query is worth making, or nil.
+    func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
+        if indexes.index(allID) == nil { return allID }
+        var fewest = indexes.index(allID)!.tree.count
+        for access in accesses {
+            if let count = access.estimate(indexes) { fewest = min(fewest, count) }
+        }
+        if fewest <= ZonePlanner.fewRecords, testOnly_choice == nil { return nil }
+        for id in accesses.flatMap(\.ids) where indexes.index(id) == nil { return id }
+        if let sortID, indexes.index(sortID) == nil { return sortID }
+        return nil
+    }
+
+    /// - Parameter slotOfName: Of the moment that the query shows.
+    func scan(_ indexes: ZoneIndexes, slotOfName: (String) -> Int32?) -> ZoneScan? {
+        guard let all = indexes.index(allID) else { return nil }
+        let total = Double(all.tree.count)
+        let known = accesses.compactMap { access in access.estimate(indexes).map { (access, Double($0)) } }
+        var matches = total
+        for (_, count) in known { matches *= total > 0 ? min(1, count / total) : 0 }
+        let isSorted = !query.sortDescriptors.isEmpty
+        func costUntilFull(_ count: Double) -> Double {
+            matches * Double(1_000_000) < count ? count : min(count, Double(rowLimit) * count / matches)
+        }
+
+        var ways: [(cost: Double, scan: ZoneScan)] = []
+        func consider(_ cost: Double, _ sources: [ZoneScan.Source], _ steps: [String]) {
+            ways.append((cost, ZoneScan(sources: sources, steps: steps)))
+        }
+
+        consider(
+            isSorted ? total : costUntilFull(total),
+            [.streams([OrdinalStream(all, [0])], next: firstOrdinal(indexes))],
+            ["all \(all.tree.count) records\(ofType)\(isSorted ? "" : ", oldest first")"])
+        for (access, count) in known {
+            let cost: Double
+            switch access {
+            case .stream: cost = isSorted ? count : costUntilFull(count)
+            case .ranges where !isSorted: cost = ZonePlanner.entryCost * count + min(count, 3 * costUntilFull(count))
+            case .ranges, .names, .union: cost = count
+            }
+            consider(
+                cost, sources(access, indexes, slotOfName), ["\(access.sentence): \(Int(count)) records"])
+        }
+        let streams = known.filter { if case .stream = $0.0 { true } else { false } }.sorted { $0.1 < $1.1 }
+        if streams.count > 1, let smallest = streams.first {
+            let joined = streams.filter { $0.1 <= 20 * max(smallest.1, 1) }.prefix(8)
+            let together = joined.reduce(total) { $0 * (total > 0 ? min(1, $1.1 / total) : 0) }
+            let cost =
+                ZonePlanner.seekCost * smallest.1 + (isSorted ? together : min(together, costUntilFull(together)))
+            if joined.count > 1 {
+                consider(
+                    cost, [.streams(joined.compactMap { stream($0.0, indexes) }, next: firstOrdinal(indexes))],
+                    joined.map { "intersect \($0.0.sentence): \(Int($0.1)) records" })
+            }
+        }
+        if let sortID, let index = indexes.index(sortID) {
+            let (ranges, sentence) = sortRanges(sortID)
+            let count = Double(ranges.reduce(0) { $0 + index.tree.estimate($1) })
+            consider(
+                costUntilFull(count), [.sorted(reader(index, ranges, indexes))],
+                ["index \(sortID.name), \(sentence): \(Int(count)) records, until the page is full"])
+        }
+        if let testOnly_choice { return ways[testOnly_choice % ways.count].scan }
+        return ways.min { $0.cost < $1.cost }!.scan
+    }
+
+    private func firstOrdinal(_ indexes: ZoneIndexes) -> UInt32 {
+        guard query.sortDescriptors.isEmpty, let after else { return 0 }
+        return indexes.ordinals.firstOrdinal(createdAfter: after.created)
+    }
+
+    private func stream(_ access: Access, _ indexes: ZoneIndexes) -> OrdinalStream? {
+        guard case .stream(let id, let keys) = access, let index = indexes.index(id) else { return nil }
+        return OrdinalStream(index, keys)
+    }
+
+    private func sources(
+        _ access: Access, _ indexes: ZoneIndexes, _ slotOfName: (String) -> Int32?
+    ) -> [ZoneScan.Source] {
+        switch access {
+        case .stream: [.streams([stream(access, indexes)!], next: firstOrdinal(indexes))]
+        case .ranges(let id, let ranges): [.ranges(RangeReader(indexes.index(id)!, ranges, isFalling: false))]
+        case .names(let names): [.list(names.compactMap(slotOfName), next: 0)]
+        case .union(let branches): branches.flatMap { sources($0, indexes, slotOfName) }
+        }
+    }
+
+    /// The part of the first sort key's index that can hold matches, in the order of reading.
+    private func sortRanges(_ id: IndexID) -> (ranges: [ClosedRange<PostingTree.Key>], sentence: String) {
+        let isAscending = query.sortDescriptors[0].isAscending
+        for access in accesses {
+            if case .ranges(id, let ranges) = access, ranges.count == 1 {
+                return (behindCursor(ranges), isAscending ? "a range, ascending" : "a range, descending")
+            }
+        }
+        let values: ClosedRange<PostingTree.Key> = 0...IndexKeys.missing - 1
+        return (
+            behindCursor([values, IndexKeys.missing...IndexKeys.missing]), isAscending ? "ascending" : "descending"
+        )
+    }
+
+    private func behindCursor(_ ranges: [ClosedRange<PostingTree.Key>]) -> [ClosedRange<PostingTree.Key>] {
+        guard let after else { return ranges }
+        let key = IndexKeys.order(after.values[0])
+        return ranges.compactMap { range in
+            if range.contains(key) {
+                // What has no value stands last in both directions.
+                if query.sortDescriptors[0].isAscending || key == IndexKeys.missing { return key...range.upperBound }
+                return range.lowerBound...key
+            }
+            let isBehind =
+                query.sortDescriptors[0].isAscending || range.lowerBound == IndexKeys.missing
+                ? key < range.lowerBound : range.upperBound < key
+            return isBehind ? range : nil
+        }
+    }
+
+    private func reader(
+        _ index: FieldIndex, _ ranges: [ClosedRange<PostingTree.Key>], _ indexes: ZoneIndexes
+    ) -> RangeReader {
+        var last: (key: PostingTree.Key, ordinal: UInt32)?
+        if let after, query.sortDescriptors.count == 1 {
+            // Where all values of the cursor's key are equal, the page before has had all up to its last record.
+            let key = IndexKeys.order(after.values[0])
+            let ordinal = indexes.ordinals.firstOrdinal(createdAfter: after.created)
+            if ordinal > 0, IndexKeys.isExact(key), ranges.first?.contains(key) == true { last = (key, ordinal - 1) }
+        }
+        return RangeReader(index, ranges, isFalling: !query.sortDescriptors[0].isAscending, after: last)
+    }
+}
+
+extension IndexKeys {
+    static func order(_ value: QueryCursor.SortValue) -> Key {
+        value.withScalar { $0.map { order($0) } ?? missing }
+    }
+}

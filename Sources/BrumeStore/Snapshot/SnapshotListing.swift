@@ -1,0 +1,31 @@
+package import BrumeModel
+
+/// Which databases of a container have snapshots.
+package enum SnapshotListing {
+    /// By their files' names; files whose names are digests are read to see whose they are.
+    package static func databases(
+        of container: String, _ environment: Environment, on disk: any Disk
+    ) throws(StoreError) -> [DatabaseID] {
+        let names: [String]
+        do throws(DiskError) {
+            names = try disk.list(SnapshotFormat.folder)
+        } catch {
+            throw .disk(error)
+        }
+        var found: [DatabaseID] = []
+        for name in names where name.hasSuffix(SnapshotFormat.suffix) {
+            if let id = SnapshotFormat.database(ofFile: name) {
+                if id.container == container, id.environment == environment { found.append(id) }
+            } else if name.hasPrefix("sha256+") {
+                let path = SnapshotFormat.folder + "/" + name
+                guard let database = try SnapshotReader.read(path, epoch: 0, from: disk, expecting: nil) else {
+                    continue
+                }
+                if database.id.container == container, database.id.environment == environment {
+                    found.append(database.id)
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,26 @@
+package import BrumeModel
+
+/// What users may subscribe to and be told of, as the schema and its roles say: asked when a subscription is saved, and again for
+/// every record that it would tell of.
+package struct SubscriptionGate: Sendable {
+    /// Why the user may not subscribe to such records, or nil. In a private database the user is its owner.
+    package var refusal: @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?
+    /// Whether the user may read a record of the type that this user made.
+    package var mayRead: @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool
+
+    /// Where searches look in records of a type.
+    package var searchableFields: @Sendable (_ recordType: String) -> SearchableFields
+
+    package init(
+        refusal: @escaping @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?,
+        mayRead: @escaping @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool,
+        searchableFields: @escaping @Sendable (_ recordType: String) -> SearchableFields = { _ in .all }
+    ) {
+        self.refusal = refusal
+        self.mayRead = mayRead
+        self.searchableFields = searchableFields
+    }
+
+    /// Where no schema says otherwise: everybody who may open the database may read all of it.
+    package static let open = SubscriptionGate(refusal: { _, _ in nil }, mayRead: { _, _, _ in true })
+}

@@ -1,0 +1,139 @@
+import BrumeModel
+import BrumeTestKit
+import BrumeWire
+import Testing
+
+@testable import BrumeStore
+
+@Suite("Plans of queries")
+struct QueryPlanTests {
+    /// 3,000 notes: `n` counts, `tens` has ten values, `even` two; `body` has a word that all have and one of its own.
+    private func desk() -> Desk {
+        let desk = Desk()
+        for start in stride(from: 0, to: 3_000, by: 300) {
+            var saves: [RecordSave<CheckedFields>] = []
+            for number in start..<start + 300 {
+                let place = Location(latitude: Double(number) / 100, longitude: Double(number % 50) / 10)
+                var fields: [String: FieldValue?] = [:]
+                fields["n"] = .int64(Int64(number))
+                fields["tens"] = .string("value \(number % 10)")
+                fields["even"] = .int64(number % 2 == 0 ? 1 : 0)
+                fields["body"] = .string("common w\(number) text")
+                fields["tags"] = .strings(["t\(number % 100)", "all"])
+                fields["at"] = .location(place)
+                saves.append(.of("r\(number)", fields))
+            }
+            _ = desk.modify(saves: saves)
+        }
+        return desk
+    }
+
+    private func run(
+        _ desk: Desk, _ predicate: Predicate, sort: [QuerySort] = [], limit: Int = 10
+    ) throws -> (names: [String], plan: QueryPlan) {
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: predicate, sortDescriptors: sort), zone: Desk.zone, resultsLimit: limit
+        )
+        while !run.step() {}
+        return (try #require(run.results).matches.map { Record(stored: $0.record).system.name }, run.plan)
+    }
+
+    @Test("each kind of term has its index, and no more records are read than there are matches, or a page")
+    func indexes() throws {
+        let desk = desk()
+        let place = Predicate.distance(.field("at"), latitude: 15, longitude: 0, metres: 5_000, isInclusive: true)
+        let terms: [(Predicate, expected: [String], read: Int)] = [
+            (.comparison(.field("n"), .equal, .int64(77)), ["r77"], 1),
+            (.comparison(.field("n"), .greaterOrEqual, .double(2_998)), ["r2998", "r2999"], 2),
+            (.between(.field("n"), .int64(5), .int64(6)), ["r5", "r6"], 2),
+            (.isIn(.field("n"), [.int64(9), .int64(4)]), ["r4", "r9"], 2),
+            (.comparison(.field("tens"), .equal, .string("value 3")), (0..<10).map { "r\($0 * 10 + 3)" }, 11),
+            (.comparison(.field("tens"), .beginsWith, .string("none")), [], 0),
+            (.anyElement(.field("tags"), .equal, .string("t5")), (0..<10).map { "r\($0 * 100 + 5)" }, 11),
+            (.text("w1234", .anyWord), ["r1234"], 1),
+            (.text("common w1234", .allWords), ["r1234"], 1),
+            (.comparison(.recordID, .equal, .reference(Reference(recordName: "r8", deletesSelf: false))), ["r8"], 1),
+            (place, ["r1500"], 20),
+            (.or([.comparison(.field("n"), .equal, .int64(1)), .text("w2", .anyWord)]), ["r1", "r2"], 2),
+            (
+                .and([
+                    .comparison(.field("n"), .greater, .int64(1_000)),
+                    .comparison(.field("n"), .less, .double(1_002.5)),
+                ]), ["r1001", "r1002"], 3
+            ),
+            (
+                .and([.comparison(.field("n"), .less, .int64(5)), .comparison(.field("n"), .greater, .int64(9))]), [], 0
+            ),
+            (.constant(true), (0..<10).map { "r\($0)" }, 11),
+            (.constant(false), [], 0),
+        ]
+        for (predicate, expected, read) in terms {
+            let answer = try run(desk, predicate)
+            #expect(answer.names == expected, "\(predicate)")
+            #expect(answer.plan.recordsRead <= read, "\(predicate): \(answer.plan)")
+        }
+    }
+
+    @Test("an indexed sort reads a page, in both directions")
+    func sortedPage() throws {
+        let desk = desk()
+        let falling = try run(desk, .constant(true), sort: [QuerySort(key: .field("n"), isAscending: false)])
+        #expect(falling.names == (0..<10).map { "r\(2_999 - $0)" } && falling.plan.recordsRead <= 12)
+        let rising = try run(
+            desk, .comparison(.field("even"), .equal, .int64(0)), sort: [QuerySort(key: .field("n"))])
+        #expect(rising.names == (0..<10).map { "r\($0 * 2 + 1)" } && rising.plan.recordsRead <= 30)
+    }
+
+    @Test("an atomic batch that commits between two steps is seen whole or not at all, and the sequence says which")
+    func atomicity() throws {
+        let desk = desk()
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: .comparison(.field("even"), .equal, .int64(7))), zone: Desk.zone)
+        while !run.isReading { _ = run.step(50) }
+        let sequence = desk.database.sequence
+        _ = desk.modify(policy: .allKeys, saves: (0..<300).map { .of("r\($0 * 10)", ["even": .int64(7)]) })
+        while !run.step(5) {}
+        #expect(run.results?.matches.isEmpty == true && run.sequence == sequence)
+        let later = try self.run(desk, .comparison(.field("even"), .equal, .int64(7)), limit: 400)
+        #expect(later.names.count == 300)
+    }
+
+    @Test("indexes count in the database's memory, and go with their zone")
+    func memory() throws {
+        let desk = desk()
+        let before = desk.database.approximateBytes
+        _ = try run(desk, .text("common", .anyWord))
+        let after = desk.database.approximateBytes
+        #expect(after - before > 3_000 * 16 && after - before < 3_000 * 200)
+        _ = desk.deleteZone("notes")
+        #expect(desk.database.approximateBytes < 64 * 1024)
+    }
+
+    @Test("a page ends at its bytes, and the cursor goes on from there")
+    func largeRecords() throws {
+        let desk = Desk()
+        for number in 0..<5 { try desk.save("r\(number)", ["text": .string(String(repeating: "x", count: 400_000))]) }
+        let query = Query(recordType: "Note", predicate: .constant(true))
+        var names: [[String]] = []
+        var cursor: QueryCursor?
+        repeat {
+            let run = try desk.database.startQuery(query, zone: Desk.zone, after: cursor)
+            while !run.step() {}
+            let results = try #require(run.results)
+            names.append(results.matches.map { Record(stored: $0.record).system.name })
+            cursor = results.next
+        } while cursor != nil
+        #expect(names == [["r0", "r1"], ["r2", "r3"], ["r4"]])
+    }
+
+    @Test("a cursor of another query, and a zone that is not there, are refused")
+    func refusals() {
+        let query = Query(recordType: "Note", predicate: .constant(true))
+        let desk = Desk()
+        #expect(throws: ServiceError.self) {
+            try desk.database.startQuery(
+                query, zone: nil, after: QueryCursor(values: [.missing], created: .start))
+        }
+        #expect(throws: ServiceError.self) { try desk.database.startQuery(query, zone: ZoneID(name: "none")) }
+    }
+}

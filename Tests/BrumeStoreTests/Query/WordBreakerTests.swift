@@ -1,0 +1,78 @@
+import Testing
+
+@testable import BrumeStore
+
+@Suite("Words of a text")
+struct WordBreakerTests {
+    private func words(_ text: String) -> [String] {
+        let breaker = WordBreaker()
+        var words: [String] = []
+        var text = text
+        text.withUTF8 { bytes in
+            breaker.forEachWord(in: UnsafeRawBufferPointer(bytes)) { words.append(String(decoding: $0, as: UTF8.self)) }
+        }
+        return words
+    }
+
+    @Test(
+        "texts are cut and folded",
+        arguments: [
+            ("", []),
+            ("Hello, World!", ["hello", "world"]),
+            ("The quick brown fox is in a box", ["quick", "brown", "fox", "box"]),
+            ("can't stop; won't", ["can't", "stop", "won't"]),
+            ("can’t", ["can't"]),
+            ("'quoted' \"words\" (here)", ["quoted", "words", "here"]),
+            ("3.14 and 1,000 v1.2.3", ["3.14", "1,000", "v1.2.3"]),
+            ("write to bob@example.com:now", ["write", "bob", "example.com", "now"]),
+            ("snake_case __ kebab-case", ["snake_case", "kebab", "case"]),
+            ("end.", ["end"]),
+            ("..a..b..", ["b"]),
+            ("Äpfel ÜBER Straße", ["apfel", "uber", "strasse"]),
+            ("Crème brûlée", ["creme", "brulee"]),
+            ("Cre\u{300}me", ["creme"]),
+            ("ﬁne Ｗｉｄｅ", ["fine", "wide"]),
+            ("İstanbul", ["istanbul"]),
+            ("Ελλάδα ΟΔΟΣ", ["ελλαδα", "οδοσ"]),
+            ("Привет, мир! Ёлка", ["привет", "мир", "елка"]),
+            ("שָׁלוֹם עולם", ["שלום", "עולם"]),
+            ("مُحَمَّد كتاب", ["محمد", "كتاب"]),
+            ("한국어 검색", ["한국어", "검색"]),
+            ("ガラス", ["ガラス"]),
+            ("हिन्दी में", ["हिन्दी", "में"]),
+            ("日本語,abc", ["日本語", "abc"]),
+            ("naïve’s", ["naive's"]),
+            ("🙂 smile 🙂", ["smile"]),
+        ] as [(String, [String])])
+    func table(text: String, expected: [String]) {
+        #expect(words(text) == expected)
+    }
+
+    @Test("scripts without spaces are cut by ICU's dictionaries")
+    func dictionaries() {
+        #expect(words("สวัสดีชาวโลก").contains("โลก"))
+        #expect(words("我喜欢学习中文").count > 2)
+        #expect(words("我喜欢学习中文").joined() == "我喜欢学习中文")
+    }
+
+    @Test("a word is the same alone and in a text of another script")
+    func mixtures() {
+        for word in ["can't", "3.14", "example.com", "snake_case", "x1"] {
+            #expect(words("日本 " + word + " é") == [words("日本"), [word], ["e"]].flatMap { $0 })
+        }
+    }
+
+    @Test("of a very long word the beginning counts, and a large text is read whole")
+    func longTexts() {
+        #expect(words(String(repeating: "x", count: 1000)) == [String(repeating: "x", count: 64)])
+        #expect(words(String(repeating: "é", count: 1000)) == [String(repeating: "e", count: 64)])
+        #expect(words(String(repeating: "ﷺ", count: 64)).count == 1)
+        #expect(words(String(repeating: "été ", count: 100_000)).count == 100_000)
+        #expect(words(String(repeating: "été\u{2003}", count: 50_000)).count == 50_000)
+    }
+
+    @Test("NUL and other controls are no part of a word")
+    func controls() {
+        #expect(words("a1\u{0}b1\u{7f}c1") == ["a1", "b1", "c1"])
+    }
+}

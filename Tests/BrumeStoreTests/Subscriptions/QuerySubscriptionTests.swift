@@ -1,0 +1,173 @@
+import BrumeModel
+import BrumeStore
+import BrumeWire
+import Testing
+
+@Suite("Query subscriptions")
+struct QuerySubscriptionTests {
+    private static func query(
+        _ id: String, _ predicate: Predicate = .constant(true), options: QuerySubscription.Options = .reasons,
+        type: String = "Note", zone: ZoneID? = nil
+    ) -> Subscription {
+        Subscription(
+            id: id,
+            kind: .query(QuerySubscription(recordType: type, predicate: predicate, options: options, zone: zone)))
+    }
+
+    private func save(_ subscriptions: [Subscription], in desk: Desk) -> [ErrorCode?] {
+        desk.database.modifySubscriptions(
+            ModifySubscriptionsRequest(database: desk.database.id.scope, saves: subscriptions), caller: desk.caller,
+            nowMilliseconds: 1
+        ).answer.saves.map { if case .failure(let error) = $0 { error.code } else { nil } }
+    }
+
+    private func fired(_ commit: Commit?) -> [String] {
+        (commit?.matches.matches ?? []).map { "\($0.subscription.owner)/\($0.subscription.subscription.id)" }.sorted()
+    }
+
+    @Test("the public database has query subscriptions alone, and each user sees and deletes only their own")
+    func ownership() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let bob = Desk(ada.database, caller: Caller(user: "_bob", isOwner: false))
+        let nobody = Desk(ada.database, caller: Caller(user: "", isOwner: false))
+        #expect(save([Subscription(id: "d", kind: .database(recordType: ""))], in: ada) == [.badDatabase])
+        #expect(save([Self.query("s")], in: nobody) == [.notAuthenticated])
+        #expect(save([Self.query("s", .comparison(.field("n"), .equal, .int64(1)))], in: ada) == [nil])
+        #expect(save([Self.query("s", .comparison(.field("n"), .equal, .int64(2)))], in: bob) == [nil])
+        #expect(ada.database.subscriptions(of: ada.caller).map(\.id) == ["s"])
+        #expect(
+            ada.database.subscription("s", of: ada.caller)?.kind != ada.database.subscription("s", of: bob.caller)?.kind
+        )
+        #expect(fired(ada.modify(.defaultZone, saves: [.of("r", ["n": .int64(2)])]).commit) == ["_bob/s"])
+        let deletion = ada.database.modifySubscriptions(
+            ModifySubscriptionsRequest(database: .public, deletions: ["s"]), caller: ada.caller, nowMilliseconds: 1)
+        #expect(deletion.answer.deletions == [nil])
+        let again = ada.database.modifySubscriptions(
+            ModifySubscriptionsRequest(database: .public, deletions: ["s"]), caller: ada.caller, nowMilliseconds: 1)
+        #expect(again.answer.deletions.map { $0?.code } == [.unknownItem] && again.commit == nil)
+        #expect(bob.database.subscriptions(of: bob.caller).map(\.id) == ["s"])
+    }
+
+    @Test("an update fires when the new version matches, a deletion when the last one did, cascades included")
+    func versions() throws {
+        let desk = Desk()
+        let isOpen = Predicate.comparison(.field("open"), .equal, .int64(1))
+        #expect(save([Self.query("s", isOpen, zone: Desk.zone)], in: desk) == [nil])
+        func reasons(_ commit: Commit?) -> [RecordChangeReason] { (commit?.matches.matches ?? []).map(\.record.reason) }
+        func put(_ open: Int64) -> Commit? {
+            desk.modify(policy: .allKeys, saves: [.of("r", ["open": .int64(open)])]).commit
+        }
+        #expect(reasons(put(0)) == [])
+        #expect(reasons(put(1)) == [.updated])
+        #expect(reasons(put(0)) == [])
+        #expect(reasons(desk.modify(deletions: ["r"]).commit) == [])
+        #expect(reasons(put(1)) == [.created])
+        #expect(reasons(put(1)) == [], "a save that changes nothing")
+        let child = desk.modify(saves: [.of("c", ["open": .int64(1), "up": Reference.cascading(to: "r")])]).commit
+        #expect(reasons(child) == [.created])
+        #expect(reasons(desk.modify(deletions: ["r"]).commit) == [.deleted, .deleted])
+        #expect(reasons(desk.modify(.defaultZone, saves: [.of("r", ["open": .int64(1)])]).commit) == [])
+    }
+
+    @Test("one that fires once is gone with the commit that fires it")
+    func once() throws {
+        let desk = Desk()
+        #expect(save([Self.query("s", options: [.creation, .once])], in: desk) == [nil])
+        let commit = try #require(desk.modify(saves: [.of("a"), .of("b")]).commit)
+        #expect(fired(commit) == ["/s"])
+        #expect(commit.entry.changes.last == .subscriptionDeletion(id: "s", owner: ""))
+        #expect(desk.database.subscriptions.isEmpty)
+        #expect(fired(desk.modify(saves: [.of("c")]).commit) == [])
+    }
+
+    @Test("what a user may not subscribe to is refused, and what they may not read fires nothing and ends nothing")
+    func gate() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        ada.database.subscriptionGate = SubscriptionGate(
+            refusal: { query, user in
+                query.predicate == .comparison(.field("secret"), .equal, .int64(1))
+                    ? ServiceError(.invalidArguments, "not queryable") : nil
+            }, mayRead: { _, creator, user in creator == user })
+        let bob = Desk(ada.database, caller: Caller(user: "_bob", isOwner: false))
+        #expect(
+            save([Self.query("s", .comparison(.field("secret"), .equal, .int64(1)))], in: bob) == [.invalidArguments])
+        #expect(save([Self.query("s", options: [.creation, .once])], in: bob) == [nil])
+        #expect(fired(ada.modify(.defaultZone, saves: [.of("a")]).commit) == [])
+        #expect(bob.database.subscriptions(of: bob.caller).count == 1)
+        #expect(fired(bob.modify(.defaultZone, saves: [.of("b")]).commit) == ["_bob/s"])
+    }
+
+    @Test("counts and bytes are limited for each user, and replacing one needs no more room")
+    func limits() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let bob = Desk(ada.database, caller: Caller(user: "_bob", isOwner: false))
+        for start in stride(from: 0, to: Limits.subscriptionsPerUser, by: 100) {
+            #expect(save((start..<start + 100).map { Self.query("s\($0)") }, in: ada).allSatisfy { $0 == nil })
+        }
+        #expect(save([Self.query("one more")], in: ada) == [.limitExceeded])
+        #expect(save([Self.query("s5", .constant(false))], in: ada) == [nil])
+        #expect(save([Self.query("s5")], in: bob) == [nil])
+        let half = Predicate.comparison(
+            .field("x"), .equal,
+            .string(String(repeating: "a", count: Limits.subscriptionPredicateBytesPerUser / 2)))
+        #expect(save([Self.query("a", half), Self.query("b", half)], in: bob) == [nil, .limitExceeded])
+        #expect(save([Self.query("a", half)], in: bob) == [nil])
+    }
+
+    @Test("a zone's query subscriptions need the zone, and go with it")
+    func zones() throws {
+        let desk = Desk()
+        #expect(save([Self.query("s", zone: ZoneID(name: "nowhere"))], in: desk) == [.zoneNotFound])
+        #expect(
+            save([Self.query("s", zone: Desk.zone), Self.query("t"), Self.query("u", zone: .defaultZone)], in: desk)
+                == [nil, nil, nil])
+        try desk.save("r")
+        let commit = try #require(desk.deleteZone(Desk.zone.name).commit)
+        #expect(commit.matches.isEmpty)
+        #expect(desk.database.subscriptions.map(\.id) == ["t", "u"])
+        desk.makeZone(Desk.zone.name)
+        #expect(fired(desk.modify(saves: [.of("r")]).commit) == ["/t"])
+    }
+
+    @Test("a commit that would tell too much says so to those whom it concerns, and to nobody else")
+    func overflow() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        // Each takes 1,000 terms to evaluate, and none can be looked up.
+        let costly = Predicate.and((0..<999).map { .not(.comparison(.field("f"), .equal, .int64($0))) })
+        for user in 0..<30 {
+            let desk = Desk(ada.database, caller: Caller(user: "_u\(user)", isOwner: false))
+            #expect(save([Self.query("s", costly)], in: desk) == [nil])
+        }
+        let other = Desk(ada.database, caller: Caller(user: "_other", isOwner: false))
+        #expect(save([Self.query("s", costly, type: "City")], in: other) == [nil])
+        let saves = (0..<100).map { RecordSave<CheckedFields>.of("r\($0)", ["f": .int64(-1)]) }
+        let commit = try #require(ada.modify(.defaultZone, saves: saves).commit)
+        #expect(commit.matches.matches.count <= Limits.matchingCostPerCommit / 1_000)
+        #expect(commit.matches.overflowingOwners == Set((0..<30).map { "_u\($0)" }))
+    }
+
+    @Test("a term that all subscriptions share does not make all of them candidates")
+    func sharedTerm() throws {
+        let desk = Desk()
+        let count = Limits.subscriptionsPerUser
+        for start in stride(from: 0, to: count, by: 100) {
+            let subscriptions = (start..<start + 100).map { number in
+                Self.query(
+                    "s\(number)",
+                    .and([
+                        .comparison(.field("done"), .equal, .int64(0)),
+                        .comparison(.field("number"), .equal, .int64(Int64(number))),
+                    ]))
+            }
+            #expect(save(subscriptions, in: desk).allSatisfy { $0 == nil })
+        }
+        // Each with each would cost more than a commit may.
+        let saves = (0..<400).map {
+            RecordSave<CheckedFields>.of("r\($0)", ["done": .int64(0), "number": .int64(Int64($0))])
+        }
+        let commit = try #require(desk.modify(saves: saves).commit)
+        #expect(commit.matches.overflowingOwners.isEmpty && commit.matches.matches.count == 400)
+        #expect(
+            commit.matches.matches.allSatisfy { "s" + $0.record.name.dropFirst() == $0.subscription.subscription.id })
+    }
+}
