@@ -17,14 +17,27 @@ enum ServerLimits {
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
     static let batchBytes = 8 * 1024 * 1024
 
-    /// Events that a database keeps for devices that are away or slow. Overflow becomes "fetch from your token".
+    /// Events that a database keeps for a user's devices that are away or slow. Overflow becomes "fetch from your token".
     static let backlogEvents = 1_024
 
     /// Bytes of those events.
     static let backlogBytes = 1024 * 1024
 
-    /// Devices of a user whose last acknowledgement is remembered.
+    /// Bytes of the events that a public database keeps for all of its users: those of some ten thousand who are away.
+    static let publicBacklogBytes = 64 * 1024 * 1024
+
+    /// Events of the public database on their way to one stream: enough to keep it busy while more are asked for.
+    static let publicEventsUnderWay = 32
+
+    /// Devices of a user whose last acknowledgement in the private database is remembered.
     static let rememberedDevices = 256
+
+    /// The same in a public database, which does so for all of its users.
+    static let rememberedPublicDevices = 16
+
+    /// Users whose events and acknowledgements a database keeps. Beyond it those who don't listen are forgotten, and told to fetch
+    /// when they come again.
+    static let mailboxesPerDatabase = 100_000
 
     /// Streams of one database: one per device that is connected.
     static let streamsPerDatabase = 1_000
@@ -38,6 +51,30 @@ enum ServerLimits {
     /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone, about a
     /// tenth of a microsecond each.
     static let captureCost = 1_000
+
+    /// What a loop may load itself: about a millisecond's work at the most. Most databases are smaller, and are there sooner
+    /// than another thread would have them: see ``ServerConfiguration/shortLoadBytes``.
+    static let shortLoadItems = 512
+
+    /// The same for what is decompressed of a small file.
+    static let shortLoadContentBytes = 512 * 1024
+
+    /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused with a time
+    /// to come back.
+    static let loads = 1_024
+
+    /// Calls that wait for one database to be loaded. For one more a call is refused with a time to come back: as many again
+    /// would take longer than the load.
+    static let callsPerLoad = 1_024
+
+    /// Bytes of the calls that wait for databases of one loop: sixteen times the largest call.
+    static let waitingCallBytes = 64 * 1024 * 1024
+
+    /// Calls that one turn of a loop answers when their database has been loaded.
+    static let awaitedCallsPerTurn = 16
+
+    /// What a refusal says to a call that would have to wait: a database of 500,000 records is there by then.
+    static let loadRetryMilliseconds: UInt32 = 1_000
 
     /// Databases that are looked at in one turn, to drop those that nobody uses.
     static let dropScan = 256
@@ -60,6 +97,16 @@ enum ServerLimits {
     /// Accounts in one answer to the operator: some 400 bytes each fit into a frame ten times.
     static let accountsPerPage = 1_000
 
+    /// Names of record types that a database remembers to have been asked about.
+    static let taughtTypes = 256
+
+    /// Members of roles in one answer to the operator: each with up to 100 roles of 255 bytes; the answer ends before a frame
+    /// does.
+    static let roleMembersPerPage = 500
+
+    /// Bytes of such an answer.
+    static let roleMemberBytesPerPage = 1024 * 1024
+
     /// Tokens of one account: one for each device or program, with room to rotate.
     static let tokensPerAccount = 32
 
@@ -71,6 +118,22 @@ enum ServerLimits {
 
     /// Lines a second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
+
+    /// How long queries may keep a loop in one turn: what waits there meanwhile waits no longer, and its own turn.
+    static let querySliceNanoseconds: UInt64 = 2_000_000
+
+    /// How long one step of a query is to take, between two looks at the clock.
+    static let queryStepNanoseconds: UInt64 = 250_000
+
+    /// Steps of queries in one turn. It counts where the clock stands still, in a loop that is driven by hand.
+    static let queryStepsPerTurn = 64
+
+    /// Queries of one session that run at a time. One more is refused with a time to come back.
+    static let queriesPerSession = 16
+
+    /// Queries of one loop that run at a time, for all sessions: each holds up to a page of matches. One more is refused with a
+    /// time to come back.
+    static let queriesPerLoop = 256
 
     /// How often deadlines are looked at. A deadline is kept to this.
     static let sweepMilliseconds: UInt64 = 250

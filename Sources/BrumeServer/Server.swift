@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeStore
+package import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 internal import Glibc
@@ -13,7 +13,7 @@ package final class Server: @unchecked Sendable {
     private let lock: DirectoryLock
     /// Let go when the server has started: it holds all that the journal spoke of.
     private var recovery: Recovery?
-    private let disk: RealDisk
+    private let disk: any Disk
     private let listeners = Mutex<[Listener]>([])
     private let finished = Semaphore()
     /// Set by `start`.
@@ -23,11 +23,13 @@ package final class Server: @unchecked Sendable {
 
     /// Opens the data folder, makes what is missing in it, and recovers what the journal holds.
     ///
+    /// - Parameter disk: What the store sees of the folder; nil: the folder.
     /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not what
     ///   was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
-    package init(_ configuration: ServerConfiguration) throws(ServerError) {
+    package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
         let folder = configuration.dataFolder
-        disk = RealDisk(folder: folder)
+        let disk = disk ?? RealDisk(folder: folder)
+        self.disk = disk
         do {
             try FileSystem.makeDirectory(folder)
         } catch {
@@ -41,12 +43,15 @@ package final class Server: @unchecked Sendable {
         let secrets = try ServerSecrets(folder: folder)
         let accounts = try AccountStore(folder: folder)
         let opened: Recovery
+        let schemas: SchemaRegistry
         do throws(StoreError) {
             opened = try Recovery(
                 opening: disk,
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
-                newEpoch: max(1, Self.randomNumber()))
+                newEpoch: max(1, Self.randomNumber()), startCheck: configuration.startCheck,
+                history: configuration.history)
+            schemas = try SchemaRegistry(disk: disk, log: configuration.log)
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")
@@ -57,10 +62,11 @@ package final class Server: @unchecked Sendable {
         let report = opened.report
         recoveryReport =
             "\(report.entries) commits, \(report.snapshotsRead) snapshots"
+            + (report.snapshotsChecked.map { ", \($0) more checked" } ?? "")
             + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
         let core = ServerCore(
-            configuration: configuration, secrets: secrets, accounts: accounts, epoch: opened.epoch,
-            startedNanoseconds: Self.monotonicNanoseconds())
+            configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas,
+            epoch: opened.epoch, startedNanoseconds: Self.monotonicNanoseconds())
         self.core = core
         do {
             var shards: [Shard] = []
@@ -90,7 +96,8 @@ package final class Server: @unchecked Sendable {
             let snapshots = Snapshots(
                 loop: try EventLoop(name: "snapshots"), server: core, segmentsKept: report.segments)
             core.assemble(
-                shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"), snapshots: snapshots)
+                shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"), snapshots: snapshots,
+                loader: try EventLoop(name: "loader"))
         } catch {
             throw ServerError(.limit, "the event loops can't be made: \(error)")
         }
@@ -159,11 +166,14 @@ package final class Server: @unchecked Sendable {
         } catch {
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
+        let isAllChecked = recovery.report.snapshotsChecked != nil
         self.recovery = nil
         core.groupCommit.start()
         core.adminLoop.start()
         core.snapshots.loop.start()
+        core.loader.start()
         for shard in core.shards { shard.loop.start() }
+        if !isAllChecked { core.checkSnapshots(of: disk) }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
     }
 
@@ -269,6 +279,9 @@ package final class Server: @unchecked Sendable {
             shard.loop.stop()
             shard.loop.join()
         }
+        core.endLoading()
+        core.loader.stop()
+        core.loader.join()
         core.groupCommit.stop()
         core.snapshots.loop.stop()
         core.snapshots.loop.join()

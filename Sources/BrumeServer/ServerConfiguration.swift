@@ -1,3 +1,4 @@
+package import BrumeStore
 package import BrumeSystem
 package import BrumeWire
 
@@ -27,14 +28,26 @@ package struct ServerConfiguration: Sendable {
     /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped, the one
     /// whose use is longest ago first, and loaded again when they are used. Those with a connected owner stay.
     package var memoryBudgetBytes = 0
+    /// Snapshots of at most so many bytes, and not of many records, are loaded on the loop that needs them, larger ones on the
+    /// loader's thread while the loop goes on; 0: all on that thread.
+    package var shortLoadBytes = 64 * 1024
+    /// Calls that wait for one database to be loaded.
+    package var callsPerLoad = ServerLimits.callsPerLoad
+    /// Which snapshots a start reads whole before it serves. If they are more, all are read behind it.
+    package var startCheck = StartCheck.automatic
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
     /// What one connection may take.
     package var connectionLimits = ServerConnectionLimits()
     /// Sockets: handshakes, stalls, counts.
     package var socketLimits = BrumeSystem.ConnectionLimits()
+    /// Refuses the predicates that CloudKit refuses and this server would answer, such as OR: for those who test what CloudKit
+    /// will do. In development system fields need indexes of the schema too, and learned types have none.
+    package var followsCloudKitQueryRules = false
     /// Events that a database keeps for devices that are away or slow.
     package var backlogEvents = ServerLimits.backlogEvents
+    /// How much of its past every database keeps.
+    package var history = HistoryLimits.standard
     package var log = Log.standardError(.info)
 
     package init(dataFolder: String, certificatePath: String, keyPath: String) {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
 ///
-/// `@unchecked Sendable`: `shards`, `groupCommit`, `adminLoop` and `snapshots` are set once, before any loop runs.
+/// `@unchecked Sendable`: `shards`, `groupCommit`, `adminLoop`, `snapshots` and `loader` are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
     /// For clients' logs.
     static let version = "brume 0.1.0"
@@ -14,6 +14,7 @@ final class ServerCore: @unchecked Sendable {
     let configuration: ServerConfiguration
     let secrets: ServerSecrets
     let accounts: AccountStore
+    let schemas: SchemaRegistry
     let epoch: UInt32
     let startedNanoseconds: UInt64
     private(set) var shards: [Shard] = []
@@ -21,28 +22,36 @@ final class ServerCore: @unchecked Sendable {
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     private let draining = Atomic<Bool>(false)
+    private let damageFound = Atomic<Bool>(false)
     private(set) var snapshots: Snapshots!
+    /// Loads databases that would hold up the loop they belong to, one after the other.
+    private(set) var loader: EventLoop!
+    private let loadingEnded = Atomic<Bool>(false)
     let memory = MemoryUse()
     /// The containers that accounts have opened, where the operator has named none.
     private let openedContainers = Mutex(OpenedContainers())
 
     init(
-        configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, epoch: UInt32,
-        startedNanoseconds: UInt64
+        configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry,
+        epoch: UInt32, startedNanoseconds: UInt64
     ) {
         self.configuration = configuration
         self.secrets = secrets
         self.accounts = accounts
+        self.schemas = schemas
         self.epoch = epoch
         self.startedNanoseconds = startedNanoseconds
     }
 
     /// Completes the core. Before any loop runs.
-    func assemble(shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop, snapshots: Snapshots) {
+    func assemble(
+        shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop, snapshots: Snapshots, loader: EventLoop
+    ) {
         self.shards = shards
         self.groupCommit = groupCommit
         self.adminLoop = adminLoop
         self.snapshots = snapshots
+        self.loader = loader
     }
 
     /// Lets go of the parts, which all know the core. When no loop runs any more.
@@ -51,14 +60,37 @@ final class ServerCore: @unchecked Sendable {
         groupCommit = nil
         adminLoop = nil
         snapshots = nil
+        loader = nil
     }
 
     var log: Log { configuration.log }
+
+    /// Whether databases are still needed. Any thread.
+    var isLoading: Bool { !loadingEnded.load(ordering: .relaxed) }
+
+    /// Nobody waits for a database any more: the load under way is given up, and those behind it.
+    func endLoading() { loadingEnded.store(true, ordering: .relaxed) }
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     /// Returns false when it was draining already.
     func beginDraining() -> Bool { !draining.exchange(true, ordering: .relaxed) }
+
+    // MARK: Health
+
+    /// A file of the folder turned out to be damaged. For good: the next start, or `brume verify`, tells whether it is mended.
+    func noteDamage() { damageFound.store(true, ordering: .relaxed) }
+
+    func health(at nowNanoseconds: UInt64) -> HealthStatus {
+        HealthStatus(
+            isServing: !isDraining, uptimeMilliseconds: uptimeMilliseconds(at: nowNanoseconds),
+            isDiskFull: groupCommit.isDiskFull, isDamageFound: damageFound.load(ordering: .relaxed))
+    }
+
+    /// Reads the snapshots that the start did not. When the core is complete.
+    func checkSnapshots(of disk: any Disk) {
+        BackgroundCheck(of: disk, loop: snapshots.loop, server: self).start()
+    }
 
     func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
 

@@ -5,6 +5,8 @@ package struct ServerError: Error, CustomStringConvertible, Sendable {
         case folderInUse
         /// The data folder can't be read or written.
         case folder
+        /// There is no room for a change on the data folder's disk. Nothing changed.
+        case diskFull
         /// A file of the data folder is damaged.
         case damaged
         /// The certificate, its key or the CA can't be used.

@@ -13,7 +13,7 @@ package final class StepwiseServer {
 
     /// Why the server stopped, which is for good; nil: it goes on.
     package var failure: String? { outcome.failure }
-    /// Those of the shards, then the operator's and that of the snapshots.
+    /// Those of the shards, then the operator's, that of the snapshots, and the one that loads databases.
     package let loops: [EventLoop]
     package let recoveryReport: Recovery.Report
 
@@ -29,13 +29,15 @@ package final class StepwiseServer {
         recovery = try Recovery(
             opening: disk,
             options: JournalWriter.Options(salt: salt, segmentBytes: configuration.journalSegmentBytes),
-            newEpoch: newEpoch)
+            newEpoch: newEpoch, startCheck: configuration.startCheck, history: configuration.history)
         recoveryReport = recovery.report
         core = ServerCore(
             configuration: configuration, secrets: ServerSecrets(key: key, adminTokenHash: []),
-            accounts: AccountStore(fixed: accounts), epoch: recovery.epoch, startedNanoseconds: nowNanoseconds)
+            accounts: AccountStore(fixed: accounts), schemas: try SchemaRegistry(disk: disk, log: configuration.log),
+            epoch: recovery.epoch,
+            startedNanoseconds: nowNanoseconds)
         var loops: [EventLoop] = []
-        for index in 0..<configuration.loopCount + 2 {
+        for index in 0..<configuration.loopCount + 3 {
             do throws(SystemError) {
                 loops.append(try EventLoop(name: "loop \(index)"))
             } catch {
@@ -44,7 +46,9 @@ package final class StepwiseServer {
             loops[index].step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
         self.loops = loops
-        let shards = loops.dropLast(2).enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
+        let shards = loops.prefix(configuration.loopCount).enumerated().map {
+            Shard(index: $0.offset, loop: $0.element, server: core)
+        }
         let groupCommit = GroupCommit(
             writer: recovery.writer, diskFullPauseMilliseconds: 0,
             becameDurable: { [outcome] index, position in
@@ -58,7 +62,8 @@ package final class StepwiseServer {
         core.assemble(
             shards: shards, groupCommit: groupCommit, adminLoop: loops[configuration.loopCount],
             snapshots: Snapshots(
-                loop: loops[configuration.loopCount + 1], server: core, segmentsKept: recovery.report.segments))
+                loop: loops[configuration.loopCount + 1], server: core, segmentsKept: recovery.report.segments),
+            loader: loops[configuration.loopCount + 2])
         let logs = shards.map {
             ShardLog(shard: $0.index, snapshots: recovery.snapshots, disk: disk, groupCommit: groupCommit)
         }
@@ -67,6 +72,7 @@ package final class StepwiseServer {
                 database, needsSnapshot: !recovery.coverage.holdsAll(of: database.id))
         }
         for (shard, log) in zip(shards, logs) { try shard.prepare(log) }
+        if recovery.report.snapshotsChecked == nil { core.checkSnapshots(of: disk) }
     }
 
     deinit {
@@ -80,6 +86,9 @@ package final class StepwiseServer {
         if let database = recovery.databases[id] { return database }
         return try recovery.loadDatabase(id)
     }
+
+    /// The folder's.
+    package var epoch: UInt32 { recovery.epoch }
 
     /// The user record name of an account with that id.
     package static func userRecordName(
@@ -105,12 +114,101 @@ package final class StepwiseServer {
     /// The most that ``pendingByteCount`` may come to: the limit, and one turn's requests.
     package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
 
-    /// Writes and syncs one batch. A full disk is tried again at once, until there is room: let it be full for some calls only.
-    /// `observe` gets its encoded entries first.
+    /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries before the
+    /// first time.
     package func stepJournal(_ observe: ([[UInt8]]) -> Void) { core.groupCommit.step(observe) }
 
-    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow.
-    package func beginSnapshot() { core.snapshots.request { _ in } }
+    /// Whether writes are refused because a batch waits for room on the disk.
+    package var isDiskFull: Bool { core.groupCommit.isDiskFull }
+
+    /// The segment that the journal's next batch goes to, unless it is full.
+    package var journalSegment: UInt64 { core.groupCommit.segment }
+
+    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is told whether all were
+    /// written.
+    package func beginSnapshot(_ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
+        core.snapshots.request { result in
+            if case .success = result { done(true) } else { done(false) }
+        }
+    }
+
+    // MARK: What is in memory
+
+    /// A database in memory, and what is kept of its pushes for devices that are away or slow.
+    package struct Loaded {
+        package let database: Database
+        package let backlogEvents: Int
+        package let backlogBytes: Int
+    }
+
+    /// In the order of the databases' names.
+    package var loaded: [Loaded] {
+        var loaded: [Loaded] = []
+        for shard in core.shards {
+            shard.databases.forEach { known in
+                let backlog = known.hub.backlog
+                loaded.append(
+                    Loaded(database: known.database, backlogEvents: backlog.events, backlogBytes: backlog.bytes))
+            }
+        }
+        return loaded.sorted {
+            ($0.database.id.container, $0.database.id.owner) < ($1.database.id.container, $1.database.id.owner)
+        }
+    }
+
+    /// What waits for the disk or another loop.
+    package struct Waiting: Equatable, Sendable {
+        /// Answers and pushes.
+        package var actions = 0
+        /// Bytes of the answers, the most of any loop.
+        package var answerBytes = 0
+        /// Bytes that hold back the reading of sessions.
+        package var sessionBytes = 0
+
+        package init() {}
+    }
+
+    package var waiting: Waiting {
+        var waiting = Waiting()
+        for shard in core.shards {
+            waiting.actions += shard.waitingCount
+            waiting.answerBytes = max(waiting.answerBytes, shard.heldByteCount)
+            waiting.sessionBytes += shard.sessionHeldByteCount
+        }
+        return waiting
+    }
+
+    /// Bounds of ``Waiting/answerBytes`` and ``Loaded/backlogBytes``.
+    package static var heldAnswerByteLimit: Int { ServerLimits.heldAnswerBytes }
+    package static var backlogByteLimit: Int { ServerLimits.backlogBytes }
+
+    // MARK: Accounts
+
+    /// Makes all tokens of an account invalid and closes its sessions, as the operator's request does. `done` is called when no
+    /// loop has such a session any more.
+    ///
+    /// - Parameter testOnly_keepsSessions: Leaves out the half that closes sessions.
+    package func revokeTokens(
+        ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable () -> Void
+    ) {
+        let shards = core.shards
+        core.adminLoop.execute { [core] in
+            _ = try? core.accounts.revokeTokens(name: name)
+            @Sendable func revoke(_ index: Int) {
+                guard index < shards.count else { return done() }
+                shards[index].loop.execute {
+                    if !testOnly_keepsSessions { shards[index].revoke(accountName: name) }
+                    revoke(index + 1)
+                }
+            }
+            revoke(0)
+        }
+    }
+
+    /// Gives an account another token.
+    package func addToken(hash: [UInt8], toAccount name: String) {
+        _ = try? core.accounts.addToken(hash: hash, to: name)
+    }
 
     /// On the one thread that steps the server, though closures that may travel hold it.
     private final class Outcome: @unchecked Sendable {

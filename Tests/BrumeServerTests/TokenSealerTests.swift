@@ -14,7 +14,8 @@ private func database(container: String = "iCloud.a", owner: String = "_1", envi
     private let sealer = TokenSealer(key: Array(repeating: 7, count: 32))
     private let token = ChangeToken(
         kind: .zone, epoch: 0xDEAD_BEEF, incarnation: 42, position: ChangePosition(sequence: 1 << 40, index: 9),
-        firstFetchHead: ChangePosition(sequence: 1 << 41, index: 3))
+        firstFetchHead: ChangePosition(sequence: 1 << 41, index: 3),
+        pageHead: ChangePosition(sequence: 1 << 42, index: 5))
 
     @Test("tokens of version 1 are still opened") func versionOne() throws {
         let scope = sealer.scope(database(), zone: "Notes")
@@ -24,6 +25,18 @@ private func database(container: String = "iCloud.a", owner: String = "_1", envi
             try sealer.open(bytes, kind: .zone, scope: scope)
                 == ChangeToken(
                     kind: .zone, epoch: 7, incarnation: 42, position: ChangePosition(sequence: 5, index: 1)))
+    }
+
+    @Test("tokens of version 2 are still opened") func versionTwo() throws {
+        let scope = sealer.scope(database(), zone: "Notes")
+        var bytes: [UInt8] = [2, 1, 0, 0, 0, 7] + [0, 0, 0, 0, 0, 0, 0, 42] + [0, 0, 0, 0, 0, 0x50, 0, 1]
+        bytes += [0, 0, 0, 0, 0, 0x60, 0, 1] + scope
+        bytes += MessageAuthentication(key: Array(repeating: 7, count: 32)).authenticate(bytes).prefix(16)
+        #expect(
+            try sealer.open(bytes, kind: .zone, scope: scope)
+                == ChangeToken(
+                    kind: .zone, epoch: 7, incarnation: 42, position: ChangePosition(sequence: 5, index: 1),
+                    firstFetchHead: ChangePosition(sequence: 6, index: 1)))
     }
 
     @Test("a sealed token opens as it was") func roundTrip() throws {

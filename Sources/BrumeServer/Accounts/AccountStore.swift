@@ -23,14 +23,16 @@ final class AccountStore: @unchecked Sendable {
         var holders: [[UInt8]: Holder] = [:]
     }
 
-    private let path: String
+    /// Nil: the accounts are in no folder.
+    private let path: String?
     private let state: Mutex<State>
     /// One change after the other. Held while the disk works, so never by a loop.
     private let changing = Mutex(())
 
     /// Reads the account file, if there is one.
     init(folder: String) throws(ServerError) {
-        path = folder + "/accounts"
+        let path = folder + "/accounts"
+        self.path = path
         var state = State()
         do {
             if FileSystem.exists(path) {
@@ -45,9 +47,9 @@ final class AccountStore: @unchecked Sendable {
         self.state = Mutex(state)
     }
 
-    /// Accounts that are in no folder, and can't be changed.
+    /// Accounts that are in no folder: what changes is in memory only.
     init(fixed accounts: [StoredAccount]) {
-        path = ""
+        path = nil
         var state = State()
         for account in accounts { State.add(account, to: &state) }
         self.state = Mutex(state)
@@ -108,6 +110,12 @@ final class AccountStore: @unchecked Sendable {
     /// Makes another token for an account.
     func createToken(name: String) throws(ServerError) -> String {
         let token = AccountToken.make()
+        try addToken(hash: AccountToken.hash(token)!, to: name)
+        return token
+    }
+
+    /// Makes the token with that hash valid for an account.
+    func addToken(hash: [UInt8], to name: String) throws(ServerError) {
         try change { (state) throws(ServerError) in
             var account = try Self.existing(name, in: state)
             guard account.tokenHashes.count < ServerLimits.tokensPerAccount else {
@@ -117,10 +125,9 @@ final class AccountStore: @unchecked Sendable {
                 )
             }
             State.remove(account, from: &state)
-            account.tokenHashes.append(AccountToken.hash(token)!)
+            account.tokenHashes.append(hash)
             State.add(account, to: &state)
         }
-        return token
     }
 
     /// Revokes all tokens of an account and returns how many there were.
@@ -145,12 +152,14 @@ final class AccountStore: @unchecked Sendable {
             var changed = state.withLock { $0 }
             do throws(ServerError) {
                 let outcome = try body(&changed)
-                do {
+                do throws(SystemError) {
                     let accounts = changed.accounts.values.sorted { $0.name < $1.name }
-                    try FileSystem.atomicReplace(path, AccountFile.encode(accounts))
+                    if let path { try FileSystem.atomicReplace(path, AccountFile.encode(accounts)) }
                 } catch {
                     return .failure(
-                        ServerError(.folder, "the account file can't be written, nothing changed: \(error)"))
+                        ServerError(
+                            error.isDiskFull ? .diskFull : .folder,
+                            "the account file can't be written, nothing changed: \(error)"))
                 }
                 state.withLock { $0 = changed }
                 return .success(outcome)

@@ -39,6 +39,8 @@ final class GroupCommit: @unchecked Sendable {
     private let state = Mutex(State())
     private let wake = Semaphore()
     private let diskIsFull = Atomic<Bool>(false)
+    /// What was taken and is not done; a full disk may hold it up. The journal's thread's, as the writer is.
+    private var current: Progress?
     private var writer: JournalWriter
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
@@ -135,15 +137,21 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Whether something is to be done.
     var hasWork: Bool {
-        state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
+        current != nil || state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
     }
 
-    /// Does the next piece of work on the calling thread, in place of ``start()``. `observe` gets the entries before they are
-    /// written.
+    /// The segment that the next batch goes to, unless it is full.
+    var segment: UInt64 { writer.segment }
+
+    /// Does the next piece of work on the calling thread, in place of ``start()``; on a full disk tries the last one again, once.
+    /// `observe` gets the entries before they are written.
     func step(_ observe: ([[UInt8]]) -> Void) {
-        guard let work = takeWork() else { return }
-        for submission in work.submissions { observe(submission.entries) }
-        _ = perform(work)
+        if current == nil {
+            guard let work = takeWork() else { return }
+            for submission in work.submissions { observe(submission.entries) }
+            current = Progress(work: work)
+        }
+        _ = proceed()
     }
 
     // MARK: The journal's thread
@@ -152,7 +160,13 @@ final class GroupCommit: @unchecked Sendable {
         while true {
             wake.wait()
             while let work = takeWork() {
-                if !perform(work) { return }
+                current = Progress(work: work)
+                var outcome = proceed()
+                while outcome == .diskIsFull {
+                    pause()
+                    outcome = proceed()
+                }
+                if outcome == .failed { return }
             }
             if state.withLock({ $0.isStopping && $0.submissions.isEmpty }) { return }
         }
@@ -189,20 +203,18 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Writes the batch, as soon as there is room for it.
-    private func write() throws(DiskError) {
-        while true {
-            do throws(DiskError) {
-                try writer.write(&batch)
-                break
-            } catch {
-                guard error.isFull, !writer.hasFailed, !givesUp else { throw error }
-                if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
-                pause()
-            }
+    /// Writes the batch; false when there is no room for it now.
+    private func write() throws(DiskError) -> Bool {
+        do throws(DiskError) {
+            try writer.write(&batch)
+        } catch {
+            guard error.isFull, !writer.hasFailed, !givesUp else { throw error }
+            if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
+            return false
         }
         batch.removeAll()
         if diskIsFull.exchange(false, ordering: .relaxed) { diskFullChanged(nil) }
+        return true
     }
 
     private var givesUp: Bool { state.withLock { $0.givesUp } }
@@ -233,16 +245,28 @@ final class GroupCommit: @unchecked Sendable {
         return Int(writer.oldestSegment - oldest)
     }
 
-    private func perform(_ work: Work) -> Bool {
+    /// How far a piece of work has come.
+    private struct Progress {
+        let work: Work
+        /// The next entry of the next submission that goes into the batch.
+        var submission = 0
+        var entry = 0
+    }
+
+    private enum Outcome {
+        case done
+        /// Nothing is in doubt: the same again, when there is room.
+        case diskIsFull
+        case failed
+    }
+
+    /// Goes on with the current work.
+    private func proceed() -> Outcome {
         do throws(DiskError) {
+            guard try writeEntries() else { return .diskIsFull }
+            let work = current!.work
+            current = nil
             if !work.submissions.isEmpty {
-                for submission in work.submissions {
-                    for entry in submission.entries {
-                        if !batch.hasRoom(for: entry) { try write() }
-                        batch.append(entry)
-                    }
-                }
-                try write()
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
                 if writer.segment != knownSegment {
                     knownSegment = writer.segment
@@ -257,12 +281,31 @@ final class GroupCommit: @unchecked Sendable {
                 let removed = try removeSegments(before: removal.firstKept)
                 removal.done(removed, writer.segment - writer.oldestSegment + 1)
             }
-            return true
+            return .done
         } catch {
             failStop(
                 "the journal can't be written: \(error). Nothing was acknowledged after it; \(error.isFull ? "make room on the disk" : "check the disk"), then start again"
             )
-            return false
+            return .failed
         }
+    }
+
+    /// Writes the current work's entries; false when there is no room for them now.
+    private func writeEntries() throws(DiskError) -> Bool {
+        let submissions = current!.work.submissions
+        while current!.submission < submissions.count {
+            let entries = submissions[current!.submission].entries
+            while current!.entry < entries.count {
+                let entry = entries[current!.entry]
+                if !batch.hasRoom(for: entry) {
+                    guard try write() else { return false }
+                }
+                batch.append(entry)
+                current!.entry += 1
+            }
+            current!.submission += 1
+            current!.entry = 0
+        }
+        return batch.isEmpty ? true : try write()
     }
 }

@@ -96,6 +96,8 @@ package final class RealDisk: Disk {
         try translating(path) { () throws(SystemError) in try FileSystem.syncDirectory(absolute(path)) }
     }
 
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
+
     private subscript(file: DiskFile) -> File {
         guard let open = state.withLock({ $0.files[file.id] }) else { preconditionFailure("a closed file is used") }
         return open

@@ -8,7 +8,8 @@ internal import BrumeWire
 /// commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run anywhere.
 final class ShardLog: CommitLog {
     private let shard: Int
-    private let snapshots: Recovery.SnapshotSource
+    /// Opens databases on any thread, without what was adopted.
+    let snapshots: Recovery.SnapshotSource
     private let disk: any Disk
     private let groupCommit: GroupCommit
     private var recovered: [DatabaseID: Database] = [:]
@@ -61,11 +62,7 @@ final class ShardLog: CommitLog {
 
     /// Why no write is taken now, with a time to come back; nil: it is taken.
     var writeRefusal: ServiceError? {
-        if groupCommit.isDiskFull {
-            return ServiceError(
-                .serviceUnavailable, "the server's disk is full; reading goes on, try again when there is room",
-                retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
-        }
+        if groupCommit.isDiskFull { return .diskFull }
         if outboxByteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
             return ServiceError(
                 .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)

@@ -114,7 +114,7 @@ final class Snapshots: @unchecked Sendable {
                         run.value.firstKeptSegment = segment
                         takeShard(0, run)
                     case .failure(let error):
-                        fail(run, ServerError(.folder, "there is no room for snapshots: \(error)"))
+                        fail(run, ServerError(.diskFull, "there is no room for snapshots: \(error)"))
                     }
                 }
             }
@@ -170,7 +170,9 @@ final class Snapshots: @unchecked Sendable {
                 shard.loop.execute { shard.snapshotted(id, upTo: sequence) }
                 if let error = written(bytes) { return .failure(error) }
             } catch {
-                return .failure(ServerError(.folder, "a snapshot can't be written, the journal stays whole: \(error)"))
+                var code = ServerError.Code.folder
+                if case .disk(let error) = error, error.isFull { code = .diskFull }
+                return .failure(ServerError(code, "a snapshot can't be written, the journal stays whole: \(error)"))
             }
         }
         return .success(())

@@ -2,186 +2,294 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
-/// The pushes of one database: matches durable commits against its subscriptions and feeds the devices' streams.
+/// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to those users'
+/// devices.
 ///
-/// Lives on the loop that owns the database. A commit's matches become events once, in ``publish(_:)``; each stream takes
-/// them from the ring at its own pace, as far as its credit and its connection's output allow.
+/// Lives on the loop that owns the database. An event is encoded once, in ``publish(_:)``; each device takes it from its user's
+/// ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however many listen.
 final class NotificationHub {
-    /// Events of one commit, matched when it was applied and published when it is durable.
+    /// What one commit tells, matched when it was applied and published when it is durable.
     struct Publication {
         var sequence: UInt64
         var origin: [UInt8]
         var committedMilliseconds: Int64
-        var matches: [(subscription: Subscription, zone: ZoneID?)]
-    }
+        /// Zone and database subscriptions, which only private databases have.
+        var hints: [(subscription: KeptSubscription, zone: ZoneID?)]
+        var matches: CommitMatches
 
-    private struct Stream {
-        unowned let session: Session
-        let id: UInt32
-        let device: [UInt8]
-        var place: ChangePosition
+        var isEmpty: Bool { hints.isEmpty && matches.isEmpty }
     }
 
     private let database: Database
-    private let sealer: TokenSealer
     private let coder: MessageCoder
-    private let scope: [UInt8]
-    private var ring: NotificationRing
-    private var streams: [Stream] = []
+    private let backlogEvents: Int
+    private let backlogBytes: Int
+    private var mailboxes: [String: NotificationMailbox] = [:]
+    /// Where the ring of a user begins who has none yet: nothing is known of what was before.
+    private var floor: ChangePosition
     /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that the hub
     /// doesn't know, may have missed something.
     private let hasForgottenDevices: Bool
-    /// Where each device acknowledged last, and a count that says how recently.
-    private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
-    private var uses: UInt64 = 0
-    /// The table was full once: a device that isn't in it may have been.
-    private var hasEvictedDevices = false
+    private var listenerCount = 0
+    /// All rings' events, oldest first, where several users share the room for them.
+    private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
+    private var firstInOrder = 0
+    private var eventCount = 0
+    private var ringBytes = 0
 
+    /// - Parameter backlogBytes: Of all users' events together.
     init(
-        database: Database, head: ChangePosition, sealer: TokenSealer, coder: MessageCoder,
-        backlogEvents: Int = ServerLimits.backlogEvents
+        database: Database, head: ChangePosition, coder: MessageCoder,
+        backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes
     ) {
         self.database = database
-        self.sealer = sealer
         self.coder = coder
-        scope = sealer.scope(database.id, zone: nil)
+        self.backlogEvents = backlogEvents
+        self.backlogBytes = backlogBytes
+        floor = head
         hasForgottenDevices = head.sequence > 0
-        ring = NotificationRing(head: head, eventLimit: backlogEvents)
     }
+
+    /// Events that are kept for devices, and their bytes.
+    var backlog: (events: Int, bytes: Int) { (eventCount, mailboxes.values.reduce(0) { $0 + $1.ring.byteCount }) }
 
     /// Whether any device listens.
-    var hasStreams: Bool { !streams.isEmpty }
+    var hasStreams: Bool { listenerCount > 0 }
 
-    // MARK: Streams
+    /// About what the kept events, and what is known of devices, take in memory.
+    var approximateBytes: Int {
+        ringBytes + mailboxes.count * NotificationMailbox.overheadBytes
+    }
 
-    /// A device opens its stream. Sends `ready` and what was kept for it, or says why it can't be opened.
-    func open(_ session: Session, stream: UInt32, position: [UInt8]) -> ServiceError? {
-        let device = session.identity.deviceID
-        let resumption: ChangePosition?
-        switch resolve(position, device: device) {
-        case .success(let place): resumption = place
-        case .failure(let error): return error
+    private var isPublic: Bool { database.id.scope == .public }
+
+    // MARK: Devices
+
+    /// Where a device's events begin.
+    struct Start: Equatable, Sendable {
+        var place: NotificationPosition.Place
+        /// Whether the hub knew where it stood.
+        var isResumed: Bool
+    }
+
+    /// A device begins to listen. Its events follow with ``pump(_:of:)``.
+    ///
+    /// - Parameter place: Where its last stream ended; nil: where it acknowledged last.
+    func add(
+        _ listener: any NotificationListener, of user: String, place: NotificationPosition.Place?
+    ) -> Result<Start, ServiceError> {
+        let mailbox = mailbox(of: user)
+        if let former = mailbox.listeners.first(where: { $0.device == listener.device }) {
+            remove(former, of: user)
+            former.displaced()
         }
-        if let index = streams.firstIndex(where: { $0.device == device }) {
-            let former = streams.remove(at: index)
-            former.session.fail(
-                stream: former.id, ServiceError(.operationCancelled, "the device opened another notification stream"))
+        guard mailbox.listeners.count < ServerLimits.streamsPerDatabase else {
+            return .failure(
+                ServiceError(
+                    .requestRateLimited,
+                    "\(mailbox.listeners.count) devices of this user hold a stream, which is the limit; close one",
+                    retryAfterMilliseconds: 60_000))
         }
-        guard streams.count < ServerLimits.streamsPerDatabase else {
-            return ServiceError(
-                .requestRateLimited,
-                "\(streams.count) devices of this user hold a stream, which is the limit; close one",
-                retryAfterMilliseconds: 60_000)
+        var resumption: ChangePosition?
+        if let place {
+            // A place of a lost future is behind nothing that this server knows: the device has to fetch.
+            let isOurs =
+                place.epoch == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
+            resumption = isOurs ? place.position : .start
+        } else {
+            resumption = mailbox.acknowledgedPlace(of: listener.device)
         }
         // From the start means from the floor: what was before it is told as an order to fetch.
-        let place = resumption ?? (hasForgottenDevices || hasEvictedDevices ? .start : ring.head)
-        streams.append(Stream(session: session, id: stream, device: device, place: place))
-        session.send(stream: stream, message: event(.ready(resumed: resumption != nil), at: place))
-        pump(streams.count - 1)
-        return nil
+        var start =
+            resumption ?? (hasForgottenDevices || mailbox.hasEvictedDevices ? .start : mailbox.ring.head)
+        if start < mailbox.ring.floor, !mayHaveMissed(mailbox) { start = mailbox.ring.floor }
+        listener.place = start
+        mailbox.listeners.append(listener)
+        listenerCount += 1
+        return .success(
+            Start(place: .init(epoch: database.run(of: start), position: start), isResumed: resumption != nil))
     }
 
-    /// The device has handled everything up to the position.
-    func acknowledge(_ session: Session, stream: UInt32, position: [UInt8]) {
-        let device = session.identity.deviceID
-        switch resolve(position, device: device) {
-        case .success(let place?): remember(device, place)
-        case .success(nil): break
-        case .failure(let error):
-            close(session, stream: stream)
-            session.fail(stream: stream, error)
+    /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users never
+    /// subscribe to anything.
+    private func mayHaveMissed(_ mailbox: NotificationMailbox) -> Bool {
+        !isPublic || mailbox.ring.hasDropped || database.hasSubscriptions(of: mailbox.owner)
+    }
+
+    func remove(_ listener: any NotificationListener, of user: String) {
+        guard let mailbox = mailboxes[user],
+            let index = mailbox.listeners.firstIndex(where: { $0 === listener })
+        else { return }
+        mailbox.listeners.remove(at: index)
+        listenerCount -= 1
+    }
+
+    /// The device has handled everything up to the place.
+    func acknowledge(_ place: NotificationPosition.Place, by device: [UInt8], of user: String) {
+        let mailbox = mailbox(of: user)
+        let isOurs =
+            place.epoch == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
+        mailbox.acknowledge(isOurs ? place.position : .start, by: device)
+    }
+
+    /// Sends what the device may have now.
+    func pump(_ listener: any NotificationListener, of user: String) {
+        guard let mailbox = mailboxes[user] else { return }
+        pump(listener, mailbox)
+    }
+
+    private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
+        while listener.mayTake {
+            switch mailbox.ring.next(after: listener.place, device: listener.device) {
+            case .none: return listener.flush()
+            case .skipped(let place):
+                listener.place = place
+            case .missed(let floor):
+                listener.place = floor
+                let hint = encode(.fetchFromToken(database.id.scope), at: floor)
+                listener.take(NotificationDelivery(place: self.place(floor), message: hint))
+            case .event(let place, let message):
+                listener.place = place
+                listener.take(NotificationDelivery(place: self.place(place), message: message))
+            }
         }
+        listener.flush()
     }
 
-    /// The stream, or its connection, has ended.
-    func close(_ session: Session, stream: UInt32) {
-        streams.removeAll { $0.session === session && $0.id == stream }
+    private func place(_ position: ChangePosition) -> NotificationPosition.Place {
+        NotificationPosition.Place(epoch: database.run(of: position), position: position)
     }
 
-    /// Credit came, or the connection's output has drained.
-    func resume(_ session: Session) {
-        for index in streams.indices where streams[index].session === session { pump(index) }
+    private func mailbox(of user: String) -> NotificationMailbox {
+        if let known = mailboxes[user] { return known }
+        if mailboxes.count >= ServerLimits.mailboxesPerDatabase { forgetMailboxes() }
+        let mailbox = NotificationMailbox(
+            owner: user, ring: NotificationRing(head: floor, eventLimit: backlogEvents),
+            deviceLimit: isPublic ? ServerLimits.rememberedPublicDevices : ServerLimits.rememberedDevices)
+        mailboxes[user] = mailbox
+        return mailbox
+    }
+
+    /// Forgets the users who don't listen: when they come again they are told to fetch.
+    private func forgetMailboxes() {
+        var newest = floor
+        for mailbox in mailboxes.values where mailbox.listeners.isEmpty {
+            newest = max(newest, mailbox.ring.head)
+            mailboxes[mailbox.owner] = nil
+            eventCount -= mailbox.ring.eventCount
+            ringBytes -= mailbox.ring.approximateBytes
+            mailbox.drop(through: mailbox.ring.head)
+        }
+        floor = newest
+        forgetStaleOrder()
     }
 
     // MARK: Events
 
-    /// A commit became durable: its events go into the ring and to the streams.
+    /// A commit became durable: its events go into the rings of those whom they concern, and to their devices.
     func publish(_ publication: Publication) {
-        for (index, match) in publication.matches.enumerated() {
-            let position = ChangePosition(sequence: publication.sequence, index: UInt32(index))
-            let kind: NotificationEvent.Kind =
-                switch match.subscription.kind {
-                case .zone(let zone, _): .zoneChanged(match.zone ?? zone)
-                case .database: .databaseChanged(database.id.scope)
-                }
-            let message = event(
-                kind, at: position, subscription: match.subscription,
+        var touched: [NotificationMailbox] = []
+        func touch(_ owner: String) -> NotificationMailbox {
+            let mailbox = mailbox(of: owner)
+            if touched.last !== mailbox, mailbox.ring.head.sequence != publication.sequence { touched.append(mailbox) }
+            return mailbox
+        }
+        func append(_ kind: NotificationEvent.Kind, _ kept: KeptSubscription) {
+            let mailbox = touch(kept.owner)
+            let position = mailbox.nextPosition(inCommit: publication.sequence)
+            let message = encode(
+                kind, at: position, subscription: kept.subscription,
                 committedMilliseconds: publication.committedMilliseconds)
-            ring.append(NotificationRing.Event(position: position, origin: publication.origin, message: message))
+            note(mailbox) {
+                mailbox.append(
+                    NotificationRing.Event(position: position, origin: publication.origin, message: message))
+            }
+            if isPublic { order.append((mailbox, position)) }
         }
-        for index in streams.indices { pump(index) }
-    }
-
-    /// Sends what the stream may have now.
-    private func pump(_ index: Int) {
-        while streams[index].session.maySend(stream: streams[index].id) {
-            let stream = streams[index]
-            guard Authorisation.mayReceive(from: database.id, stream.session.identity) else { return }
-            switch ring.next(after: stream.place, device: stream.device) {
-            case .none: return
-            case .skipped(let place):
-                streams[index].place = place
-            case .missed(let floor):
-                streams[index].place = floor
-                stream.session.send(stream: stream.id, message: event(.fetchFromToken(database.id.scope), at: floor))
-            case .event(let place, let message):
-                streams[index].place = place
-                stream.session.send(stream: stream.id, message: message)
+        for hint in publication.hints {
+            switch hint.subscription.subscription.kind {
+            case .zone(let zone, _): append(.zoneChanged(hint.zone ?? zone), hint.subscription)
+            case .database: append(.databaseChanged(database.id.scope), hint.subscription)
+            case .query: preconditionFailure("a query subscription is told of records")
             }
         }
+        for match in publication.matches.matches {
+            if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
+            append(.recordChanged(recordChange(of: match)), match.subscription)
+        }
+        for owner in publication.matches.overflowingOwners {
+            let mailbox = touch(owner)
+            let position = mailbox.nextPosition(inCommit: publication.sequence)
+            note(mailbox) { mailbox.overflow(at: position) }
+        }
+        if isPublic { dropOldest() }
+        for mailbox in touched {
+            for listener in mailbox.listeners { pump(listener, mailbox) }
+        }
     }
 
-    // MARK: Positions
-
-    /// The place that a position names; nil for a device that gives none and isn't known.
-    private func resolve(_ position: [UInt8], device: [UInt8]) -> Result<ChangePosition?, ServiceError> {
+    /// What a match tells its user, made for them alone.
+    private func recordChange(of match: SubscriptionMatch) -> RecordChange {
+        var change = RecordChange(
+            database: database.id.scope, zone: match.record.zone, recordName: match.record.name,
+            reason: match.record.reason)
+        let keys = match.subscription.subscription.notificationInfo?.desiredKeys ?? []
+        if keys.isEmpty || match.record.reason == .deleted { return change }
         do throws(ServiceError) {
-            guard let token = try sealer.open(position, kind: .notifications, scope: scope) else {
-                return .success(acknowledged[device]?.place)
-            }
-            // A place of a lost future is behind nothing that this server knows: the device has to fetch.
-            let isOurs = token.epoch == database.run(of: token.position) && token.position <= ring.head
-            return .success(isOurs ? token.position : .start)
+            (change.fields, change.isPruned) = try coder.notificationFields(of: match.record.bytes, keys: keys)
         } catch {
-            return .failure(error)
+            preconditionFailure("a stored record can't be read: \(error.message)")
         }
+        return change
     }
 
-    private func remember(_ device: [UInt8], _ place: ChangePosition) {
-        uses += 1
-        if let known = acknowledged[device], known.place >= place {
-            acknowledged[device]!.use = uses
-            return
-        }
-        if acknowledged[device] == nil, acknowledged.count >= ServerLimits.rememberedDevices {
-            let oldest = acknowledged.min { $0.value.use < $1.value.use }!.key
-            acknowledged[oldest] = nil
-            hasEvictedDevices = true
-        }
-        acknowledged[device] = (place, uses)
-    }
-
-    private func event(
-        _ kind: NotificationEvent.Kind, at place: ChangePosition, subscription: Subscription? = nil,
+    private func encode(
+        _ kind: NotificationEvent.Kind, at position: ChangePosition, subscription: Subscription? = nil,
         committedMilliseconds: Int64 = 0
     ) -> [UInt8] {
-        let epoch = database.run(of: place)
-        let token = ChangeToken(kind: .notifications, epoch: epoch, incarnation: 0, position: place)
-        return coder.encodeNotificationEvent(
+        NotificationHub.encode(
+            kind, at: place(position), in: database.id.scope, coder: coder, subscription: subscription,
+            committedMilliseconds: committedMilliseconds)
+    }
+
+    /// An event without its position.
+    static func encode(
+        _ kind: NotificationEvent.Kind, at place: NotificationPosition.Place, in scope: DatabaseScope,
+        coder: MessageCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0
+    ) -> [UInt8] {
+        coder.encodeNotificationEvent(
             NotificationEvent(
-                position: sealer.seal(token, scope: scope),
-                notificationID: String(epoch, radix: 36) + "-" + String(place.rawValue, radix: 36),
+                position: [],
+                notificationID: (scope == .public ? "p-" : "") + String(place.epoch, radix: 36) + "-"
+                    + String(place.position.rawValue, radix: 36),
                 subscriptionID: subscription?.id ?? "", notificationInfo: subscription?.notificationInfo, kind: kind,
                 committedMilliseconds: committedMilliseconds))
+    }
+
+    // MARK: Room
+
+    /// Counts what a change of a mailbox's ring adds or takes.
+    private func note(_ mailbox: NotificationMailbox, _ change: () -> Void) {
+        ringBytes -= mailbox.ring.approximateBytes
+        eventCount -= mailbox.ring.eventCount
+        change()
+        ringBytes += mailbox.ring.approximateBytes
+        eventCount += mailbox.ring.eventCount
+    }
+
+    /// Drops the oldest events of whatever users while all of them take too much room.
+    private func dropOldest() {
+        while ringBytes > backlogBytes, firstInOrder < order.count {
+            let (mailbox, position) = order[firstInOrder]
+            firstInOrder += 1
+            note(mailbox) { mailbox.drop(through: position) }
+        }
+        // What the rings dropped by themselves stays in the row for a while.
+        if order.count > 1024 + 2 * eventCount { forgetStaleOrder() }
+    }
+
+    private func forgetStaleOrder() {
+        order = order[firstInOrder...].filter { $0.position > $0.mailbox.ring.floor }
+        firstInOrder = 0
     }
 }

@@ -1,28 +1,41 @@
 internal import BrumeModel
 
-/// The last events of one database, oldest first: what devices that are away or slow are still to get.
+/// The last events of one user in one database, oldest first: what devices that are away or slow are still to get.
 ///
 /// Pure and bounded: what falls out moves the floor, and a device behind the floor is told to fetch from its token (P7).
-/// All devices of the database's users share it; a device's place is a position.
+/// All of the user's devices share it; a device's place is a position.
 struct NotificationRing {
     struct Event {
         var position: ChangePosition
         /// The device that made the change, which is left out.
         var origin: [UInt8]
-        /// An encoded `brume.v1.NotificationEvent`, shared by all streams.
+        /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
         var message: [UInt8]
     }
 
     private var events: [Event] = []
     private var first = 0
-    private var byteCount = 0
+    private(set) var byteCount = 0
     private let eventLimit: Int
     private let byteLimit: Int
+
+    /// Events that are kept.
+    var count: Int { events.count - first }
 
     /// Events up to here are gone: a place before it has missed some.
     private(set) var floor: ChangePosition
     /// The place behind the newest event.
     private(set) var head: ChangePosition
+    /// Whether events that stood here are gone.
+    private(set) var hasDropped = false
+
+    var eventCount: Int { events.count - first }
+
+    /// What an event takes beside its message and its origin: its place in the array, and what two allocations add.
+    private static let eventOverheadBytes = 128
+
+    /// About what the events take in memory. Those that are gone keep their places for a while, without their messages.
+    var approximateBytes: Int { byteCount + events.count * NotificationRing.eventOverheadBytes }
 
     /// A ring that knows nothing of what was before `head`.
     init(head: ChangePosition, eventLimit: Int = ServerLimits.backlogEvents, byteLimit: Int = ServerLimits.backlogBytes)
@@ -38,16 +51,39 @@ struct NotificationRing {
         events.append(event)
         head = event.position
         byteCount += event.message.count
-        while events.count - first > eventLimit || (byteCount > byteLimit && events.count - first > 1) {
-            floor = events[first].position
-            byteCount -= events[first].message.count
-            events[first].message = []
-            first += 1
-        }
-        if first > eventLimit {
-            events.removeFirst(first)
-            first = 0
-        }
+        while events.count - first > eventLimit || (byteCount > byteLimit && events.count - first > 1) { dropFirst() }
+        forgetDropped()
+    }
+
+    /// Drops the events up to the position: other users' need the room.
+    mutating func drop(through position: ChangePosition) {
+        while first < events.count, events[first].position <= position { dropFirst() }
+        forgetDropped()
+    }
+
+    /// There was more to tell than is told one by one: whoever stands before the position is told to fetch.
+    mutating func overflow(at position: ChangePosition) {
+        precondition(position > head, "events come in the order of commits")
+        events = []
+        first = 0
+        byteCount = 0
+        floor = position
+        head = position
+        hasDropped = true
+    }
+
+    private mutating func dropFirst() {
+        floor = events[first].position
+        byteCount -= events[first].message.count
+        events[first].message = []
+        first += 1
+        hasDropped = true
+    }
+
+    private mutating func forgetDropped() {
+        guard first > eventLimit || first == events.count else { return }
+        events.removeFirst(first)
+        first = 0
     }
 
     enum Next: Equatable {

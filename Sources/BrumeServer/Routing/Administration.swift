@@ -13,6 +13,12 @@ extension ServerCore {
         case createToken(name: String)
         case revokeTokens(name: String)
         case snapshot
+        case exportSchema
+        case importSchema([UInt8], validatesOnly: Bool)
+        case deploySchema(fingerprint: UInt32)
+        case resetSchema
+        case setRoleMember(role: String, account: String, isMember: Bool)
+        case listRoleMembers(after: String)
     }
 
     /// Decodes and checks on the session's loop, works on the admin loop, answers on the session's loop.
@@ -34,6 +40,22 @@ extension ServerCore {
         case .adminSnapshot:
             try coder.decodeSnapshotRequest(payload)
             request = .snapshot
+        case .adminExportSchema:
+            try coder.decodeExportSchemaRequest(payload)
+            request = .exportSchema
+        case .adminImportSchema:
+            let (text, validatesOnly) = try coder.decodeImportSchemaRequest(payload)
+            request = .importSchema(text, validatesOnly: validatesOnly)
+        case .adminDeploySchema:
+            request = .deploySchema(fingerprint: try coder.decodeDeploySchemaRequest(payload))
+        case .adminResetSchema:
+            try coder.decodeResetSchemaRequest(payload)
+            request = .resetSchema
+        case .adminSetRoleMember:
+            let (role, account, isMember) = try coder.decodeSetRoleMemberRequest(payload)
+            request = .setRoleMember(role: role, account: account, isMember: isMember)
+        case .adminListRoleMembers:
+            request = .listRoleMembers(after: try coder.decodeListRoleMembersRequest(payload))
         default: preconditionFailure("method \(method.rawValue) is not of the Admin service")
         }
         let identity = session.identity!
@@ -82,6 +104,14 @@ extension ServerCore {
                     case .failure(let error): reply(.failure(Self.serviceError(error)))
                     }
                 }
+            case .exportSchema: reply(.success(exportedSchema(identity)))
+            case .importSchema(let text, let validatesOnly):
+                reply(importSchema(text, validatesOnly: validatesOnly, identity))
+            case .deploySchema(let fingerprint): reply(deploySchema(fingerprint: fingerprint, identity))
+            case .resetSchema: resetSchema(identity, reply)
+            case .setRoleMember(let role, let account, let isMember):
+                reply(setRoleMember(role: role, account: account, isMember: isMember, identity))
+            case .listRoleMembers(let user): reply(.success(roleMembers(after: user, identity)))
             }
         } catch {
             reply(.failure(Self.serviceError(error)))
@@ -105,12 +135,14 @@ extension ServerCore {
     }
 
     private static func serviceError(_ error: ServerError) -> ServiceError {
+        if error.code == .diskFull { return .diskFull }
         let code: ErrorCode =
             switch error.code {
             case .accountUnknown: .unknownItem
             case .accountExists: .serverRejectedRequest
             case .accountInvalid: .invalidArguments
             case .limit: .limitExceeded
+            case .diskFull: .serviceUnavailable
             case .folder, .folderInUse, .damaged, .certificate, .listen: .internalError
             }
         return ServiceError(code, error.message)

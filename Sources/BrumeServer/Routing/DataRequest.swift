@@ -5,6 +5,8 @@ internal import BrumeWire
 enum DataRequest: Sendable {
     case modifyRecords(ModifyRecordsRequest<CheckedFields>)
     case fetchRecords(FetchRecordsRequest)
+    case query(QueryRequest)
+    case explainQuery(QueryRequest)
     case zoneChanges(ZoneChangesRequest)
     case databaseChanges(DatabaseChangesRequest)
     case modifyZones(ModifyZonesRequest)
@@ -20,6 +22,8 @@ enum DataRequest: Sendable {
         case .recordsModify: self = .modifyRecords(try coder.decodeModifyRecordsRequest(payload))
         case .recordsFetch: self = .fetchRecords(try coder.decodeFetchRecordsRequest(payload))
         case .recordsChanges: self = .zoneChanges(try coder.decodeZoneChangesRequest(payload))
+        case .recordsQuery: self = .query(try coder.decodeQueryRequest(payload))
+        case .recordsExplain: self = .explainQuery(try coder.decodeQueryRequest(payload))
         case .databasesChanges: self = .databaseChanges(try coder.decodeDatabaseChangesRequest(payload))
         case .zonesModify: self = .modifyZones(try coder.decodeModifyZonesRequest(payload))
         case .zonesFetch:
@@ -39,6 +43,8 @@ enum DataRequest: Sendable {
         switch self {
         case .modifyRecords: .recordsModify
         case .fetchRecords: .recordsFetch
+        case .query: .recordsQuery
+        case .explainQuery: .recordsExplain
         case .zoneChanges: .recordsChanges
         case .databaseChanges: .databasesChanges
         case .modifyZones: .zonesModify
@@ -54,6 +60,7 @@ enum DataRequest: Sendable {
         switch self {
         case .modifyRecords(let request): request.database
         case .fetchRecords(let request): request.database
+        case .query(let request), .explainQuery(let request): request.database
         case .zoneChanges(let request): request.database
         case .databaseChanges(let request): request.database
         case .modifyZones(let request): request.database
@@ -61,6 +68,14 @@ enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
+        }
+    }
+
+    /// Whether it may take several turns of the loop.
+    var isQuery: Bool {
+        switch self {
+        case .query, .explainQuery: true
+        default: false
         }
     }
 

@@ -4,26 +4,26 @@ internal import BrumeSystem
 /// Turns change tokens into opaque bytes and back.
 ///
 /// ```
-/// 0   1  version, 2
+/// 0   1  version, 3
 /// 1   1  kind
 /// 2   4  epoch: the run of the server that wrote the place in history (numbers are big-endian)
 /// 6   8  incarnation
 /// 14  8  position
 /// 22  8  head of the history when the first fetch that the token is part of began, or 0
-/// 30  8  digest of the scope: container, environment, database, owner, zone
-/// 38  16 MAC over bytes 0 to 37 (HMAC-SHA256, its first half)
+/// 30  8  end of the history when the page was made that the token ends, or 0
+/// 38  8  digest of the scope: container, environment, database, owner, zone
+/// 46  16 MAC over bytes 0 to 45 (HMAC-SHA256, its first half)
 /// ```
 ///
-/// Version 1 has no bytes 22 to 29. Its tokens are still opened.
+/// Version 2 has no bytes 30 to 37, version 1 no bytes 22 to 37. Their tokens are still opened.
 ///
 /// The digest is keyed, so a token tells nothing of its scope. A wrong MAC is a token that this server did not make; a right
 /// one with another digest belongs elsewhere, which a client sees as an expired token (cloudkit.md 2.4).
 package struct TokenSealer {
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
     private static let scopeByteCount = 8
     private static let authenticationByteCount = 16
-    private static let byteCount = 54
-    private static let versionOneByteCount = 46
+    private static let byteCount = 62
     private let authentication: MessageAuthentication
 
     package init(key: [UInt8]) {
@@ -48,6 +48,7 @@ package struct TokenSealer {
         withUnsafeBytes(of: token.incarnation.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.position.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.firstFetchHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: token.pageHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: scope)
         bytes.append(contentsOf: authentication.authenticate(bytes).prefix(Self.authenticationByteCount))
         return bytes
@@ -57,7 +58,7 @@ package struct TokenSealer {
     package func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
         if bytes.isEmpty { return nil }
         let body = Array(bytes.dropLast(Self.authenticationByteCount))
-        guard bytes.count == (bytes[0] == 1 ? Self.versionOneByteCount : Self.byteCount), bytes[0] <= Self.version,
+        guard 1...Self.version ~= bytes[0], bytes.count == Self.byteCount - 8 * Int(Self.version - bytes[0]),
             ConstantTime.isEqual(
                 Array(authentication.authenticate(body).prefix(Self.authenticationByteCount)),
                 Array(bytes.suffix(Self.authenticationByteCount)))
@@ -77,6 +78,7 @@ package struct TokenSealer {
         return ChangeToken(
             kind: kind, epoch: number(at: 2, UInt32.self), incarnation: number(at: 6, UInt64.self),
             position: ChangePosition(rawValue: number(at: 14, UInt64.self)),
-            firstFetchHead: body[0] == 1 ? .start : ChangePosition(rawValue: number(at: 22, UInt64.self)))
+            firstFetchHead: body[0] < 2 ? .start : ChangePosition(rawValue: number(at: 22, UInt64.self)),
+            pageHead: body[0] < 3 ? .start : ChangePosition(rawValue: number(at: 30, UInt64.self)))
     }
 }

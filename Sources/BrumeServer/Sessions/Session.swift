@@ -20,8 +20,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     private var reader: FrameReader
     private var machine: ServerConnectionStateMachine
     private let server: ServerCore
+    /// The notification streams that are open, and what ends each in its databases.
+    private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
     /// Answers of this session that wait for the disk or another shard; they count as output.
     var heldByteCount = 0
+    /// Queries that run for this session's calls, here or on another loop.
+    private var queries: [UInt32: QueryTicket] = [:]
     private var isReadingPaused = false
     private var isEnding = false
     private var isGone = false
@@ -65,6 +69,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func closed(peer: String, reason: String) {
         isGone = true
+        cancelQueries()
         let open = machine.closed()
         for (stream, method) in open where method == Method.notificationsOpen.rawValue {
             shard.closeNotifications(self, stream: stream)
@@ -112,6 +117,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             switch machine.cancelReceived(stream: header.stream) {
             case .cancelled(let method):
                 if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
+                queries[header.stream]?.cancel()
             case .ignore: break
             case .violate(let violation): violate(violation)
             }
@@ -235,6 +241,15 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     // MARK: Answers
 
+    /// Gives the outcome of a unary call.
+    func give(_ reply: Shard.Reply, stream: UInt32) {
+        if !queries.isEmpty { queries[stream] = nil }
+        switch reply {
+        case .success(let message): answer(stream: stream, message: message)
+        case .failure(let error): fail(stream: stream, error)
+        }
+    }
+
     /// The answer of a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, machine.answered(stream: stream) else { return }
@@ -254,6 +269,30 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             CallStatus(error))
     }
 
+    /// Whether the stream has not ended.
+    func isOpen(stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
+
+    /// A query begins for the call; nil: it may not, and the call has failed. It has ended when the call is given its outcome,
+    /// also that of one that was cancelled.
+    func beginQuery(stream: UInt32) -> QueryTicket? {
+        guard queries.count < ServerLimits.queriesPerSession else {
+            fail(
+                stream: stream,
+                ServiceError(
+                    .requestRateLimited,
+                    "\(queries.count) queries run for this connection, which is the limit; wait for their answers",
+                    retryAfterMilliseconds: 100))
+            return nil
+        }
+        let ticket = QueryTicket()
+        queries[stream] = ticket
+        return ticket
+    }
+
+    private func cancelQueries() {
+        for ticket in queries.values { ticket.cancel() }
+    }
+
     /// Whether the stream has credit and the connection room.
     func maySend(stream: UInt32) -> Bool {
         !isGone && !isEnding && machine.sendCredit(ofStream: stream) > 0
@@ -264,6 +303,24 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     func send(stream: UInt32, message: [UInt8]) {
         machine.messageSent(stream: stream)
         write(.message, stream: stream, payload: message)
+    }
+
+    // MARK: Notification streams
+
+    func deviceStreamOpened(_ stream: DeviceStream, onClose: @escaping () -> Void) {
+        deviceStreams.append((stream, onClose))
+    }
+
+    func deviceStream(_ id: UInt32) -> DeviceStream? { deviceStreams.first { $0.stream.id == id }?.stream }
+
+    func deviceStreamClosed(_ stream: DeviceStream) {
+        guard let index = deviceStreams.firstIndex(where: { $0.stream === stream }) else { return }
+        stream.close()
+        deviceStreams.remove(at: index).onClose()
+    }
+
+    func resumeDeviceStreams() {
+        for (stream, _) in deviceStreams { stream.resume() }
     }
 
     // MARK: Time and end
@@ -277,6 +334,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         if let violation = due.violation { return violate(violation) }
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
         for stream in due.expired {
+            queries[stream]?.cancel()
             writeStatus(
                 stream: stream,
                 CallStatus(
@@ -320,6 +378,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         shard.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
         isEnding = true
+        cancelQueries()
         for (stream, method) in machine.closed() where method == Method.notificationsOpen.rawValue {
             shard.closeNotifications(self, stream: stream)
         }

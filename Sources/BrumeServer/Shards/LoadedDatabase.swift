@@ -13,9 +13,26 @@ final class LoadedDatabase {
     var isListedAsChanged = false
     /// Sessions of its owner: while there are any it stays in memory.
     var sessionCount = 0
+    /// Whether calls wait that came while it was loaded.
+    var isAwaited = false
+    /// Queries that have begun and not ended.
+    var runningQueryCount = 0
+
+    /// Record types whose records were looked at for a schema that did not know them.
+    private var taughtTypes: Set<String> = []
+
+    /// What the records tell of a type; nothing when they were asked before.
+    func lesson(ofType type: String) -> SchemaLesson {
+        if taughtTypes.contains(type) { return SchemaLesson() }
+        if taughtTypes.count >= ServerLimits.taughtTypes { taughtTypes.removeAll() }
+        taughtTypes.insert(type)
+        return database.lesson(ofType: type)
+    }
 
     /// What ``LoadedDatabases`` counts for it.
-    fileprivate(set) var countedBytes = 0
+    var countedBytes: Int { countedDatabaseBytes + countedBacklogBytes }
+    fileprivate var countedDatabaseBytes = 0
+    fileprivate var countedBacklogBytes = 0
     /// Neighbours in the order of use. Unowned: ``LoadedDatabases`` owns all, and takes one out of the row before it lets it go.
     fileprivate unowned(unsafe) var newer: LoadedDatabase?
     fileprivate unowned(unsafe) var older: LoadedDatabase?
@@ -27,7 +44,7 @@ final class LoadedDatabase {
     }
 
     /// Whether somebody would miss more than the time of loading it again.
-    var isInUse: Bool { sessionCount > 0 || hub.hasStreams }
+    var isInUse: Bool { sessionCount > 0 || isAwaited || runningQueryCount > 0 || hub.hasStreams }
 }
 
 /// The databases in a shard's memory, in the order of their use, and about how many bytes they take.
@@ -72,8 +89,16 @@ struct LoadedDatabases: ~Copyable {
 
     /// Counts what the database takes now; returns by how much that is more.
     mutating func measure(_ loaded: LoadedDatabase) -> Int {
-        let growth = loaded.database.approximateBytes - loaded.countedBytes
-        loaded.countedBytes += growth
+        let growth = loaded.database.approximateBytes - loaded.countedDatabaseBytes
+        loaded.countedDatabaseBytes += growth
+        bytes += growth
+        return growth + measureBacklog(loaded)
+    }
+
+    /// Counts the events that it keeps for devices; returns by how much they are more.
+    mutating func measureBacklog(_ loaded: LoadedDatabase) -> Int {
+        let growth = loaded.hub.approximateBytes - loaded.countedBacklogBytes
+        loaded.countedBacklogBytes += growth
         bytes += growth
         return growth
     }

@@ -5,11 +5,8 @@ internal import BrumeSystem
 /// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything are dropped,
 /// the one whose use is longest ago first, and loaded again when they are used. On the shard's loop.
 ///
-/// The budget counts about what records, names, look-ups and feeds take, for all shards together. Databases with a session or a
-/// stream stay, so that the sum may stand above the budget; the log says so.
-///
-/// Loading is done on the loop, at about 5 microseconds a record: a database of 200,000 records holds up the others of its shard
-/// for a second.
+/// The budget counts about what records, names, look-ups, feeds and the events kept for devices take, for all shards together.
+/// Databases with a session or a stream stay, so that the sum may stand above the budget; the log says so.
 extension Shard {
     /// Counts what the database takes; after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {
@@ -17,7 +14,16 @@ extension Shard {
         // To measure costs for each zone: one of many zones is not measured at each commit.
         let zones = loaded.database.zoneCount
         if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
-        let growth = databases.measure(loaded)
+        count(databases.measure(loaded))
+    }
+
+    /// Counts the events that the database keeps for devices; after each that was published.
+    func measureBacklog(_ loaded: LoadedDatabase) {
+        guard server.configuration.memoryBudgetBytes > 0 else { return }
+        count(databases.measureBacklog(loaded))
+    }
+
+    private func count(_ growth: Int) {
         server.memory.add(growth)
         if growth > 0 { mayDrop = true }
     }

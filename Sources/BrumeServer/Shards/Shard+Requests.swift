@@ -16,20 +16,17 @@ extension Shard {
                 try coder.decodeHealthRequest(payload)
                 session.answer(
                     stream: stream,
-                    message: coder.encodeHealthResponse(
-                        HealthStatus(
-                            isServing: !server.isDraining,
-                            uptimeMilliseconds: server.uptimeMilliseconds(at: loop.nowNanoseconds))))
+                    message: coder.encodeHealthResponse(server.health(at: loop.nowNanoseconds)))
             case .notificationsOpen:
                 let position = try coder.decodeNotificationsRequest(payload)
-                let loaded = try database(try Authorisation.database(for: .private, of: session.identity).get())
-                if let error = loaded.hub.open(session, stream: stream, position: position) { throw error }
+                try openNotifications(session, stream: stream, position: position)
             case .adminAddAccount, .adminListAccounts, .adminRemoveAccount, .adminCreateToken, .adminRevokeTokens,
-                .adminSnapshot:
+                .adminSnapshot, .adminExportSchema, .adminImportSchema, .adminDeploySchema, .adminResetSchema,
+                .adminSetRoleMember, .adminListRoleMembers:
                 try server.administer(method, payload, session: session, stream: stream)
             default:
                 let request = try DataRequest(method, payload, coder: coder)
-                route(request, session: session, stream: stream)
+                admit(request, byteCount: payload.count, session: session, stream: stream)
             }
         } catch {
             session.fail(stream: stream, error)
@@ -37,31 +34,44 @@ extension Shard {
     }
 
     /// Hands the request to the shard of its database.
-    private func route(_ request: DataRequest, session: Session, stream: UInt32) {
+    func route(_ request: DataRequest, byteCount requestBytes: Int, session: Session, stream: UInt32) {
         let identity = session.identity!
         let id: DatabaseID
         switch Authorisation.database(for: request.scope, of: identity) {
         case .success(let database): id = database
         case .failure(let error): return session.fail(stream: stream, error)
         }
+        var ticket: QueryTicket?
+        if request.isQuery {
+            ticket = session.beginQuery(stream: stream)
+            if ticket == nil { return }
+        }
         let owner = server.shard(of: id)
         if owner === self {
-            let (reply, position) = run(request, in: id, identity: identity)
-            let byteCount = reply.heldByteCount
-            if position > log.durablePosition { session.heldByteCount += byteCount }
-            let isHeld = position > log.durablePosition
-            whenDurable(position, reply: reply) { reply in
-                if isHeld { session.heldByteCount -= byteCount }
-                session.give(reply, stream: stream)
-                if isHeld { session.resumeIfPossible() }
+            let loaded: LoadedDatabase
+            switch access(id, keepsEmpty: identity.role != .anonymous) {
+            case .loaded(let database): loaded = database
+            case .unavailable(let error): return session.give(.failure(error), stream: stream)
+            case .loading(let load):
+                return wait(
+                    for: load, request, ticket: ticket, byteCount: requestBytes, session: session, stream: stream)
             }
-            return
+            if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
+            return run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
+                let byteCount = reply.heldByteCount
+                if position > log.durablePosition { session.heldByteCount += byteCount }
+                let isHeld = position > log.durablePosition
+                whenDurable(position, reply: reply) { reply in
+                    if isHeld { session.heldByteCount -= byteCount }
+                    session.give(reply, stream: stream)
+                    if isHeld { session.resumeIfPossible() }
+                }
+            }
         }
         // What is under way counts as output too: it becomes that.
         session.heldByteCount += ServerLimits.travellingBytes
-        owner.loop.execute {
-            let (reply, position) = owner.run(request, in: id, identity: identity)
-            owner.whenDurable(position, reply: reply) { reply in
+        owner.loop.execute { [ticket] in
+            owner.perform(request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity) { reply in
                 self.loop.execute {
                     session.heldByteCount -= ServerLimits.travellingBytes
                     session.give(reply, stream: stream)
@@ -71,11 +81,71 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database. The reply may be given when `position` is durable.
-    private func run(_ request: DataRequest, in id: DatabaseID, identity: Identity) -> (reply: Reply, position: UInt64)
-    {
+    /// A request of a session of this loop, to a database that is being loaded.
+    private func wait(
+        for load: DatabaseLoad, _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, session: Session,
+        stream: UInt32
+    ) {
+        // What waits counts as output, of which it becomes some.
+        let held = byteCount + ServerLimits.travellingBytes
+        session.heldByteCount += held
+        perform(request, ticket: ticket, byteCount: byteCount, in: load.id, identity: session.identity!) { reply in
+            session.heldByteCount -= held
+            session.give(reply, stream: stream)
+            session.resumeIfPossible()
+        }
+    }
+
+    /// Runs a request on the loop that owns the database, when that is loaded, and gives the reply when what it shows is durable.
+    private func perform(
+        _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
+        _ give: @escaping (Reply) -> Void
+    ) {
+        switch access(id, keepsEmpty: identity.role != .anonymous) {
+        case .loaded(let loaded):
+            run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
+                whenDurable(position, reply: reply, give)
+            }
+        case .unavailable(let error): give(.failure(error))
+        case .loading(let load):
+            let refusal = wait(for: load, byteCount: byteCount) { [self] outcome in
+                switch outcome {
+                case .success(let loaded):
+                    run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
+                        whenDurable(position, reply: reply, give)
+                    }
+                case .failure(let error): give(.failure(error))
+                }
+            }
+            if let refusal { give(.failure(refusal)) }
+        }
+    }
+
+    /// Runs a request on the loop that owns the database: at once, but for queries, which may take more turns than this one.
+    ///
+    /// - Parameters:
+    ///   - ticket: A query's.
+    ///   - give: Called once. The reply may be given to the client when `position` is durable.
+    private func run(
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, ticket: QueryTicket?,
+        _ give: @escaping (_ reply: Reply, _ position: UInt64) -> Void
+    ) {
+        switch request {
+        case .query(let query):
+            startQuery(query, explains: false, in: loaded, identity: identity, ticket: ticket!, give)
+        case .explainQuery(let query):
+            startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
+        default:
+            let (reply, position) = run(request, in: loaded, identity: identity)
+            give(reply, position)
+        }
+    }
+
+    private func run(
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity
+    ) -> (reply: Reply, position: UInt64) {
+        let id = loaded.database.id
         do throws(ServiceError) {
-            let loaded = try database(id, keepsEmpty: identity.role != .anonymous)
             var operationKey: [UInt8] = []
             if let operationID = request.operationID {
                 operationKey = Self.operationKey(operationID, of: request.method, in: id, identity: identity)
@@ -88,20 +158,18 @@ extension Shard {
             let answer = try answer(request, in: loaded, identity: identity, operationKey: operationKey)
             return (.success(answer), loaded.lastPosition)
         } catch {
-            return (.failure(error), databasePosition(id))
+            // A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
+            return (.failure(error), loaded.lastPosition)
         }
-    }
-
-    /// A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
-    private func databasePosition(_ id: DatabaseID) -> UInt64 {
-        (try? database(id, keepsEmpty: false))?.lastPosition ?? 0
     }
 
     private func answer(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operationKey: [UInt8]
     ) throws(ServiceError) -> [UInt8] {
         let database = loaded.database
-        let caller = Caller(user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName)
+        let caller = Caller(
+            user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName,
+            access: access(of: identity, to: database.id))
         let now = loop.wallClockMilliseconds
         switch request {
         case .modifyRecords(let request):
@@ -120,7 +188,8 @@ extension Shard {
                 decision, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
                 operationKey: operationKey, to: loaded, identity: identity)
         case .fetchRecords(let request):
-            return coder.encodeFetchRecordsResponse(database.fetchRecords(request))
+            return coder.encodeFetchRecordsResponse(database.fetchRecords(request, caller: caller))
+        case .query, .explainQuery: preconditionFailure("a query runs in slices")
         case .zoneChanges(let request):
             let scope = sealer.scope(database.id, zone: request.zone.name)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
@@ -145,11 +214,11 @@ extension Shard {
         case .fetchSubscriptions(_, let ids):
             return coder.encodeFetchSubscriptionsResponse(
                 ids.map { id in
-                    database.subscription(id).map { .success($0) }
+                    database.subscription(id, of: caller).map { .success($0) }
                         ?? .failure(ServiceError(.unknownItem, "there is no subscription with this id"))
                 })
         case .listSubscriptions:
-            return coder.encodeListSubscriptionsResponse(database.subscriptions)
+            return coder.encodeListSubscriptionsResponse(database.subscriptions(of: caller))
         }
     }
 
@@ -178,32 +247,6 @@ extension Shard {
         if database.scope == .private { return key }
         return Array(SHA256.digest(key + Array(identity.userRecordName.utf8)).prefix(16))
     }
-
-    // MARK: Notification streams
-
-    /// A later message of a device's stream.
-    func acknowledge(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
-        do throws(ServiceError) {
-            let position = try coder.decodeNotificationsRequest(payload)
-            hub(of: session)?.acknowledge(session, stream: stream, position: position)
-        } catch {
-            closeNotifications(session, stream: stream)
-            session.fail(stream: stream, error)
-        }
-    }
-
-    func closeNotifications(_ session: Session, stream: UInt32) {
-        hub(of: session)?.close(session, stream: stream)
-    }
-
-    func resumeNotifications(_ session: Session) {
-        hub(of: session)?.resume(session)
-    }
-
-    private func hub(of session: Session) -> NotificationHub? {
-        guard let id = session.identity?.privateDatabase, server.shard(of: id) === self else { return nil }
-        return (try? database(id))?.hub
-    }
 }
 
 extension Result where Success == [UInt8] {
@@ -212,16 +255,6 @@ extension Result where Success == [UInt8] {
         switch self {
         case .success(let bytes): bytes.count + ServerLimits.heldReplyBytes
         case .failure: ServerLimits.heldReplyBytes
-        }
-    }
-}
-
-extension Session {
-    /// Gives the outcome of a unary call.
-    func give(_ reply: Shard.Reply, stream: UInt32) {
-        switch reply {
-        case .success(let message): answer(stream: stream, message: message)
-        case .failure(let error): fail(stream: stream, error)
         }
     }
 }

@@ -48,6 +48,17 @@ extension Shard {
         whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
     }
 
+    /// A snapshot is damaged. Where its database is in memory, which it was loaded into when all of it was sound, another one takes
+    /// its place; otherwise the database is refused when it is used.
+    func replaceSnapshot(_ finding: SnapshotSweep.Finding, on disk: any Disk) {
+        var found: LoadedDatabase?
+        databases.forEach { if finding.concerns($0.database.id, on: disk) { found = $0 } }
+        guard let found, found.database.sequence > 0 else { return }
+        found.snapshotSequence = 0
+        noteChange(of: found)
+        server.snapshots.write([found.database.id], of: self) { _ in }
+    }
+
     /// A snapshot of the database up to the sequence is on disk.
     func snapshotted(_ id: DatabaseID, upTo sequence: UInt64) {
         guard let loaded = databases.known(id) else { return }

@@ -14,11 +14,18 @@ final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let coder = MessageCoder()
     let sealer: TokenSealer
+    let cursorSealer: CursorSealer
 
     let server: ServerCore
     /// Databases whose snapshot on disk is damaged.
-    private var unloadable: Set<DatabaseID> = []
+    var unloadable: Set<DatabaseID> = []
     var databases = LoadedDatabases()
+    /// Databases that are being loaded on another thread, and those that were and have calls that wait still.
+    var loads: [DatabaseID: DatabaseLoad] = [:]
+    /// Bytes of all calls that wait for them.
+    var waitingCallBytes = 0
+    /// Of all containers, as the admin loop told last; see ``SchemaRegistry``.
+    var schemas: [String: ContainerSchemas]
     /// Databases with commits that their snapshots don't have, each once.
     var changed: [DatabaseID] = []
     private var sessions: [ObjectIdentifier: Session] = [:]
@@ -27,6 +34,9 @@ final class Shard: @unchecked Sendable {
     var isSavingToDrop = false
     var nextSaveToDropNanoseconds: UInt64 = 0
     var nextBudgetWarningNanoseconds: UInt64 = 0
+    /// Queries that have begun and not ended, in the order of their turns.
+    var queries = RunningQueries()
+    var queryBudget = QueryBudget()
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     /// Where commits go. Set before the loop runs.
@@ -36,13 +46,15 @@ final class Shard: @unchecked Sendable {
     private var waiting: [(position: UInt64, action: () -> Void)] = []
     private var firstWaiting = 0
     /// Bytes of the answers among them.
-    private var heldByteCount = 0
+    private(set) var heldByteCount = 0
 
     init(index: Int, loop: EventLoop, server: ServerCore) {
         self.index = index
         self.loop = loop
         self.server = server
+        schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
+        cursorSealer = CursorSealer(key: server.secrets.key)
     }
 
     /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
@@ -50,55 +62,15 @@ final class Shard: @unchecked Sendable {
         self.log = log
         for id in log.adoptedIDs {
             let database = try log.open(id)
-            let loaded = loaded(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
-            keep(loaded)
+            let loaded = keep(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
             if database.sequence > loaded.snapshotSequence { noteChange(of: loaded) }
         }
         loop.turnEnded = { [unowned self] in
             self.log.submit()
+            queryBudget.turnEnded()
             if mayDrop { dropIdleDatabases() }
         }
         sweepLater()
-    }
-
-    // MARK: Databases
-
-    /// The database, loaded from its snapshot when it isn't in memory; a new one when it has none.
-    ///
-    /// - Parameter keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
-    ///   would fill the memory with databases of nothing.
-    func database(_ id: DatabaseID, keepsEmpty: Bool = true) throws(ServiceError) -> LoadedDatabase {
-        if let known = databases.use(id) { return known }
-        if unloadable.contains(id) { throw Self.unloadableDatabase }
-        do throws(StoreError) {
-            let database = try log.open(id)
-            let loaded = loaded(database, snapshotSequence: database.sequence)
-            if database.sequence > 0 || keepsEmpty { keep(loaded) }
-            return loaded
-        } catch {
-            // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
-            // It is looked at again after the next start; one that the disk did not give, at the next use.
-            server.log.error("a database can't be loaded", [("reason", "\(error)")])
-            if case .disk = error {} else { unloadable.insert(id) }
-            throw Self.unloadableDatabase
-        }
-    }
-
-    private static let unloadableDatabase = ServiceError(
-        .internalError, "the database can't be loaded; the server's log says why", retryAfterMilliseconds: 60_000)
-
-    private func keep(_ loaded: LoadedDatabase) {
-        databases.insert(loaded)
-        measure(loaded)
-    }
-
-    private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
-        LoadedDatabase(
-            database: database,
-            hub: NotificationHub(
-                database: database, head: .end(ofSequence: database.sequence), sealer: sealer, coder: coder,
-                backlogEvents: server.configuration.backlogEvents),
-            snapshotSequence: snapshotSequence)
     }
 
     // MARK: Commits
@@ -108,12 +80,14 @@ final class Shard: @unchecked Sendable {
         loaded.lastPosition = log.append(commit.entry)
         noteChange(of: loaded)
         measure(loaded)
-        let matches = loaded.database.matchingSubscriptions(for: commit)
-        if matches.isEmpty { return }
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
-            matches: matches)
-        whenDurable(loaded.lastPosition) { loaded.hub.publish(publication) }
+            hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)
+        if publication.isEmpty { return }
+        whenDurable(loaded.lastPosition) { [self] in
+            loaded.hub.publish(publication)
+            measureBacklog(loaded)
+        }
     }
 
     /// Runs `action` when everything up to the position is on disk: at once if it is.
@@ -168,16 +142,21 @@ final class Shard: @unchecked Sendable {
         sessions[ObjectIdentifier(session)] = nil
         session.home?.sessionCount -= 1
         session.home = nil
+        if !loads.isEmpty, let id = session.identity?.privateDatabase { loads[id]?.left(session) }
     }
 
-    /// The session's hello is done and its data is here: makes the user's records if this is their first visit.
+    /// Whether the session is one of this shard's, and its connection is open.
+    func knows(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
+
+    /// The session's hello is done and its data is here, or on its way: makes the user's records if this is their first visit.
     func arrived(_ session: Session) {
         guard let database = session.identity.privateDatabase else { return }
         let user = session.identity.userRecordName
         // One that can't be loaded is told when it is asked for.
-        if let loaded = try? self.database(database) {
-            loaded.sessionCount += 1
-            session.home = loaded
+        switch access(database) {
+        case .loaded(let loaded): settle(session, in: loaded)
+        case .loading(let load): load.arrived(session) { settle(session, in: $0) }
+        case .unavailable: break
         }
         ensureUserRecord(of: user, in: database)
         let publicDatabase = session.identity.publicDatabase
@@ -189,8 +168,24 @@ final class Shard: @unchecked Sendable {
         }
     }
 
+    /// The session's own database is in memory, and stays there while the session does.
+    func settle(_ session: Session, in loaded: LoadedDatabase) {
+        guard session.home == nil, knows(session) else { return }
+        loaded.sessionCount += 1
+        session.home = loaded
+    }
+
     private func ensureUserRecord(of user: String, in id: DatabaseID) {
-        guard log.writeRefusal == nil, let loaded = try? database(id) else { return }
+        if log.writeRefusal != nil { return }
+        switch access(id) {
+        case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
+        case .loading(let load): load.userArrived(user) { ensureUserRecord(of: user, in: $0) }
+        case .unavailable: break
+        }
+    }
+
+    func ensureUserRecord(of user: String, in loaded: LoadedDatabase) {
+        if log.writeRefusal != nil { return }
         if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: loop.wallClockMilliseconds) {
             append(commit, to: loaded, origin: [])
         }
@@ -227,9 +222,15 @@ final class Shard: @unchecked Sendable {
         for session in Array(sessions.values) { session.drain() }
     }
 
+    /// Actions that wait for the disk.
+    var waitingCount: Int { waiting.count - firstWaiting }
+
+    /// Bytes of answers under way that count as output of sessions.
+    var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + $1.heldByteCount } }
+
     /// Calls in flight, and answers that wait for the disk.
     var unfinishedCount: Int {
-        sessions.values.reduce(waiting.count - firstWaiting) { $0 + $1.unaryCallCount }
+        sessions.values.reduce(waitingCount) { $0 + $1.unaryCallCount }
     }
 
     func closeSessions() {

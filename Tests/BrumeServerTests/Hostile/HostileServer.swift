@@ -1,4 +1,5 @@
 import BrumeServer
+import BrumeStore
 import BrumeSystem
 import BrumeWire
 import Foundation
@@ -16,7 +17,9 @@ final class HostileServer: Sendable {
     var port: UInt16 { server.port }
     var caPath: String { folder + "/ca.pem" }
 
-    private init(adjust: (inout ServerConfiguration) -> Void) throws {
+    private init(
+        adjust: (inout ServerConfiguration) -> Void, disk: (_ dataFolder: String) -> (any Disk)?
+    ) throws {
         var template = Array("/tmp/brume-hostile-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw HostilePeer.Failure(description: "mkdtemp: errno \(errno)") }
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -31,9 +34,12 @@ final class HostileServer: Sendable {
             dataFolder: folder + "/data", certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
         configuration.port = 0
         configuration.journalSegmentBytes = 4 * 1024 * 1024
+        // A test that stands behind others on a busy machine may take long between two of its steps.
+        configuration.socketLimits.handshakeTimeoutMilliseconds = 120_000
+        configuration.connectionLimits.helloTimeoutMilliseconds = 120_000
         configuration.log = Log(minimum: .debug) { log.append($0) }
         adjust(&configuration)
-        server = try Server(configuration)
+        server = try Server(configuration, disk: disk(configuration.dataFolder))
         try server.start()
     }
 
@@ -48,11 +54,12 @@ final class HostileServer: Sendable {
     /// Runs `body` with a server, stops it and removes its folder, whatever happened.
     static func running(
         adjust: (inout ServerConfiguration) -> Void = { _ in },
+        disk: (_ dataFolder: String) -> (any Disk)? = { _ in nil },
         _ body: (HostileServer) async throws -> Void, onFailure note: () -> String = { "" }
     ) async throws {
         await gate.enter()
         defer { gate.leave() }
-        let server = try HostileServer(adjust: adjust)
+        let server = try HostileServer(adjust: adjust, disk: disk)
         do {
             try await body(server)
         } catch {
@@ -83,9 +90,8 @@ final class HostileServer: Sendable {
 
     /// A connection with the operator's token.
     func adminPeer() async throws -> HostilePeer {
-        let peer = try await HostilePeer.connect(self)
-        peer.sendFrame(
-            .hello, payload: HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, try adminToken())]))
+        let hello = HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, try adminToken())])
+        let peer = try await HostilePeer.connect(self, first: FrameWriter.frame(.hello, payload: hello))
         guard try await peer.nextFrame().type == .welcome else {
             throw HostilePeer.Failure(description: "the operator was not welcomed")
         }

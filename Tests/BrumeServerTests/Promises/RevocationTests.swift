@@ -14,7 +14,9 @@ struct RevocationTests {
             try body(
                 ServerCore(
                     configuration: configuration, secrets: ServerSecrets(folder: folder),
-                    accounts: AccountStore(folder: folder), epoch: 1, startedNanoseconds: 0))
+                    accounts: AccountStore(folder: folder),
+                    schemas: SchemaRegistry(disk: RealDisk(folder: folder), log: .none), epoch: 1,
+                    startedNanoseconds: 0))
         }
     }
 

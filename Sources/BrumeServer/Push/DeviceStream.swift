@@ -1,0 +1,139 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// A device's notification stream: the events of its user's private database and of the public one, each behind the other, with
+/// positions that hold the place in both.
+///
+/// `@unchecked Sendable`: belongs to the loop of its session.
+final class DeviceStream: @unchecked Sendable {
+    let id: UInt32
+    let device: [UInt8]
+    private unowned let session: Session
+    private let sealer: TokenSealer
+    /// Of the private database.
+    private let scope: [UInt8]
+    private let privateID: DatabaseID
+    private let publicID: DatabaseID
+    /// Behind what was sent.
+    private var position: NotificationPosition
+    /// What is sent first, as soon as the public database's place is known.
+    private var ready: [UInt8] = []
+    private var isPlaced = false
+    private var isReady = false
+    private(set) var isClosed = false
+    /// Events of the public database that wait for the stream; at most ``ServerLimits/publicEventsUnderWay``.
+    private var inbox: [NotificationDelivery] = []
+    private var firstInInbox = 0
+    /// Where the device's acknowledgements in the public database stand.
+    var acknowledgedPublicPlace: NotificationPosition.Place?
+    /// Asks for so many more events of the public database.
+    var grant: (Int) -> Void = { _ in }
+    /// Goes on with the private database's events.
+    private var pumpPrivate: () -> Void = {}
+
+    /// - Parameter publicPlace: Where the device stood; kept for the case that the public database can't be loaded.
+    init(
+        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, sealer: TokenSealer, scope: [UInt8],
+        privateID: DatabaseID
+    ) {
+        self.session = session
+        self.id = id
+        device = session.identity.deviceID
+        position = NotificationPosition(
+            privatePlace: .init(epoch: 0, position: .start), publicPlace: publicPlace)
+        self.sealer = sealer
+        self.scope = scope
+        self.privateID = privateID
+        publicID = session.identity.publicDatabase
+    }
+
+    /// Where the private database's events begin; before ``placed(publicPlace:)``.
+    ///
+    /// - Parameters:
+    ///   - ready: The event that says so, without its position.
+    ///   - pump: Goes on with the private database's events.
+    func start(privatePlace: NotificationPosition.Place, ready: [UInt8], pump: @escaping () -> Void) {
+        position.privatePlace = privatePlace
+        self.ready = ready
+        pumpPrivate = pump
+    }
+
+    /// The public database has answered: the stream is open.
+    ///
+    /// - Parameter publicPlace: Where its events begin; nil where it can't be loaded, and the stream tells of the private one alone.
+    func placed(publicPlace: NotificationPosition.Place?) {
+        if isClosed { return }
+        if let publicPlace { position.publicPlace = publicPlace }
+        isPlaced = true
+        resume()
+    }
+
+    func close() {
+        isClosed = true
+        inbox = []
+        firstInInbox = 0
+        // They hold what holds this.
+        grant = { _ in }
+        pumpPrivate = {}
+    }
+
+    /// The device opened another stream.
+    func displaced() {
+        if isClosed { return }
+        session.deviceStreamClosed(self)
+        session.fail(stream: id, ServiceError(.operationCancelled, "the device opened another notification stream"))
+    }
+
+    // MARK: Events
+
+    /// Credit came, or the connection's output has drained.
+    func resume() {
+        guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
+        if !isReady {
+            isReady = true
+            send(ready)
+            ready = []
+        }
+        pumpPublic()
+        pumpPrivate()
+    }
+
+    var mayTakePrivateEvent: Bool {
+        isReady && !isClosed && session.maySend(stream: id)
+            && Authorisation.mayReceive(from: privateID, session.identity)
+    }
+
+    func sendPrivate(_ delivery: NotificationDelivery) {
+        position.privatePlace = delivery.place
+        send(delivery.message)
+    }
+
+    func receivedPublic(_ deliveries: [NotificationDelivery]) {
+        if isClosed { return }
+        inbox += deliveries
+        pumpPublic()
+    }
+
+    private func pumpPublic() {
+        var count = 0
+        while firstInInbox < inbox.count, isReady, !isClosed, session.maySend(stream: id),
+            Authorisation.mayReceive(from: publicID, session.identity)
+        {
+            position.publicPlace = inbox[firstInInbox].place
+            let message = inbox[firstInInbox].message
+            firstInInbox += 1
+            count += 1
+            send(message)
+        }
+        if firstInInbox == inbox.count {
+            inbox.removeAll(keepingCapacity: true)
+            firstInInbox = 0
+        }
+        if count > 0 { grant(count) }
+    }
+
+    private func send(_ event: [UInt8]) {
+        session.send(
+            stream: id, message: MessageCoder.event(event, at: sealer.seal(position.token, scope: scope)))
+    }
+}

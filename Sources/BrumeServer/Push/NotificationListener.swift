@@ -1,0 +1,84 @@
+internal import BrumeModel
+internal import BrumeSystem
+
+/// An event on its way to a device, and the place behind it.
+struct NotificationDelivery: Sendable {
+    var place: NotificationPosition.Place
+    /// An encoded `brume.v1.NotificationEvent` without its position.
+    var message: [UInt8]
+}
+
+/// A device that listens to one database's events. Belongs to the loop of the database.
+protocol NotificationListener: AnyObject {
+    var device: [UInt8] { get }
+    /// Behind the last event that it took.
+    var place: ChangePosition { get set }
+    /// Whether it takes an event now.
+    var mayTake: Bool { get }
+    func take(_ delivery: NotificationDelivery)
+    /// No more events come in this turn.
+    func flush()
+    /// The device opened another stream.
+    func displaced()
+}
+
+/// A stream on the loop of the database: the user's private one.
+final class NearListener: NotificationListener {
+    private unowned let stream: DeviceStream
+    var place = ChangePosition.start
+
+    init(_ stream: DeviceStream) {
+        self.stream = stream
+    }
+
+    var device: [UInt8] { stream.device }
+    var mayTake: Bool { stream.mayTakePrivateEvent }
+    func take(_ delivery: NotificationDelivery) { stream.sendPrivate(delivery) }
+    func flush() {}
+    func displaced() { stream.displaced() }
+}
+
+/// A stream that may be on another loop than the database, which is the public one: events go there in batches, as many as the
+/// stream has asked for.
+///
+/// `@unchecked Sendable`: made on the stream's loop and then owned by the one of the database.
+final class FarListener: NotificationListener, @unchecked Sendable {
+    let device: [UInt8]
+    var place = ChangePosition.start
+    private let stream: DeviceStream
+    private let loop: EventLoop
+    /// The stream has ended.
+    var isClosed = false
+    private var credit = ServerLimits.publicEventsUnderWay
+    private var batch: [NotificationDelivery] = []
+
+    init(_ stream: DeviceStream, loop: EventLoop) {
+        self.stream = stream
+        self.loop = loop
+        device = stream.device
+    }
+
+    var mayTake: Bool { credit > 0 }
+
+    /// Tells the stream where its events begin; before any of them. Nil: there will be none.
+    func start(at place: NotificationPosition.Place?) {
+        loop.execute { [stream] in stream.placed(publicPlace: place) }
+    }
+
+    func take(_ delivery: NotificationDelivery) {
+        credit -= 1
+        batch.append(delivery)
+    }
+
+    func grant(_ count: Int) { credit += count }
+
+    func flush() {
+        if batch.isEmpty { return }
+        let deliveries = batch
+        batch = []
+        loop.execute { [stream] in stream.receivedPublic(deliveries) }
+    }
+
+    /// The private database's hub, which every stream listens to, tells the stream.
+    func displaced() {}
+}

@@ -1,0 +1,56 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// One user's events in one database, and the devices that listen to them.
+final class NotificationMailbox {
+    /// About what one takes without its events.
+    static let overheadBytes = 512
+
+    /// As subscriptions name their owner: empty in a private database.
+    let owner: String
+    private(set) var ring: NotificationRing
+    var listeners: [any NotificationListener] = []
+    /// Where each device acknowledged last, and a count that says how recently.
+    private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
+    private let deviceLimit: Int
+    private var uses: UInt64 = 0
+    /// The table was full once: a device that isn't in it may have been.
+    private(set) var hasEvictedDevices = false
+
+    init(owner: String, ring: NotificationRing, deviceLimit: Int) {
+        self.owner = owner
+        self.ring = ring
+        self.deviceLimit = deviceLimit
+    }
+
+    /// Where the next event of a commit stands.
+    func nextPosition(inCommit sequence: UInt64) -> ChangePosition {
+        ChangePosition(
+            sequence: sequence,
+            index: ring.head.sequence == sequence ? min(ring.head.index + 1, 1 << 20 - 1) : 0)
+    }
+
+    func append(_ event: NotificationRing.Event) { ring.append(event) }
+
+    func overflow(at position: ChangePosition) { ring.overflow(at: position) }
+
+    func drop(through position: ChangePosition) { ring.drop(through: position) }
+
+    /// Where a device acknowledged last, as far as it is known.
+    func acknowledgedPlace(of device: [UInt8]) -> ChangePosition? { acknowledged[device]?.place }
+
+    /// The device has handled everything up to the place.
+    func acknowledge(_ place: ChangePosition, by device: [UInt8]) {
+        uses += 1
+        if let known = acknowledged[device], known.place >= place {
+            acknowledged[device]!.use = uses
+            return
+        }
+        if acknowledged[device] == nil, acknowledged.count >= deviceLimit {
+            let oldest = acknowledged.min { $0.value.use < $1.value.use }!.key
+            acknowledged[oldest] = nil
+            hasEvictedDevices = true
+        }
+        acknowledged[device] = (place, uses)
+    }
+}

@@ -1,0 +1,13 @@
+internal import Synchronization
+
+/// Tells a query that runs, maybe on another loop, that nobody waits for it any more: its call was cancelled or came over
+/// its deadline, or the connection closed.
+final class QueryTicket: Sendable {
+    private let cancelled = Atomic<Bool>(false)
+
+    /// From the session's loop.
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+    /// Looked at before each slice.
+    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+}

@@ -1,0 +1,78 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// A query between its request and its answer. On the loop that owns the database, which stays in memory for as long.
+final class RunningQuery {
+    typealias Give = (_ reply: Shard.Reply, _ position: UInt64) -> Void
+
+    /// The first step has so few units that it is short whatever the predicate costs; they double while a step takes less than
+    /// half of what it should, as far as the clock can tell.
+    private static let firstStepUnits = 16
+
+    let ticket: QueryTicket
+    /// What its cursor is bound to.
+    let cursorBinding: [UInt8]
+    /// Whether the answer tells how instead of what.
+    let explains: Bool
+    private let run: QueryRun
+    private let loaded: LoadedDatabase
+    /// The answer shows the database as it was when the query began.
+    private let position: UInt64
+    private let give: Give
+    private var stepUnits = RunningQuery.firstStepUnits
+    private var nanoseconds: UInt64 = 0
+    private var slices = 0
+
+    init(
+        _ run: QueryRun, in loaded: LoadedDatabase, cursorBinding: [UInt8], explains: Bool, ticket: QueryTicket,
+        _ give: @escaping Give
+    ) {
+        self.run = run
+        self.loaded = loaded
+        self.cursorBinding = cursorBinding
+        self.explains = explains
+        self.ticket = ticket
+        self.give = give
+        position = loaded.lastPosition
+        loaded.runningQueryCount += 1
+    }
+
+    /// Does steps until the query ends or the budget is spent.
+    ///
+    /// - Returns: The page, when it is complete.
+    func work(_ budget: inout QueryBudget, now: () -> UInt64) -> QueryResults? {
+        slices += 1
+        var before = now()
+        while budget.isLeft {
+            let hasEnded = run.step(stepUnits)
+            let after = now()
+            adaptStep(to: after - before)
+            budget.spend(nanoseconds: after - before)
+            nanoseconds += after - before
+            before = after
+            if hasEnded { return run.results }
+        }
+        return nil
+    }
+
+    private func adaptStep(to elapsed: UInt64) {
+        if elapsed > ServerLimits.queryStepNanoseconds {
+            stepUnits = max(1, stepUnits / 2)
+        } else if elapsed > 0, elapsed < ServerLimits.queryStepNanoseconds / 2 {
+            stepUnits = min(QueryRun.stepUnits, stepUnits * 2)
+        }
+    }
+
+    /// The engine's plan, with what only the loop knows.
+    var plan: QueryPlan {
+        var plan = run.plan
+        plan.microseconds = Int(nanoseconds / 1_000)
+        plan.slices = slices
+        return plan
+    }
+
+    func end(_ reply: Shard.Reply) {
+        loaded.runningQueryCount -= 1
+        give(reply, position)
+    }
+}

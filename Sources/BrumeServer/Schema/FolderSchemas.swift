@@ -1,0 +1,90 @@
+package import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// The schemas of a container in a data folder that no server has open: for the commands that administer a stopped server.
+///
+/// Holds the folder's lock until ``release()``; records are neither read nor recovered.
+package final class FolderSchemas {
+    private let lock: DirectoryLock
+    private let secrets: ServerSecrets
+    private let accounts: AccountStore
+    private let registry: SchemaRegistry
+    private let container: String
+    private let environment: Environment
+
+    /// Opens the folder; makes it when it is missing.
+    ///
+    /// - Throws: `folderInUse` while a server, or another command, has the folder.
+    package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
+        do throws(SystemError) {
+            try FileSystem.makeDirectory(dataFolder)
+        } catch {
+            throw ServerError(.folder, "the data folder can't be made: \(error)")
+        }
+        do throws(SystemError) {
+            lock = try DirectoryLock(directory: dataFolder)
+        } catch {
+            throw ServerError(error.isExisting ? .folderInUse : .folder, "the data folder can't be locked: \(error)")
+        }
+        secrets = try ServerSecrets(folder: dataFolder)
+        accounts = try AccountStore(folder: dataFolder)
+        do throws(StoreError) {
+            registry = try SchemaRegistry(disk: RealDisk(folder: dataFolder), log: .none)
+        } catch {
+            switch error {
+            case .disk: throw ServerError(.folder, "\(dataFolder): \(error)")
+            case .damaged, .unknownVersion: throw ServerError(.damaged, "\(dataFolder): \(error)")
+            }
+        }
+        self.container = container
+        self.environment = environment
+    }
+
+    /// Lets a server have the folder.
+    package func release() { lock.release() }
+
+    /// Of the environment.
+    package var schema: Schema { registry[container][environment].schema }
+
+    /// Replaces development's schema, unless production would lose something.
+    package func importSchema(_ schema: Schema, validatesOnly: Bool) throws(ServiceError) {
+        _ = try registry.importing(schema, container: container, validatesOnly: validatesOnly)
+    }
+
+    /// Adds development's schema, which has to be the one with that fingerprint, to production's.
+    package func deploySchema(fingerprint: UInt32) throws(ServiceError) {
+        _ = try registry.deploy(container: container, fingerprint: fingerprint)
+    }
+
+    /// Makes it the schema of both environments, for a server that is about to start.
+    package func install(_ schema: Schema) throws(ServiceError) {
+        _ = try registry.importing(schema, container: container, validatesOnly: false)
+        _ = try registry.deploy(container: container, fingerprint: schema.fingerprint)
+    }
+
+    /// Puts an account into a security role, or takes it out.
+    package func setRoleMember(role: String, account: String, isMember: Bool) throws(ServiceError) {
+        guard let known = accounts.account(named: account) else {
+            throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
+        }
+        let user = userRecordName(of: known)
+        _ = try registry.change(container) { (schemas) throws(ServiceError) in
+            try schemas[environment].setMember(user, of: role, isMember)
+        }
+    }
+
+    /// All accounts in roles.
+    package func roleMembers() -> [RoleMember] {
+        let members = registry[container][environment].members
+        let names = Dictionary(
+            accounts.list().map { (userRecordName(of: $0), $0.name) }, uniquingKeysWith: { first, _ in first })
+        return members.keys.sorted().map {
+            RoleMember(account: names[$0] ?? "", userRecordName: $0, roles: members[$0]!.sorted())
+        }
+    }
+
+    private func userRecordName(of account: StoredAccount) -> String {
+        secrets.userRecordName(accountID: account.id, container: container, environment: environment)
+    }
+}

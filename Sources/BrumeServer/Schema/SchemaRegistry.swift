@@ -1,0 +1,102 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// The schemas of all containers, and their files.
+///
+/// Belongs to the admin loop once that runs, since a change waits for the disk. Shards have copies, which a message replaces
+/// after each change; see ``ServerCore/publish(_:)``.
+///
+/// A change that the disk does not take changes nothing here. Of one whose last step failed (the folder's sync) a start may find
+/// either state; each is one that was asked for.
+///
+/// `@unchecked Sendable`: used before the loops run, then by the admin loop alone.
+final class SchemaRegistry: @unchecked Sendable {
+    private let disk: any Disk
+    private let log: Log
+    private(set) var containers: [String: ContainerSchemas] = [:]
+
+    /// Reads the schema files of the folder that `disk` stands for.
+    init(disk: any Disk, log: Log) throws(StoreError) {
+        self.disk = disk
+        self.log = log
+        for schemas in try SchemaFile.readAll(from: disk) { containers[schemas.container] = schemas }
+    }
+
+    subscript(container: String) -> ContainerSchemas { containers[container] ?? ContainerSchemas(container: container) }
+
+    /// Makes a change durable, then takes it over. Returns the schemas, changed or not.
+    func change(
+        _ container: String, _ body: (inout ContainerSchemas) throws(ServiceError) -> Void
+    ) throws(ServiceError) -> ContainerSchemas {
+        let former = self[container]
+        var schemas = former
+        try body(&schemas)
+        if schemas == former { return former }
+        do throws(DiskError) {
+            try SchemaFile.write(schemas, to: disk)
+        } catch {
+            if error.isFull {
+                throw ServiceError(
+                    .serviceUnavailable,
+                    "the server's disk is full, the schema stays as it was; try again when there is room",
+                    retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
+            }
+            log.error("a schema can't be written", [("reason", "\(error)")])
+            throw ServiceError(
+                .serviceUnavailable, "the schema can't be written and stays as it was; the server's log says why",
+                retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
+        }
+        containers[container] = schemas
+        return schemas
+    }
+
+    /// The databases of a container that have snapshots.
+    func databases(of container: String, _ environment: Environment) throws(StoreError) -> [DatabaseID] {
+        try SnapshotListing.databases(of: container, environment, on: disk)
+    }
+
+    // MARK: What is done with schemas
+
+    func learn(_ lesson: SchemaLesson, container: String, isStrict: Bool) throws(ServiceError) -> ContainerSchemas {
+        try change(container) { (schemas) throws(ServiceError) in
+            schemas.development.schema = try schemas.development.schema.learning(lesson, isStrict: isStrict)
+        }
+    }
+
+    /// Replaces development's schema, unless production would lose something.
+    func importing(_ schema: Schema, container: String, validatesOnly: Bool) throws(ServiceError) -> ContainerSchemas {
+        let problems = schema.problems(following: self[container].production.schema)
+        guard problems.isEmpty else {
+            let shown = problems.prefix(20).joined(separator: "; ")
+            throw ServiceError(
+                .invalidArguments, "the schema does not follow production's and nothing changed: \(shown)")
+        }
+        if validatesOnly { return self[container] }
+        return try change(container) { (schemas) throws(ServiceError) in schemas.development.schema = schema }
+    }
+
+    /// Adds development's schema to production's.
+    ///
+    /// - Parameter fingerprint: Of the development schema that was looked at; another one is not deployed.
+    func deploy(container: String, fingerprint: UInt32) throws(ServiceError) -> ContainerSchemas {
+        guard self[container].development.schema.fingerprint == fingerprint else {
+            throw ServiceError(
+                .serverRejectedRequest, "the development schema has changed since it was looked at; look again")
+        }
+        return try change(container) { (schemas) throws(ServiceError) in
+            schemas.production.schema = try schemas.production.schema.deploying(schemas.development.schema)
+        }
+    }
+
+    /// Development's schema becomes production's again.
+    func reset(container: String) throws(ServiceError) -> ContainerSchemas {
+        try change(container) { (schemas) throws(ServiceError) in
+            schemas.development.schema = schemas.production.schema
+        }
+    }
+}
+
+extension Schema {
+    /// Tells a schema from a later one.
+    package var fingerprint: UInt32 { CRC32C.checksum(Array(SchemaPrinter.text(self).utf8)) }
+}

@@ -1,0 +1,114 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+extension ServerCore {
+    /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent the schema
+    /// that is on disk now, or with why it can't be.
+    func learn(_ lesson: SchemaLesson, container: String, _ done: @escaping @Sendable (ServiceError?) -> Void) {
+        adminLoop.execute { [self] in
+            done(
+                changeSchemas { () throws(ServiceError) in
+                    try schemas.learn(lesson, container: container, isStrict: configuration.followsCloudKitQueryRules)
+                })
+        }
+    }
+
+    /// On the admin loop: does what changes a container's schemas, and has all loops know.
+    func changeSchemas(_ body: () throws(ServiceError) -> ContainerSchemas) -> ServiceError? {
+        do throws(ServiceError) {
+            publish(try body())
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // MARK: The operator's requests, on the admin loop
+
+    func exportedSchema(_ identity: Identity) -> [UInt8] {
+        let schema = schemas[identity.container][identity.environment].schema
+        return MessageCoder().encodeExportSchemaResponse(
+            text: SchemaPrinter.text(schema), fingerprint: schema.fingerprint)
+    }
+
+    func importSchema(_ text: [UInt8], validatesOnly: Bool, _ identity: Identity) -> Shard.Reply {
+        guard identity.environment == .development else {
+            return .failure(
+                ServiceError(
+                    .invalidArguments,
+                    "a schema is imported to development and deployed from there: connect with that environment"))
+        }
+        return answer(MessageCoder().encodeImportSchemaResponse()) { () throws(ServiceError) in
+            let schema: Schema
+            do throws(SchemaSyntaxError) {
+                schema = try SchemaParser.parse(text)
+            } catch {
+                throw ServiceError(.invalidArguments, "the text is no schema: \(error)")
+            }
+            return try schemas.importing(schema, container: identity.container, validatesOnly: validatesOnly)
+        }
+    }
+
+    func deploySchema(fingerprint: UInt32, _ identity: Identity) -> Shard.Reply {
+        answer(MessageCoder().encodeDeploySchemaResponse()) { () throws(ServiceError) in
+            try schemas.deploy(container: identity.container, fingerprint: fingerprint)
+        }
+    }
+
+    func setRoleMember(role: String, account: String, isMember: Bool, _ identity: Identity) -> Shard.Reply {
+        answer(MessageCoder().encodeSetRoleMemberResponse()) { () throws(ServiceError) in
+            guard let known = accounts.account(named: account) else {
+                throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
+            }
+            let user = view(known, container: identity.container, environment: identity.environment).userRecordName
+            return try schemas.change(identity.container) { (schemas) throws(ServiceError) in
+                try schemas[identity.environment].setMember(user, of: role, isMember)
+            }
+        }
+    }
+
+    func roleMembers(after user: String, _ identity: Identity) -> [UInt8] {
+        let members = schemas[identity.container][identity.environment].members
+        let users = members.keys.filter { $0 > user }.sorted()
+        var names: [String: String] = [:]
+        if !users.isEmpty {
+            for account in accounts.list() {
+                let user = view(account, container: identity.container, environment: identity.environment)
+                    .userRecordName
+                if members[user] != nil { names[user] = account.name }
+            }
+        }
+        var page: [RoleMember] = []
+        var bytes = 0
+        for user in users.prefix(ServerLimits.roleMembersPerPage) where bytes < ServerLimits.roleMemberBytesPerPage {
+            let roles = members[user]!.sorted()
+            page.append(RoleMember(account: names[user] ?? "", userRecordName: user, roles: roles))
+            bytes += roles.reduce(128) { $0 + $1.utf8.count + 4 }
+        }
+        return MessageCoder().encodeListRoleMembersResponse(page, moreComing: page.count < users.count)
+    }
+
+    /// The schema first: what users save while databases are emptied is learned again.
+    func resetSchema(_ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void) {
+        let container = identity.container
+        if let error = changeSchemas({ () throws(ServiceError) in try schemas.reset(container: container) }) {
+            return reply(.failure(error))
+        }
+        DatabaseEmptying(server: self, container: container) { result in
+            reply(result.map { MessageCoder().encodeResetSchemaResponse($0) })
+        }.start()
+    }
+
+    private func answer(
+        _ message: [UInt8], _ body: () throws(ServiceError) -> ContainerSchemas
+    ) -> Shard.Reply {
+        if let error = changeSchemas(body) { return .failure(error) }
+        return .success(message)
+    }
+
+    /// On the admin loop: what it tells a loop after this comes behind the schemas there.
+    private func publish(_ schemas: ContainerSchemas) {
+        for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
+    }
+}

@@ -1,0 +1,204 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+internal import BrumeWire
+
+/// The schema's say on requests, before they go to the loop of their database.
+///
+/// What fits passes at the cost of a walk over its fields. What teaches (development, and seldom) takes a detour over the admin
+/// loop, which may wait for the disk: only when the schema is durable, and every loop has it, the request goes on, after it was
+/// checked again. So nothing is acknowledged that a schema does not know, and a crash between the two leaves a schema that knows
+/// more than it has to. What a schema refuses becomes the failure of its item.
+///
+/// Data from before schemas were kept: a query on a type, or a field, that development's schema does not know looks first
+/// whether the database has such records, and learns from them.
+extension Shard {
+    /// How often a request may find that the schema has to learn more: two that teach different types take turns.
+    private static let lessonsPerRequest = 4
+
+    /// Checks a request against the schema and hands it on.
+    func admit(
+        _ request: DataRequest, byteCount: Int, session: Session, stream: UInt32, lessonsLeft: Int = lessonsPerRequest
+    ) {
+        switch request {
+        case .modifyRecords(let modification):
+            let (checked, lesson) = check(modification, identity: session.identity)
+            if lesson.isEmpty {
+                return route(.modifyRecords(checked), byteCount: byteCount, session: session, stream: stream)
+            }
+            learn(lesson, byteCount: byteCount, session: session, stream: stream) { [self] in
+                guard lessonsLeft > 0 else { return session.fail(stream: stream, Self.schemaIsBusy) }
+                admit(
+                    request, byteCount: byteCount, session: session, stream: stream, lessonsLeft: lessonsLeft - 1)
+            }
+        case .query(let query), .explainQuery(let query):
+            admit(query, of: request, byteCount: byteCount, session: session, stream: stream, lessonsLeft: lessonsLeft)
+        default: route(request, byteCount: byteCount, session: session, stream: stream)
+        }
+    }
+
+    private func admit(
+        _ query: QueryRequest, of request: DataRequest, byteCount: Int, session: Session, stream: UInt32,
+        lessonsLeft: Int
+    ) {
+        let identity = session.identity!
+        let place = place(of: identity)
+        let schema = stage(for: identity).schema
+        do throws(ServiceError) {
+            let id = try Authorisation.database(for: query.database, of: identity).get()
+            if query.query == .everything {
+                // No schema says what all records are, and whose; their owner may see them.
+                guard id.scope == .private else {
+                    throw ServiceError(
+                        .invalidArguments,
+                        "a query of the public database names a record type; only its owner's"
+                            + " private database is listed whole")
+                }
+            } else if let problem = schema.problem(with: query.query, in: place) {
+                guard place.learns, lessonsLeft > 0, schema.mayLearn(from: query.query) else { throw problem }
+                // Records from before schemas were kept may know better.
+                return teach(id, type: query.query.recordType, session: session, byteCount: byteCount, stream: stream) {
+                    [self] lesson in
+                    guard !schema.knows(lesson) else { return session.fail(stream: stream, problem) }
+                    learn(lesson, byteCount: byteCount, session: session, stream: stream) { [self] in
+                        admit(
+                            request, byteCount: byteCount, session: session, stream: stream,
+                            lessonsLeft: lessonsLeft - 1)
+                    }
+                }
+            }
+            var admitted = query
+            if let access = access(of: identity, to: id) { admitted.query = try access.readable(query.query) }
+            if case .explainQuery = request {
+                route(.explainQuery(admitted), byteCount: byteCount, session: session, stream: stream)
+            } else {
+                route(.query(admitted), byteCount: byteCount, session: session, stream: stream)
+            }
+        } catch {
+            session.fail(stream: stream, error)
+        }
+    }
+
+    /// What the records of a database, maybe another loop's, tell of a type.
+    private func teach(
+        _ id: DatabaseID, type: String, session: Session, byteCount: Int, stream: UInt32,
+        _ body: @escaping (SchemaLesson) -> Void
+    ) {
+        let held = byteCount + ServerLimits.travellingBytes
+        session.heldByteCount += held
+        let go = OnLoop(body)
+        let owner = server.shard(of: id)
+        owner.loop.execute {
+            owner.lesson(ofType: type, in: id) { result in
+                self.loop.execute {
+                    session.heldByteCount -= held
+                    switch result {
+                    case .success(let lesson): go.body(lesson)
+                    case .failure(let error): session.fail(stream: stream, error)
+                    }
+                    session.resumeIfPossible()
+                }
+            }
+        }
+    }
+
+    /// On the loop that owns the database: looks at its records once for each type, so that a query that can't be is not asked
+    /// for over and over at their cost. What is saved later is learned when it is saved.
+    private func lesson(
+        ofType type: String, in id: DatabaseID, _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
+    ) {
+        switch access(id, keepsEmpty: false) {
+        case .loaded(let loaded): done(.success(loaded.lesson(ofType: type)))
+        case .unavailable(let error): done(.failure(error))
+        case .loading(let load):
+            let refusal = wait(for: load, byteCount: 0) { done($0.map { $0.lesson(ofType: type) }) }
+            if let refusal { done(.failure(refusal)) }
+        }
+    }
+
+    /// Where full text looks for the caller.
+    func searchableFields(ofType type: String, for identity: Identity) -> SearchableFields {
+        stage(for: identity).schema.recordTypes[type].map { .only(Set($0.searchableFields)) } ?? .all
+    }
+
+    private static let schemaIsBusy = ServiceError(
+        .serviceUnavailable, "the schema changes all the time; try again shortly", retryAfterMilliseconds: 1_000)
+
+    /// The schema that holds for who asks, and what its rules are.
+    func stage(for identity: Identity) -> ContainerSchemas.Stage {
+        schemas[identity.container]?[identity.environment] ?? Self.emptyStage
+    }
+
+    private static let emptyStage = ContainerSchemas.Stage()
+
+    func place(of identity: Identity) -> SchemaPlace {
+        SchemaPlace(
+            container: identity.container, environment: identity.environment,
+            isStrict: server.configuration.followsCloudKitQueryRules)
+    }
+
+    /// What the caller may do in the public database; nil: in a private one roles mean nothing.
+    func access(of identity: Identity, to database: DatabaseID) -> PublicAccess? {
+        guard database.scope == .public else { return nil }
+        let stage = stage(for: identity)
+        return PublicAccess(
+            schema: stage.schema, place: place(of: identity), user: identity.userRecordName,
+            roles: stage.members[identity.userRecordName] ?? [])
+    }
+
+    // MARK: Saves
+
+    /// The request with the schema's refusals as problems of their items, and what the schema has to learn before.
+    private func check(
+        _ request: ModifyRecordsRequest<CheckedFields>, identity: Identity
+    ) -> (ModifyRecordsRequest<CheckedFields>, SchemaLesson) {
+        var lesson = SchemaLesson()
+        // Who may save nothing teaches nothing; the engine tells them.
+        guard case .account = identity.role else { return (request, lesson) }
+        let schema = stage(for: identity).schema
+        let place = place(of: identity)
+        let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
+        var checked = request
+        for (zone, modification) in request.zones.enumerated() {
+            for (item, save) in modification.saves.enumerated() where save.fields.problem == nil {
+                if let access, access.permissions(type: save.type, isCreator: true).isDisjoint(with: [.create, .write])
+                {
+                    continue
+                }
+                let verdict = schema.check(
+                    type: save.type, fields: save.fields.puts, kind: StoredRecord.kind, in: place, lesson: &lesson)
+                if case .refused(let error) = verdict { checked.zones[zone].saves[item].fields.problem = error }
+            }
+        }
+        return (checked, lesson)
+    }
+
+    // MARK: Learning
+
+    /// Has the schema learn, then goes on with the request on this loop. Fails the call when it can't.
+    private func learn(
+        _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
+    ) {
+        if let refusal = log.writeRefusal { return session.fail(stream: stream, refusal) }
+        // What waits counts as output, as it does on its way to another loop.
+        let held = byteCount + ServerLimits.travellingBytes
+        session.heldByteCount += held
+        let go = OnLoop<Void>(body)
+        server.learn(lesson, container: session.identity.container) { error in
+            self.loop.execute {
+                session.heldByteCount -= held
+                if let error { session.fail(stream: stream, error) } else { go.body(()) }
+                session.resumeIfPossible()
+            }
+        }
+    }
+}
+
+/// A closure of one loop that travels over another one, which does not call it.
+private struct OnLoop<Argument>: @unchecked Sendable {
+    let body: (Argument) -> Void
+
+    init(_ body: @escaping (Argument) -> Void) {
+        self.body = body
+    }
+}

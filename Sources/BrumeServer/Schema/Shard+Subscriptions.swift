@@ -1,0 +1,56 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// The schema's say on query subscriptions: when they are saved, and for each record that they would tell of.
+///
+/// Development's schema may be behind a subscription, since it learns from saves; what production's does not allow is refused
+/// there. READ of the type is asked for in both, and of each record again when it is to be told: a role that was taken away, or a
+/// type that is not readable any more, ends the events without a trace.
+extension Shard {
+    /// For a database of this shard. It looks at the schema as it is when it is asked.
+    func subscriptionGate(for id: DatabaseID) -> SubscriptionGate {
+        let place = SchemaPlace(
+            container: id.container, environment: id.environment,
+            isStrict: server.configuration.followsCloudKitQueryRules)
+        // The shard outlives its databases, and its loop alone asks.
+        let stage: @Sendable () -> ContainerSchemas.Stage = { [unowned self] in
+            schemas[id.container]?[id.environment] ?? ContainerSchemas.Stage()
+        }
+        let access: @Sendable (String) -> PublicAccess = { user in
+            let stage = stage()
+            return PublicAccess(
+                schema: stage.schema, place: place, user: user, roles: stage.members[user] ?? [])
+        }
+        let isPublic = id.scope == .public
+        let followsCloudKit = server.configuration.followsCloudKitQueryRules
+        return SubscriptionGate(
+            refusal: { query, user in
+                if query.recordType == Names.userRecordType {
+                    return ServiceError(
+                        .permissionFailure, "user records can't be subscribed to; fetch them by their names")
+                }
+                if followsCloudKit, let problem = query.predicate.problemUnderCloudKitRules() { return problem }
+                if isPublic, let refusal = access(user).refusal(.read, type: query.recordType, creator: user) {
+                    return refusal
+                }
+                if place.learns { return nil }
+                return stage().schema.problem(with: query.predicate, type: query.recordType, in: place)
+            },
+            mayRead: { type, creator, user in
+                !isPublic || access(user).may(.read, type: type, creator: creator)
+            },
+            searchableFields: { type in
+                stage().schema.recordTypes[type].map { .only(Set($0.searchableFields)) } ?? .all
+            })
+    }
+
+    /// A container has other schemas now.
+    func schemasChanged(_ changed: ContainerSchemas) {
+        schemas[changed.container] = changed
+        databases.forEach { loaded in
+            if loaded.database.id.container == changed.container {
+                loaded.database.subscriptionGate = subscriptionGate(for: loaded.database.id)
+            }
+        }
+    }
+}

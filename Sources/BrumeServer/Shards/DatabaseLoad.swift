@@ -1,0 +1,78 @@
+internal import BrumeModel
+
+/// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
+///
+/// Calls wait in the order in which they came, and those that come while the first are answered wait behind them. How many may
+/// wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for each that is
+/// connected, and they are served as soon as the database is there.
+final class DatabaseLoad {
+    typealias Outcome = Result<LoadedDatabase, ServiceError>
+
+    private struct Call {
+        let byteCount: Int
+        let body: (Outcome) -> Void
+    }
+
+    let id: DatabaseID
+    /// Nil: the load goes on.
+    private(set) var outcome: Outcome?
+    private var calls: [Call] = []
+    private var firstCall = 0
+    private var sessions: [ObjectIdentifier: Session] = [:]
+    /// In the order in which they came, so that a run can be repeated.
+    private var users: [String] = []
+    private var knownUsers: Set<String> = []
+
+    init(id: DatabaseID) {
+        self.id = id
+    }
+
+    /// Calls that wait.
+    var callCount: Int { calls.count - firstCall }
+
+    /// Adds a call behind those that wait.
+    func wait(byteCount: Int, _ body: @escaping (Outcome) -> Void) {
+        calls.append(Call(byteCount: byteCount, body: body))
+    }
+
+    /// A session whose home the database is. `settle` is called at once if the database is there.
+    func arrived(_ session: Session, settle: (LoadedDatabase) -> Void) {
+        switch outcome {
+        case nil: sessions[ObjectIdentifier(session)] = session
+        case .success(let loaded): settle(loaded)
+        case .failure: break
+        }
+    }
+
+    /// The session has ended.
+    func left(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+
+    /// A user whose record the database is to have. `make` is called at once if the database is there.
+    func userArrived(_ user: String, make: (LoadedDatabase) -> Void) {
+        switch outcome {
+        case nil: if knownUsers.insert(user).inserted { users.append(user) }
+        case .success(let loaded): make(loaded)
+        case .failure: break
+        }
+    }
+
+    /// The database is there, or can't be loaded. Gives who arrived meanwhile.
+    func ended(_ outcome: Outcome) -> (sessions: [Session], users: [String]) {
+        precondition(self.outcome == nil, "a database is loaded twice")
+        self.outcome = outcome
+        defer { (sessions, users, knownUsers) = ([:], [], []) }
+        return (Array(sessions.values), users)
+    }
+
+    /// Runs the call that has waited longest, and returns its bytes; nil when none waits. Only when the load has ended.
+    func runNext() -> Int? {
+        guard let outcome else { preconditionFailure("a call is run before its database is there") }
+        guard firstCall < calls.count else { return nil }
+        let call = calls[firstCall]
+        calls[firstCall] = Call(byteCount: 0) { _ in }
+        firstCall += 1
+        if firstCall == calls.count { (calls, firstCall) = ([], 0) }
+        call.body(outcome)
+        return call.byteCount
+    }
+}

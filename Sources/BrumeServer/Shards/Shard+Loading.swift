@@ -1,0 +1,157 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// How databases come into memory. On the shard's loop.
+///
+/// One that is small is loaded where it is needed: most are, and a round through another thread would take longer. A larger one
+/// is loaded by the loader's thread, one after the other, and handed over whole; calls for it wait meanwhile, and the loop goes
+/// on with its other databases.
+extension Shard {
+    /// What there is of a database.
+    enum Access {
+        case loaded(LoadedDatabase)
+        /// Wait for it with ``wait(for:byteCount:_:)``.
+        case loading(DatabaseLoad)
+        case unavailable(ServiceError)
+    }
+
+    /// The database, if it is in memory or that is short work; a new one when it has no snapshot.
+    ///
+    /// - Parameter keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
+    ///   would fill the memory with databases of nothing.
+    func access(_ id: DatabaseID, keepsEmpty: Bool = true) -> Access {
+        // Calls that wait come first, also when the database is there meanwhile.
+        if !loads.isEmpty, let load = loads[id] { return .loading(load) }
+        if let known = databases.use(id) { return .loaded(known) }
+        if unloadable.contains(id) { return .unavailable(Self.unloadableDatabase) }
+        do throws(StoreError) {
+            let limits = ShortLoadLimits(
+                fileBytes: server.configuration.shortLoadBytes, items: ServerLimits.shortLoadItems,
+                contentBytes: ServerLimits.shortLoadContentBytes)
+            if let database = try log.snapshots.openIfShort(id, limits: limits) {
+                if database.sequence > 0 || keepsEmpty {
+                    return .loaded(keep(database, snapshotSequence: database.sequence))
+                }
+                return .loaded(loaded(database, snapshotSequence: database.sequence))
+            }
+        } catch {
+            return .unavailable(loadFailed(id, error))
+        }
+        guard loads.count < ServerLimits.loads else { return .unavailable(Self.tooManyLoads) }
+        return .loading(load(id))
+    }
+
+    /// Runs `body` when the load has ended, behind the calls that wait already. Returns why it can't wait; nil: it does.
+    func wait(
+        for load: DatabaseLoad, byteCount: Int, _ body: @escaping (DatabaseLoad.Outcome) -> Void
+    ) -> ServiceError? {
+        let byteCount = byteCount + ServerLimits.heldReplyBytes
+        guard load.callCount < server.configuration.callsPerLoad,
+            waitingCallBytes + byteCount <= ServerLimits.waitingCallBytes
+        else { return Self.tooManyCalls }
+        waitingCallBytes += byteCount
+        load.wait(byteCount: byteCount, body)
+        return nil
+    }
+
+    private static let unloadableDatabase = ServiceError(
+        .internalError, "the database can't be loaded; the server's log says why", retryAfterMilliseconds: 60_000)
+
+    private static let tooManyLoads = ServiceError(
+        .serviceUnavailable, "many databases are being loaded; try again shortly",
+        retryAfterMilliseconds: ServerLimits.loadRetryMilliseconds)
+
+    private static let tooManyCalls = ServiceError(
+        .serviceUnavailable, "the database is being loaded, and many calls wait for it; try again shortly",
+        retryAfterMilliseconds: ServerLimits.loadRetryMilliseconds)
+
+    /// Puts a database into memory.
+    func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
+        let loaded = loaded(database, snapshotSequence: snapshotSequence)
+        databases.insert(loaded)
+        measure(loaded)
+        return loaded
+    }
+
+    private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
+        database.subscriptionGate = subscriptionGate(for: database.id)
+        return LoadedDatabase(
+            database: database,
+            hub: NotificationHub(
+                database: database, head: .end(ofSequence: database.sequence), coder: coder,
+                backlogEvents: server.configuration.backlogEvents),
+            snapshotSequence: snapshotSequence)
+    }
+
+    // MARK: On another thread
+
+    /// A database on its way from the thread that loaded it to the loop that owns it.
+    ///
+    /// `@unchecked Sendable`: the one lets go of it before the other takes it.
+    private struct Handover: @unchecked Sendable {
+        let result: Result<Database, StoreError>
+    }
+
+    private func load(_ id: DatabaseID) -> DatabaseLoad {
+        let load = DatabaseLoad(id: id)
+        loads[id] = load
+        let snapshots = log.snapshots
+        server.loader.execute { [self, server] in
+            let handover: Handover
+            do throws(StoreError) {
+                handover = Handover(result: .success(try snapshots.open(id, while: { server.isLoading })))
+            } catch {
+                handover = Handover(result: .failure(error))
+            }
+            loop.execute { self.loadEnded(id, handover.result) }
+        }
+        return load
+    }
+
+    private func loadEnded(_ id: DatabaseID, _ result: Result<Database, StoreError>) {
+        guard let load = loads[id] else { preconditionFailure("a database was loaded that nobody asked for") }
+        switch result {
+        case .success(let database):
+            let loaded = keep(database, snapshotSequence: database.sequence)
+            loaded.isAwaited = true
+            let arrived = load.ended(.success(loaded))
+            for session in arrived.sessions { settle(session, in: loaded) }
+            for user in arrived.users { ensureUserRecord(of: user, in: loaded) }
+        case .failure(let error):
+            _ = load.ended(.failure(loadFailed(id, error)))
+        }
+        answerCalls(of: load)
+    }
+
+    /// Some calls a turn, so that many of them don't hold up the loop as the load would have.
+    private func answerCalls(of load: DatabaseLoad) {
+        for _ in 0..<ServerLimits.awaitedCallsPerTurn {
+            guard let byteCount = load.runNext() else { break }
+            waitingCallBytes -= byteCount
+        }
+        let id = load.id
+        if load.callCount > 0 { return loop.execute { self.answerCalls(ofLoadOf: id) } }
+        loads[id] = nil
+        if case .success(let loaded)? = load.outcome {
+            loaded.isAwaited = false
+            mayDrop = true
+        }
+    }
+
+    private func answerCalls(ofLoadOf id: DatabaseID) {
+        if let load = loads[id] { answerCalls(of: load) }
+    }
+
+    private func loadFailed(_ id: DatabaseID, _ error: StoreError) -> ServiceError {
+        // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
+        // It is looked at again after the next start; one that the disk did not give, at the next use.
+        server.log.error("a database can't be loaded", [("reason", "\(error)")])
+        if case .disk = error {
+        } else {
+            unloadable.insert(id)
+            server.noteDamage()
+        }
+        return Self.unloadableDatabase
+    }
+}

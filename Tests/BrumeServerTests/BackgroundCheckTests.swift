@@ -1,0 +1,68 @@
+import BrumeModel
+import BrumeStore
+import BrumeSystem
+import BrumeTestKit
+import BrumeWire
+import Synchronization
+import Testing
+
+@testable import BrumeServer
+
+@Suite("A check of the snapshots behind the start")
+struct BackgroundCheckTests {
+    /// Two databases with a snapshot each; of the second the journal holds a commit more.
+    private static func prepare(_ disk: SimulatedDisk, _ ids: [DatabaseID]) throws {
+        let log = try LocalCommitLog(
+            opening: disk, options: JournalWriter.Options(salt: 1, segmentBytes: 8192), newEpoch: 3)
+        func makeZone(_ name: String, in database: Database) throws {
+            let request = ModifyZonesRequest(database: .private, saves: [ZoneID(name: name)])
+            let decision = database.modifyZones(
+                request, caller: Caller(user: database.id.owner, isOwner: true), nowMilliseconds: 1)
+            _ = try log.append(try #require(decision.commit).entry)
+            try log.flush()
+        }
+        for id in ids {
+            let database = try log.open(id)
+            try makeZone("one", in: database)
+            try log.writeSnapshot(database.capture())
+            if id == ids.last {
+                try log.trim()
+                try makeZone("two", in: database)
+            }
+        }
+    }
+
+    @Test("logs what is damaged; a database that is in memory gets a new snapshot, the other stays as it is")
+    func damage() throws {
+        let ids = ["_a", "_b"].map {
+            DatabaseID(container: "iCloud.test", environment: .development, scope: .private, owner: $0)
+        }
+        let disk = SimulatedDisk()
+        try Self.prepare(disk, ids)
+        let lines = Mutex<[String]>([])
+        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        configuration.loopCount = 1
+        configuration.startCheck = .none
+        configuration.log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
+        let server = try StepwiseServer(
+            disk: disk, configuration: configuration, key: [UInt8](repeating: 1, count: 32), accounts: [], salt: 2,
+            newEpoch: 4, nowNanoseconds: 0, wallClockMilliseconds: 0)
+        let paths = disk.paths.filter { $0.hasSuffix(".snapshot") }
+        #expect(paths.count == 2)
+        for path in paths { disk.replace(path, with: disk.contents(of: path)!.dropLast()) }
+
+        var now: UInt64 = 0
+        func isDone() -> Bool { lines.withLock { $0.contains { $0.contains("snapshots checked") } } }
+        while !isDone() || now < 1_000_000_000 {
+            now += 10_000_000
+            for loop in server.loops { loop.step(nowNanoseconds: now, wallClockMilliseconds: 0) }
+            while server.hasJournalWork { server.stepJournal { _ in } }
+            try #require(now < 60_000_000_000, "the check ends")
+        }
+        let found = lines.withLock { $0.filter { $0.contains("can't be relied on") } }
+        #expect(found.count == 2 && zip(found, paths).allSatisfy { $0.contains($1) && $0.contains("at byte") })
+        let verification = try Verification(of: disk)
+        #expect(verification.problems.map(\.file) == [paths[0]], "the one in memory was written anew")
+        #expect(server.failure == nil)
+    }
+}

@@ -1,0 +1,89 @@
+import BrumeServer
+import BrumeStore
+import Glibc
+import Synchronization
+
+/// A real disk whose calls are counted, whose syncs may be left out, and whose snapshots are not read while a gate is shut: whoever reads one stands at it.
+final class GatedDisk: Disk {
+    private struct State {
+        var isShut = false
+        var waiting = 0
+        var snapshots: Set<DiskFile> = []
+        var snapshotsOpened = 0
+    }
+
+    private let disk: RealDisk
+    private let syncs: Bool
+    private let maker = pthread_self()
+    private let state = Mutex(State())
+
+    /// - Parameter syncs: False: what is written need not last, and is written fast.
+    init(folder: String, syncs: Bool = true) {
+        disk = RealDisk(folder: folder)
+        self.syncs = syncs
+    }
+
+    func shut() { state.withLock { $0.isShut = true } }
+    func open() { state.withLock { $0.isShut = false } }
+
+    /// How often the thread that made the disk, which makes the server too, opened a snapshot to read it.
+    var snapshotsOpened: Int { state.withLock { $0.snapshotsOpened } }
+
+    /// Threads at the gate.
+    var waiting: Int { state.withLock { $0.waiting } }
+
+    /// Returns when a thread stands at the gate; the test's time limit is the deadline.
+    func someoneWaits() async throws {
+        while waiting == 0 {
+            try Task.checkCancellation()
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+        let waits = state.withLock { state in
+            let waits = state.isShut && state.snapshots.contains(file)
+            if waits { state.waiting += 1 }
+            return waits
+        }
+        if waits {
+            while state.withLock({ $0.isShut }) { usleep(1_000) }
+            state.withLock { $0.waiting -= 1 }
+        }
+        return try disk.read(file, at: offset, length: length)
+    }
+
+    func openForReading(_ path: String) throws(DiskError) -> DiskFile {
+        let file = try disk.openForReading(path)
+        if path.hasPrefix("snapshots/") {
+            let isMaker = pthread_equal(pthread_self(), maker) != 0
+            state.withLock {
+                $0.snapshots.insert(file)
+                if isMaker { $0.snapshotsOpened += 1 }
+            }
+        }
+        return file
+    }
+
+    func close(_ file: DiskFile) {
+        state.withLock { _ = $0.snapshots.remove(file) }
+        disk.close(file)
+    }
+
+    func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try disk.openForWriting(path) }
+    func create(_ path: String) throws(DiskError) -> DiskFile { try disk.create(path) }
+    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
+        try disk.write(bytes, to: file, at: offset)
+    }
+    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
+    func sync(_ file: DiskFile) throws(DiskError) { if syncs { try disk.sync(file) } }
+    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.preallocate(file, length: length)
+    }
+    func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
+    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
+    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
+    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
+    func syncDirectory(_ path: String) throws(DiskError) { if syncs { try disk.syncDirectory(path) } }
+    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
+}

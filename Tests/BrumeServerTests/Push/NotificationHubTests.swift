@@ -1,0 +1,201 @@
+import BrumeModel
+import BrumeStore
+import BrumeWire
+import Testing
+
+@testable import BrumeServer
+
+/// A device that takes what it gets.
+private final class Taker: NotificationListener {
+    let device: [UInt8]
+    var place = ChangePosition.start
+    var mayTake = true
+    var taken: [NotificationEvent] = []
+    var places: [NotificationPosition.Place] = []
+    var isDisplaced = false
+
+    init(_ device: UInt8) { self.device = Array(repeating: device, count: 16) }
+
+    func take(_ delivery: NotificationDelivery) {
+        places.append(delivery.place)
+        taken.append(
+            delivery.message.withUnsafeBytes { bytes in
+                do throws(ServiceError) {
+                    return try MessageCoder().decodeNotificationEvent(bytes)
+                } catch {
+                    preconditionFailure("an event can't be read: \(error.message)")
+                }
+            })
+    }
+
+    func flush() {}
+    func displaced() { isDisplaced = true }
+
+    /// Of query subscriptions: the record; else the kind.
+    var summary: [String] {
+        taken.map {
+            if case .recordChanged(let change) = $0.kind { return "\($0.subscriptionID) \(change.recordName)" }
+            return "\($0.kind)"
+        }
+    }
+}
+
+@Suite("The hub of a public database")
+struct NotificationHubTests {
+    private let database = Database(
+        id: DatabaseID(container: "iCloud.x", environment: .development, scope: .public, owner: ""), epoch: 7)
+
+    private func hub(backlogEvents: Int = 100, backlogBytes: Int = 1 << 20) -> NotificationHub {
+        NotificationHub(
+            database: database, head: .end(ofSequence: database.sequence), coder: MessageCoder(),
+            backlogEvents: backlogEvents, backlogBytes: backlogBytes)
+    }
+
+    private func subscribe(_ user: String, to type: String = "Note") {
+        _ = database.modifySubscriptions(
+            ModifySubscriptionsRequest(
+                database: .public,
+                saves: [
+                    Subscription(
+                        id: "s",
+                        kind: .query(
+                            QuerySubscription(recordType: type, predicate: .constant(true), options: .reasons)))
+                ]), caller: Caller(user: user, isOwner: false), nowMilliseconds: 1)
+    }
+
+    private func save(_ name: String, type: String = "Note", origin: UInt8 = 0, into hub: NotificationHub) throws {
+        let commit = try #require(
+            database.modifyRecords(
+                ModifyRecordsRequest(
+                    database: .public,
+                    zones: [
+                        ZoneModification(
+                            zone: .defaultZone,
+                            saves: [RecordSave(name: name, type: type, fields: CheckedFields())])
+                    ]), caller: Caller(user: "_author", isOwner: false), nowMilliseconds: 1
+            ).commit)
+        hub.publish(
+            NotificationHub.Publication(
+                sequence: commit.sequence, origin: Array(repeating: origin, count: 16), committedMilliseconds: 1,
+                hints: [], matches: commit.matches))
+    }
+
+    @discardableResult
+    private func join(
+        _ listener: Taker, _ user: String, _ hub: NotificationHub, at place: NotificationPosition.Place? = nil
+    ) throws -> NotificationHub.Start {
+        let start = try hub.add(listener, of: user, place: place).get()
+        hub.pump(listener, of: user)
+        return start
+    }
+
+    @Test("users get what their own subscriptions match, and nothing of others'")
+    func users() throws {
+        subscribe("_ada")
+        subscribe("_bob", to: "City")
+        let hub = hub()
+        let (ada, bob, eve) = (Taker(1), Taker(2), Taker(3))
+        try join(ada, "_ada", hub)
+        try join(bob, "_bob", hub)
+        try join(eve, "_eve", hub)
+        let before = bob.taken.count
+        try save("n", into: hub)
+        try save("c", type: "City", into: hub)
+        #expect(ada.summary.last == "s n")
+        #expect(bob.summary.dropFirst(before) == ["s c"])
+        #expect(eve.taken.isEmpty)
+    }
+
+    @Test("a device goes on behind its place or its acknowledgement, and is not told of its own changes")
+    func resumption() throws {
+        let hub = hub()
+        subscribe("_ada")
+        let first = Taker(1)
+        try join(first, "_ada", hub)
+        try save("a", into: hub)
+        try save("b", into: hub)
+        try save("own", origin: 1, into: hub)
+        #expect(first.summary == ["s a", "s b"])
+        hub.remove(first, of: "_ada")
+        #expect(!hub.hasStreams)
+        let byPlace = Taker(1)
+        #expect(try join(byPlace, "_ada", hub, at: first.places[0]).isResumed)
+        #expect(byPlace.summary == ["s b"])
+        hub.acknowledge(first.places[1], by: first.device, of: "_ada")
+        try save("c", into: hub)
+        let byAcknowledgement = Taker(1)
+        #expect(try join(byAcknowledgement, "_ada", hub).isResumed)
+        #expect(byAcknowledgement.summary == ["s c"])
+        #expect(byPlace.isDisplaced)
+    }
+
+    @Test("one who was away too long is told to look again, and others are not")
+    func overflow() throws {
+        let hub = hub(backlogEvents: 3)
+        subscribe("_ada")
+        subscribe("_bob", to: "City")
+        let (ada, bob) = (Taker(1), Taker(2))
+        let start = try join(ada, "_ada", hub)
+        try join(bob, "_bob", hub)
+        try save("c", type: "City", into: hub)
+        hub.remove(ada, of: "_ada")
+        for number in 0..<10 { try save("n\(number)", into: hub) }
+        let back = Taker(1)
+        try join(back, "_ada", hub, at: start.place)
+        #expect(back.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)", "s n7", "s n8", "s n9"])
+        #expect(bob.summary == ["s c"])
+    }
+
+    @Test("users share the room for events: the oldest go, and their users are told so")
+    func room() throws {
+        let hub = hub(backlogBytes: 2_000)
+        for user in 0..<20 { subscribe("_u\(user)") }
+        try save("first", into: hub)
+        #expect(hub.approximateBytes < 2_000 + 20 * NotificationMailbox.overheadBytes + 400)
+        subscribe("_last")
+        try save("second", into: hub)
+        let first = Taker(1)
+        try join(first, "_u0", hub, at: .init(epoch: 7, position: .start))
+        #expect(first.summary.first == "fetchFromToken(BrumeModel.DatabaseScope.public)")
+    }
+
+    @Test("a place of another run or of the future is answered with an order to look again")
+    func lostFuture() throws {
+        subscribe("_ada")
+        let hub = hub()
+        try save("a", into: hub)
+        for place in [
+            NotificationPosition.Place(epoch: 99, position: ChangePosition(sequence: 1, index: 0)),
+            NotificationPosition.Place(epoch: 7, position: ChangePosition(sequence: 1_000_000, index: 0)),
+        ] {
+            let taker = Taker(1)
+            try join(taker, "_ada", hub, at: place)
+            #expect(taker.summary.first == "fetchFromToken(BrumeModel.DatabaseScope.public)")
+        }
+    }
+
+    @Test("a user without subscriptions is not told to look again after a restart, one with some is")
+    func restart() throws {
+        subscribe("_ada")
+        let hub = hub()
+        let (ada, bob) = (Taker(1), Taker(2))
+        try join(ada, "_ada", hub)
+        try join(bob, "_bob", hub, at: .init(epoch: 7, position: .start))
+        #expect(ada.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)"])
+        #expect(bob.taken.isEmpty)
+    }
+
+    @Test("positions hold both places, and those from before say nothing of the public one")
+    func positions() {
+        let place = NotificationPosition.Place(epoch: 3, position: ChangePosition(sequence: 9, index: 2))
+        let other = NotificationPosition.Place(epoch: 4, position: ChangePosition(sequence: 5, index: 1))
+        for position in [
+            NotificationPosition(privatePlace: place, publicPlace: other),
+            NotificationPosition(privatePlace: place, publicPlace: nil),
+        ] {
+            #expect(NotificationPosition(position.token) == position)
+        }
+        let old = ChangeToken(kind: .notifications, epoch: 3, incarnation: 0, position: place.position)
+        #expect(NotificationPosition(old) == NotificationPosition(privatePlace: place, publicPlace: nil))
+    }
+}

@@ -1,0 +1,225 @@
+import BrumeModel
+import BrumeServer
+import BrumeSystem
+import BrumeTestKit
+import BrumeWire
+import Testing
+
+/// A server whose turns a test makes one by one, with a clock that stands still unless the test turns it.
+///
+/// `@unchecked Sendable`: a test has one thread.
+final class SteppedServer: @unchecked Sendable {
+    static let container = "iCloud.test"
+    private static let key = [UInt8](repeating: 0x42, count: 32)
+
+    private let server: StepwiseServer
+    private(set) var nowNanoseconds: UInt64 = 1_000_000_000
+    /// Turns of the first loop.
+    private(set) var turns = 0
+
+    init(
+        disk: SimulatedDisk = SimulatedDisk(), adjust: (inout ServerConfiguration) -> Void = { _ in }
+    ) throws {
+        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        configuration.loopCount = 1
+        configuration.log = .none
+        adjust(&configuration)
+        let accounts = ["a", "b"].enumerated().map { index, name in
+            StoredAccount(
+                name: name, email: "", createdMilliseconds: 0, id: [UInt8](repeating: UInt8(index + 1), count: 16),
+                tokenHashes: [SHA256.digest(Array(Self.token(name).utf8))])
+        }
+        server = try StepwiseServer(
+            disk: disk, configuration: configuration, key: Self.key, accounts: accounts, salt: 1, newEpoch: 1,
+            nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
+    }
+
+    static func token(_ account: String) -> String { "brume_" + String(repeating: account, count: 43) }
+
+    /// One turn of the loop, and no sync.
+    func turn(after nanoseconds: UInt64 = 0) {
+        nowNanoseconds += nanoseconds
+        turns += 1
+        step()
+    }
+
+    /// Turns and syncs until nothing is left to do.
+    func settle() {
+        repeat {
+            // What was appended goes to the journal when a turn ends.
+            turn()
+            while server.loops.contains(where: \.hasTasks) { turn() }
+            server.stepJournal { _ in }
+        } while server.hasJournalWork || server.loops.contains(where: \.hasTasks)
+    }
+
+    private func step() {
+        for loop in server.loops {
+            loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
+        }
+    }
+
+    /// A connection that has said hello.
+    func connect(account: String?) throws -> SteppedPeer {
+        let peer = SteppedPeer(server: self)
+        peer.receiver = server.accept(peer, loop: 0)
+        peer.receiver?.established()
+        let hello = Hello(
+            clientVersion: "test", deviceID: [UInt8](repeating: 9, count: 16), container: Self.container,
+            environment: .development, credentials: account.map { .account(Self.token($0)) } ?? .none)
+        peer.send(FrameWriter.frame(.hello, payload: MessageCoder().encodeHello(hello)))
+        settle()
+        try #require(peer.frames.first?.type == .welcome)
+        return peer
+    }
+}
+
+/// The server's end of a connection, and the client at the other one.
+final class SteppedPeer: PeerConnection, @unchecked Sendable {
+    struct Frame {
+        var type: FrameType
+        var stream: UInt32
+        var payload: [UInt8]
+    }
+
+    private let server: SteppedServer
+    private let coder = MessageCoder()
+    private var reader = FrameReader(payloadBytesLimit: Limits.frameBytes)
+    private var nextStream: UInt32 = 1
+    private(set) var frames: [Frame] = []
+    var receiver: (any PeerConnectionReceiver)?
+    let peerAddress = "test"
+    private(set) var isOpen = true
+    let isOutputFull = false
+
+    init(server: SteppedServer) {
+        self.server = server
+    }
+
+    func pauseReading() {}
+    func resumeReading() {}
+
+    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+        var bytes = [UInt8](repeating: 0, count: minimumCapacity)
+        let count = bytes.withUnsafeMutableBytes(body)
+        bytes.removeLast(minimumCapacity - count)
+        bytes.withUnsafeBytes { bytes in
+            do {
+                try reader.read(bytes) { header, payload in
+                    frames.append(Frame(type: header.type, stream: header.stream, payload: Array(payload)))
+                    return true
+                }
+            } catch {
+                Issue.record("the server sent a bad frame: \(error)")
+            }
+        }
+    }
+
+    func close() { isOpen = false }
+
+    func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection { { _, _ in self } }
+
+    // MARK: The client
+
+    func send(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receiver?.received($0) } }
+
+    /// The peer is gone.
+    func disconnect() {
+        isOpen = false
+        receiver?.closed(peer: peerAddress, reason: "gone")
+        receiver = nil
+    }
+
+    /// Opens a call and sends its request; returns its stream.
+    @discardableResult
+    func start(_ method: BrumeWire.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8]) -> UInt32 {
+        let stream = nextStream
+        nextStream += 1
+        let header = CallHeader(method: method, timeoutMilliseconds: timeoutMilliseconds)
+        send(FrameWriter.frame(.call, stream: stream, payload: coder.encodeCall(header)))
+        send(FrameWriter.frame(.message, stream: stream, isLast: true, payload: request))
+        return stream
+    }
+
+    func cancel(_ stream: UInt32) { send(FrameWriter.frame(.cancel, stream: stream, payload: [])) }
+
+    /// The call's outcome, if it is there.
+    func outcome(_ stream: UInt32) -> Result<[UInt8], ServiceError>? {
+        guard let frame = frames.first(where: { $0.stream == stream }) else { return nil }
+        if frame.type == .message { return .success(frame.payload) }
+        guard let status = try? frame.payload.decoded(coder.decodeStatus) else { return nil }
+        return .failure(ServiceError(ErrorCode(rawValue: status.code), status.message))
+    }
+
+    func isAnswered(_ stream: UInt32) -> Bool { frames.contains { $0.stream == stream } }
+
+    /// Makes a call and waits for its outcome.
+    func call(_ method: BrumeWire.Method, _ request: [UInt8]) throws -> [UInt8] {
+        let stream = start(method, request)
+        server.settle()
+        return try #require(outcome(stream)).get()
+    }
+
+    // MARK: Requests
+
+    func startQuery(_ request: QueryRequest, timeoutMilliseconds: UInt32 = 0) -> UInt32 {
+        start(.recordsQuery, timeoutMilliseconds: timeoutMilliseconds, coder.encodeQueryRequest(request))
+    }
+
+    func page(_ stream: UInt32) throws -> QueryPage<Record>? {
+        try outcome(stream).map { try $0.get().decoded(coder.decodeQueryResponse) }
+    }
+
+    func query(_ request: QueryRequest) throws -> QueryPage<Record> {
+        try call(.recordsQuery, coder.encodeQueryRequest(request)).decoded(coder.decodeQueryResponse)
+    }
+
+    func explain(_ request: QueryRequest) throws -> QueryPlan {
+        try call(.recordsExplain, coder.encodeQueryRequest(request)).decoded(coder.decodeExplainResponse)
+    }
+
+    /// Saves records, 400 at a time.
+    func save(
+        _ names: some Sequence<String>, type: String = "Note", zone: ZoneID = .defaultZone,
+        database: DatabaseScope = .private, fields: (String) -> [String: FieldValue] = { _ in [:] }
+    ) throws {
+        var rest = Array(names)[...]
+        while !rest.isEmpty {
+            let saves = rest.prefix(400).map {
+                RecordSave(name: $0, type: type, fields: fields($0).mapValues { FieldValue?($0) })
+            }
+            rest = rest.dropFirst(400)
+            let request = ModifyRecordsRequest<DecodedFields>(
+                database: database, zones: [ZoneModification(zone: zone, saves: saves)])
+            let results = try call(.recordsModify, coder.encodeModifyRecordsRequest(request))
+                .decoded(coder.decodeModifyRecordsResponse)
+            for save in results[0].saves {
+                if case .failure(let error) = save.outcome { throw error }
+            }
+        }
+    }
+
+    func makeZone(_ name: String) throws {
+        _ = try call(
+            .zonesModify,
+            coder.encodeModifyZonesRequest(ModifyZonesRequest(database: .private, saves: [ZoneID(name: name)])))
+    }
+
+    func deleteZone(_ name: String) throws {
+        _ = try call(
+            .zonesModify,
+            coder.encodeModifyZonesRequest(
+                ModifyZonesRequest(database: .private, deletions: [ZoneID(name: name)])))
+    }
+}
+
+extension [UInt8] {
+    fileprivate func decoded<Value>(
+        _ decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
+    ) throws -> Value {
+        let result: Result<Value, ServiceError> = withUnsafeBytes { bytes in
+            do throws(ServiceError) { return .success(try decode(bytes)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}
