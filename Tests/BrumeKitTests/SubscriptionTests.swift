@@ -62,14 +62,14 @@ struct SubscriptionTests {
         let zone = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Z"), subscriptionID: "s")
         zone.recordType = "Note"
         zone.notificationInfo = Self.fullInfo()
-        let sent = zone.modelSubscription
+        let sent = try zone.modelSubscription
         #expect(sent.kind == .zone(ZoneID(name: "Z", owner: "__defaultOwner__"), recordType: "Note"))
         let back = try #require(CKSubscription.make(sent, currentUser: nil) as? CKRecordZoneSubscription)
         #expect(back.notificationInfo == zone.notificationInfo && back.recordType == "Note")
         #expect(back.subscriptionID == "s")
         let database = CKDatabaseSubscription(subscriptionID: "d")
-        #expect(database.modelSubscription == Subscription(id: "d", kind: .database(recordType: "")))
-        let databaseBack = CKSubscription.make(database.modelSubscription, currentUser: nil)
+        #expect(try database.modelSubscription == Subscription(id: "d", kind: .database(recordType: "")))
+        let databaseBack = CKSubscription.make(try database.modelSubscription, currentUser: nil)
         #expect((databaseBack as? CKDatabaseSubscription)?.recordType == nil)
         #expect(databaseBack?.subscriptionType == .database)
     }

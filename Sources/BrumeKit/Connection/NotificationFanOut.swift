@@ -3,8 +3,8 @@ package import BrumeModel
 /// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers have handled.
 ///
 /// A consumer has handled a notification when it asks for the next one, or when it ends. What waits for a consumer is
-/// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event that says "fetch from your
-/// token", so a consumer that takes nothing costs no memory, and loses nothing either.
+/// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event for each database that says "fetch
+/// from your token", so a consumer that takes nothing costs no memory, and loses nothing either.
 ///
 /// Pure.
 package struct NotificationFanOut: Sendable {
@@ -60,11 +60,15 @@ package struct NotificationFanOut: Sendable {
             if consumers[id]!.waiting.count < ClientSessionLimits.notificationsPerConsumer {
                 consumers[id]!.waiting.append((received, event))
             } else {
-                let overflow = NotificationEvent(
-                    position: position, notificationID: event.notificationID, subscriptionID: "",
-                    notificationInfo: nil, kind: .fetchFromToken(.private),
-                    committedMilliseconds: event.committedMilliseconds)
-                consumers[id]!.waiting = [(received, overflow)]
+                let dropped = Set(
+                    consumers[id]!.waiting.compactMap(\.event.kind.database) + [event.kind.database ?? .private])
+                consumers[id]!.waiting = [DatabaseScope.private, .public].filter(dropped.contains).map { database in
+                    let overflow = NotificationEvent(
+                        position: position, notificationID: event.notificationID, subscriptionID: "",
+                        notificationInfo: nil, kind: .fetchFromToken(database),
+                        committedMilliseconds: event.committedMilliseconds)
+                    return (received, overflow)
+                }
             }
         }
     }
@@ -94,5 +98,17 @@ package struct NotificationFanOut: Sendable {
         guard least.number > acknowledged.number, !least.position.isEmpty else { return nil }
         acknowledged = least
         return least.position
+    }
+}
+
+extension NotificationEvent.Kind {
+    /// The database that the event tells of; nil: none.
+    fileprivate var database: DatabaseScope? {
+        switch self {
+        case .ready: nil
+        case .zoneChanged: .private
+        case .databaseChanged(let database), .fetchFromToken(let database): database
+        case .recordChanged(let change): change.database
+        }
     }
 }

@@ -40,7 +40,8 @@ extension CKDatabase {
     /// Saves a subscription. One with the same id is replaced.
     ///
     /// - Returns: The subscription as the server has it.
-    /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist.
+    /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist, and `invalidArguments` for a predicate that the
+    ///   server can't evaluate.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let results = try await modifySubscriptions(saving: [subscription], deleting: [])
@@ -74,15 +75,26 @@ extension CKDatabase {
     ) {
         let scope = try requestScope()
         if subscriptionsToSave.isEmpty, subscriptionIDsToDelete.isEmpty { return ([:], [:]) }
+        var saves: [Subscription] = []
+        var unsent: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
+        for subscription in subscriptionsToSave {
+            do throws(CKError) {
+                saves.append(try subscription.modelSubscription)
+            } catch {
+                unsent[subscription.subscriptionID] = .failure(error)
+            }
+        }
+        if saves.isEmpty, subscriptionIDsToDelete.isEmpty { return (unsent, [:]) }
         let request = ModifySubscriptionsRequest(
-            database: scope, saves: subscriptionsToSave.map(\.modelSubscription), deletions: subscriptionIDsToDelete,
+            database: scope, saves: saves, deletions: subscriptionIDsToDelete,
             operationID: ContainerCore.newOperationID())
         let answer = try await core.call(
             .subscriptionsModify, effect: .onceByOperationID,
             encode: { coder in coder.encodeModifySubscriptionsRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifySubscriptionsResponse(bytes) })
         return (
-            try Self.results(answer.saves, request.saves.map(\.id), currentUser: try currentUser()),
+            try Self.results(answer.saves, request.saves.map(\.id), currentUser: try currentUser())
+                .merging(unsent) { _, failure in failure },
             try answer.deletions.deleteResults(subscriptionIDsToDelete)
         )
     }

@@ -11,7 +11,7 @@ public import Foundation
 /// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for one
 /// account at a time; one more throws `requestRateLimited`.
 ///
-/// Differs from CloudKit: queries, operations and completion handlers are absent.
+/// Differs from CloudKit: operations are absent, and completion handlers but for those of queries.
 public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases.
     public typealias Scope = CKDatabaseScope

@@ -1,3 +1,4 @@
+internal import BrumeGeodesy
 internal import BrumeModel
 public import Foundation
 
@@ -62,7 +63,9 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// The shortest way to another place over the WGS 84 ellipsoid in metres, altitudes aside, exact to the metre.
     public func distance(from location: CLLocation) -> CLLocationDistance {
-        Geodesic.distance(from: coordinate, to: location.coordinate)
+        Geodesic.distance(
+            from: .init(latitude: coordinate.latitude, longitude: coordinate.longitude),
+            to: .init(latitude: location.coordinate.latitude, longitude: location.coordinate.longitude))
     }
 
     /// Whether all values of both are equal.

@@ -6,6 +6,7 @@ public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
     public var databaseScope: CKDatabaseScope {
         switch content.kind {
         case .recordZone(_, let scope), .database(let scope): scope
+        case .query(let query): query.scope
         }
     }
 }

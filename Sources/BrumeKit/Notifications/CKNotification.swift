@@ -1,12 +1,14 @@
 package import BrumeModel
 public import Foundation
 
-/// Tells that something changed on the server: the base of ``CKRecordZoneNotification`` and ``CKDatabaseNotification``.
+/// Tells that something changed on the server: the base of ``CKQueryNotification``, ``CKRecordZoneNotification`` and
+/// ``CKDatabaseNotification``.
 ///
 /// A notification is a hint to fetch changes, not a list of them. Immutable, so it may be passed between threads.
 ///
-/// Differs from CloudKit: query notifications are absent, and the texts of the alert are not repeated here. A notification
-/// that is pruned and has no subscription says that earlier ones were dropped: fetch changes from the last token.
+/// Differs from CloudKit: the texts of the alert are not repeated here. A ``CKDatabaseNotification`` that is pruned and has no
+/// subscription says that earlier ones were dropped: fetch changes from the last token, or in the public database, which has
+/// no changes to fetch, query again.
 public class CKNotification: NSObject, @unchecked Sendable {
     // Sendable: holds a constant, and subclasses add none.
 
@@ -33,6 +35,7 @@ public class CKNotification: NSObject, @unchecked Sendable {
         switch content.kind {
         case .recordZone: .recordZone
         case .database: .database
+        case .query: .query
         }
     }
 
@@ -88,6 +91,7 @@ extension NotificationMaking where Self: CKNotification {
             switch content.kind {
             case .recordZone: CKRecordZoneNotification(content: content)
             case .database: CKDatabaseNotification(content: content)
+            case .query: CKQueryNotification(content: content)
             }
         guard let object = notification as? Self else { return nil }
         self = object

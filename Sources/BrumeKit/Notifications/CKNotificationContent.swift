@@ -6,6 +6,14 @@ struct CKNotificationContent: Sendable {
     enum Kind: Sendable {
         case recordZone(CKRecordZone.ID?, CKDatabaseScope)
         case database(CKDatabaseScope)
+        case query(Query)
+    }
+
+    struct Query: Sendable {
+        var recordID: CKRecord.ID?
+        var reason: CKQueryNotification.Reason
+        var fields: [String: FieldValue]?
+        var scope: CKDatabaseScope
     }
 
     var kind: Kind
@@ -26,6 +34,9 @@ struct CKNotificationContent: Sendable {
         } else if let databaseChange = content["met"] as? [AnyHashable: Any] {
             kind = .database(Self.scope(databaseChange))
             subscriptionID = databaseChange["sid"] as? String
+        } else if let recordChange = content["qry"] as? [AnyHashable: Any], let query = Query(payload: recordChange) {
+            kind = .query(query)
+            subscriptionID = recordChange["sid"] as? String
         } else {
             return nil
         }
@@ -48,6 +59,17 @@ struct CKNotificationContent: Sendable {
         case .fetchFromToken(let scope):
             kind = .database(CKDatabaseScope(scope))
             isPruned = true
+        case .recordChanged(let change):
+            guard let zoneID = CKRecordZone.ID(change.zone, currentUser: currentUser),
+                CKRecord.ID.problem(withName: change.recordName) == nil,
+                let reason = CKQueryNotification.Reason(rawValue: Int(change.reason.rawValue))
+            else { return nil }
+            let asksForFields = event.notificationInfo?.desiredKeys.isEmpty == false && reason != .recordDeleted
+            kind = .query(
+                Query(
+                    recordID: CKRecord.ID(recordName: change.recordName, zoneID: zoneID), reason: reason,
+                    fields: asksForFields ? change.fields : nil, scope: CKDatabaseScope(change.database)))
+            isPruned = change.isPruned
         }
         notificationID = event.notificationID.isEmpty ? nil : CKNotificationID(event.notificationID)
         subscriptionID = event.subscriptionID.isEmpty ? nil : event.subscriptionID
@@ -57,13 +79,32 @@ struct CKNotificationContent: Sendable {
         }
     }
 
-    private static func scope(_ change: [AnyHashable: Any]) -> CKDatabaseScope {
+    fileprivate static func scope(_ change: [AnyHashable: Any]) -> CKDatabaseScope {
         (change["dbs"] as? Int).flatMap(CKDatabaseScope.init(rawValue:)) ?? .private
     }
 
-    private static func zoneID(_ change: [AnyHashable: Any]) -> CKRecordZone.ID? {
+    fileprivate static func zoneID(_ change: [AnyHashable: Any]) -> CKRecordZone.ID? {
         guard let name = change["zid"] as? String else { return nil }
         return CKRecordZone.ID(ZoneID(name: name, owner: change["zoid"] as? String ?? ""), currentUser: nil)
+    }
+}
+
+extension CKNotificationContent.Query {
+    /// Reads the `qry` dictionary of a push payload; nil without a known reason.
+    fileprivate init?(payload: [AnyHashable: Any]) {
+        guard let reason = (payload["fo"] as? Int).flatMap(CKQueryNotification.Reason.init(rawValue:)) else {
+            return nil
+        }
+        self.reason = reason
+        scope = CKNotificationContent.scope(payload)
+        let zoneID = payload["zid"] == nil ? .default : CKNotificationContent.zoneID(payload)
+        if let zoneID, let name = payload["rid"] as? String, CKRecord.ID.problem(withName: name) == nil {
+            recordID = CKRecord.ID(recordName: name, zoneID: zoneID)
+        }
+        guard let values = payload["af"] as? [String: Any] else { return }
+        fields = values.compactMapValues { value in
+            (value as? any CKRecordValueProtocol).flatMap { try? FieldValue($0, in: zoneID ?? .default) }
+        }
     }
 }
 

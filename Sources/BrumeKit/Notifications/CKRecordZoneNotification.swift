@@ -12,6 +12,7 @@ public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable
     public var databaseScope: CKDatabaseScope {
         switch content.kind {
         case .recordZone(_, let scope), .database(let scope): scope
+        case .query(let query): query.scope
         }
     }
 }

@@ -2,14 +2,24 @@ package import BrumeModel
 
 extension CKSubscription {
     /// The subscription as a request carries it.
+    ///
+    /// Throws what is wrong with the predicate of a query subscription; see ``CKQuery/translated()``.
     package var modelSubscription: Subscription {
-        let kind: Subscription.Kind =
+        get throws(CKError) {
+            let kind: Subscription.Kind
             if let subscription = self as? CKRecordZoneSubscription {
-                .zone(subscription.zoneID.modelID, recordType: subscription.recordType ?? "")
+                kind = .zone(subscription.zoneID.modelID, recordType: subscription.recordType ?? "")
+            } else if let subscription = self as? CKQuerySubscription {
+                kind = .query(
+                    QuerySubscription(
+                        recordType: subscription.recordType, predicate: try subscription.predicate.translated(),
+                        options: .init(rawValue: UInt8(subscription.querySubscriptionOptions.rawValue)),
+                        zone: subscription.zoneID?.modelID))
             } else {
-                .database(recordType: sharedRecordType ?? "")
+                kind = .database(recordType: sharedRecordType ?? "")
             }
-        return Subscription(id: subscriptionID, kind: kind, notificationInfo: notificationInfo?.modelInfo)
+            return Subscription(id: subscriptionID, kind: kind, notificationInfo: notificationInfo?.modelInfo)
+        }
     }
 
     /// The subscription of an answer; nil for names that none can have.
@@ -26,6 +36,17 @@ extension CKSubscription {
                 zoneID: zoneID, subscriptionID: subscription.id, settings: settings(recordType))
         case .database(let recordType):
             return CKDatabaseSubscription(subscriptionID: subscription.id, settings: settings(recordType))
+        case .query(let query):
+            if query.recordType.isEmpty { return nil }
+            var settings = Settings(notificationInfo: info)
+            if let zone = query.zone {
+                guard let zoneID = CKRecordZone.ID(zone, currentUser: currentUser) else { return nil }
+                settings.zoneID = zoneID
+            }
+            return CKQuerySubscription(
+                recordType: query.recordType, predicate: NSPredicate.make(query.predicate),
+                subscriptionID: subscription.id, options: .init(rawValue: UInt(query.options.rawValue)),
+                settings: settings)
         }
     }
 }

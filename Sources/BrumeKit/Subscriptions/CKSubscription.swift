@@ -2,13 +2,11 @@ internal import BrumeModel
 public import Foundation
 internal import Synchronization
 
-/// What a user wants to be told about in a database: the base of ``CKRecordZoneSubscription`` and
+/// What a user wants to be told about in a database: the base of ``CKQuerySubscription``, ``CKRecordZoneSubscription`` and
 /// ``CKDatabaseSubscription``.
 ///
 /// Saved for the user and the database. Saving one with an id that exists replaces that one. May be used from several
 /// threads.
-///
-/// Differs from CloudKit: query subscriptions are absent.
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the id and what subclasses add as constants are immutable, the settings are behind the mutex.
 
@@ -28,6 +26,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     struct Settings: Sendable {
         var notificationInfo: CKNotificationInfo?
         var recordType: CKRecord.RecordType?
+        var zoneID: CKRecordZone.ID?
     }
 
     /// The subscription's name.
@@ -59,7 +58,15 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     }
 
     /// The settings for a copy, which shares nothing that can change.
-    var copiedSettings: Settings { Settings(notificationInfo: notificationInfo, recordType: sharedRecordType) }
+    var copiedSettings: Settings {
+        Settings(notificationInfo: notificationInfo, recordType: sharedRecordType, zoneID: sharedZoneID)
+    }
+
+    /// `zoneID` of the subclass that has it.
+    var sharedZoneID: CKRecordZone.ID? {
+        get { settings.withLock { $0.zoneID } }
+        set { settings.withLock { $0.zoneID = newValue } }
+    }
 
     /// `recordType` of the subclasses that have it.
     var sharedRecordType: CKRecord.RecordType? {
@@ -74,7 +81,9 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     /// A subscription of its own with the same values.
     public func copy(with zone: NSZone? = nil) -> Any {
-        preconditionFailure("CKSubscription is abstract: make a CKRecordZoneSubscription or a CKDatabaseSubscription")
+        preconditionFailure(
+            "CKSubscription is abstract: make a CKQuerySubscription, a CKRecordZoneSubscription or a CKDatabaseSubscription"
+        )
     }
 
     // MARK: Archiving
