@@ -1,4 +1,5 @@
 package import BrumeStore
+internal import BrumeSystem
 internal import Synchronization
 
 /// A disk in memory that keeps apart what was written and what is durable, and that fails when it is told to.
@@ -17,6 +18,13 @@ package final class SimulatedDisk: Disk {
         package var fullCall: Int?
         /// Writes that would make all files together larger fail: the disk is full.
         package var capacityBytes: Int?
+        /// Files whose path begins so are read with one bit wrong.
+        package var damagedPrefix: String?
+
+        /// Whether a call is to fail.
+        package var isArmed: Bool {
+            failingCall != nil || powerCutCall != nil || fullCall != nil || capacityBytes != nil
+        }
 
         package init(
             failingCall: Int? = nil, powerCutCall: Int? = nil, fullCall: Int? = nil, capacityBytes: Int? = nil
@@ -160,6 +168,20 @@ package final class SimulatedDisk: Disk {
         return survived
     }
 
+    /// Bytes of all files.
+    package var usedBytes: Int {
+        state.withLock { state in Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.current.count ?? 0) } }
+    }
+
+    /// Changes bits of a file, of what was written and of what is durable; the same again changes them back.
+    package func flip(_ mask: UInt8, at offset: Int, of path: String) {
+        state.withLock { state in
+            guard let id = state.names[path] else { return }
+            if offset < state.contents[id]!.current.count { state.contents[id]!.current[offset] ^= mask }
+            if offset < state.contents[id]!.durable.count { state.contents[id]!.durable[offset] ^= mask }
+        }
+    }
+
     /// Makes everything durable that was written and named.
     package func syncEverything() {
         state.withLock { state in
@@ -265,7 +287,11 @@ package final class SimulatedDisk: Disk {
         try withState("read", path(of: file)) { (state) throws(DiskError) in
             let bytes = state.contents[try Self.content(of: file, state)]!.current
             let start = min(Int(offset), bytes.count)
-            return Array(bytes[start..<min(start + length, bytes.count)])
+            var part = Array(bytes[start..<min(start + length, bytes.count)])
+            if let prefix = state.faults.damagedPrefix, state.open[file.id]!.path.hasPrefix(prefix), !part.isEmpty {
+                part[part.count / 2] ^= 1
+            }
+            return part
         }
     }
 
@@ -339,6 +365,8 @@ package final class SimulatedDisk: Disk {
             state.nameChanges.removeAll { $0.folder == path }
         }
     }
+
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
 
     // MARK: Faults
 

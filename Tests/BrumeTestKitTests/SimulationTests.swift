@@ -17,10 +17,17 @@ struct SimulationTests {
             total.add(report)
         }
         // A run in which nothing happens proves nothing.
-        #expect(total.crashes > 30 && total.cutConnections > 30, "\(total.figures)")
+        #expect(total.crashes > 10 && total.cutConnections > 10, "\(total.figures)")
         #expect(total.acknowledgedChecked > 1_000 && total.pagesChecked > 500, "\(total.figures)")
         #expect(total.pushesReceived > 200 && total.repeatedOperations > 200, "\(total.figures)")
         #expect(total.fetchHints > 50 && total.oldTokensTried > 50, "\(total.figures)")
+        #expect(total.tokensExpired > 20 && total.audits > 1_000, "\(total.figures)")
+        #expect(total.writesRefused > 0 && total.answeredWhileFull > 0, "\(total.figures)")
+        #expect(total.backups > 4 && total.restores > 0 && total.revocations > 1, "\(total.figures)")
+        // Every flipped bit that means something is found, and named with its place.
+        #expect(
+            total.flipsDetected > 10 && total.flipsDetected + total.flipsHarmless == total.flipsInjected,
+            "\(total.figures)")
     }
 
     @Test("a seed is the same run each time", arguments: [3, 17, 92] as [UInt64])
@@ -49,11 +56,22 @@ extension BrokenPromise {
     fileprivate func isNamed(in violation: String) -> Bool {
         let invariants =
             switch self {
-            case .acknowledgesBeforeSync, .publishesBeforeDurable, .cutsGoodTails, .skipsDirectorySync: ["I1", "I2"]
+            case .acknowledgesBeforeSync, .publishesBeforeDurable, .cutsGoodTails, .skipsDirectorySync,
+                .swallowsFullDisk:
+                ["I1", "I2"]
+            case .repairsByCutting: ["I1", "F4"]
+            case .mixesReads: ["I1"]
+            case .ignoresAtomicity: ["I2"]
             case .skipsTombstones: ["I3"]
-            case .ignoresTags: ["I6"]
+            case .expiresGoodTokens, .reusesRuns: ["I4"]
             case .dropsEventsOnOverflow: ["I5"]
+            case .hidesRetryTime: ["F5"]
+            case .ignoresTags: ["I6"]
+            case .keepsRevokedSessions: ["I7"]
+            case .miscountsDeletions: ["I9"]
+            case .keepsAllHistory, .keepsAllEvents, .keepsSegments: ["I10"]
             case .forgetsOperationIDs: ["I11"]
+            case .backsUpOldSnapshots: ["F21"]
             }
         return invariants.contains { violation.hasPrefix($0 + ":") }
     }

@@ -5,23 +5,6 @@ internal import BrumeWire
 /// Every commit of every database as it went to the journal, and what each of them made of the data, told plainly: the truth
 /// that all that clients see is held against.
 final class CommitHistory {
-    struct Version: Equatable {
-        var tag: String
-        var fields: [String: FieldValue]
-        var parent: String?
-        var type: String
-    }
-
-    struct Zone {
-        var incarnation: UInt64
-        var records: [String: Version] = [:]
-    }
-
-    /// What a database holds after a commit.
-    struct State {
-        var zones: [String: Zone] = [Names.defaultZone: Zone(incarnation: 0)]
-        var subscriptions: [String: Subscription] = [:]
-    }
 
     /// A change in a feed: of a record in its zone's, of a zone in its database's.
     struct Touch {
@@ -42,6 +25,9 @@ final class CommitHistory {
         var sequenceOfOperation: [[UInt8]: UInt64] = [:]
         /// The last commit that some client has seen something of.
         var seen: UInt64 = 0
+        /// Counts restores of backups; the last one went back to this commit.
+        var era = 0
+        var restoredAt: UInt64 = 0
 
         var last: UInt64 { UInt64(states.count - 1) }
     }
@@ -53,14 +39,31 @@ final class CommitHistory {
         var fires: [String] = []
         /// The device that asked for it.
         var origin: [UInt8] = []
+        /// Zones in which it changed records.
+        var zones: Set<String> = []
+        /// Counts all commits of the simulation: two of one sequence, before a restore and behind it, are told apart.
+        var number = 0
     }
 
-    private var timelines: [DatabaseID: Timeline] = [:]
+    /// How far clients had seen a database when a request was sent.
+    struct Sight {
+        fileprivate var era: Int
+        fileprivate var sequence: UInt64
+    }
+
+    let limits: HistoryLimits
+    var timelines: [DatabaseID: Timeline] = [:]
+    /// By a change token: the commit that it names, as it was when the token was given.
+    private var commitOfToken: [[UInt8]: Int] = [:]
     /// What clients asked for, by the id that the server keeps it under.
     private var requests: [[UInt8]: OperationRequest] = [:]
     private(set) var violation: String?
     private(set) var commitCount = 0
-    private(set) var acknowledgedChecked = 0
+    var acknowledgedChecked = 0
+
+    init(limits: HistoryLimits) {
+        self.limits = limits
+    }
 
     var databases: [DatabaseID] {
         timelines.keys.sorted { ($0.container, $0.owner) < ($1.container, $1.owner) }
@@ -80,19 +83,34 @@ final class CommitHistory {
         timelines[id]!.seen = max(timelines[id]!.seen, sequence)
     }
 
+    /// Taken when a request is sent: its answer shows nothing from before ``Timeline/start(of:)``.
+    func sight(of id: DatabaseID) -> Sight { Sight(era: timelines[id]!.era, sequence: timelines[id]!.seen) }
+
+    /// A device was given a change token.
+    func gave(_ token: [UInt8], of id: DatabaseID) {
+        guard let place = PeekedToken(token), let timeline = timelines[id], place.horizon <= timeline.last else {
+            return fail("I1: a token names a commit that was never made or is lost")
+        }
+        commitOfToken[token] = timeline.commits[Int(place.horizon)].number
+    }
+
+    /// Whether a token names a commit that is lost since a backup was restored.
+    func isLost(_ token: [UInt8], of id: DatabaseID) -> Bool {
+        guard let place = PeekedToken(token), let number = commitOfToken[token] else { return false }
+        let timeline = timelines[id]!
+        return place.horizon > timeline.last || timeline.commits[Int(place.horizon)].number != number
+    }
+
     // MARK: Commits
 
     /// A commit goes to the journal.
     func submitted(_ bytes: [UInt8]) {
-        let decoded = bytes.withUnsafeBytes { buffer in
-            Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }
-        }
-        guard case .success(let entry) = decoded else { return fail("an entry of the journal can't be decoded") }
+        guard let entry = Self.decodeEntry(bytes) else { return fail("an entry of the journal can't be decoded") }
         commitCount += 1
         apply(entry)
     }
 
-    private func fail(_ text: String) {
+    func fail(_ text: String) {
         if violation == nil { violation = text }
     }
 
@@ -105,7 +123,9 @@ final class CommitHistory {
         }
         let before = timeline.states[timeline.states.count - 1]
         var state = before
+        state.note(run: entry.run, sequence: entry.sequence, limit: limits.runs)
         var commit = Commit(operation: entry.operationID, answer: entry.operationAnswer)
+        commit.number = commitCount
         var touchedZones: [String: (position: UInt64, isDeleted: Bool, types: Set<String>)] = [:]
         var index: UInt64 = 0
         var puts: [(zone: String, name: String)] = []
@@ -119,8 +139,8 @@ final class CommitHistory {
                 }
                 let version = Version(
                     tag: record.system.changeTag, fields: record.fields, parent: record.system.parent,
-                    type: record.system.type)
-                state.zones[zone]!.records[record.system.name] = version
+                    type: record.system.type, byteCount: bytes.count)
+                state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(position: position, name: record.system.name, isDeleted: false, tag: version.tag))
                 touchedZones[zone, default: (0, false, [])].position = position
@@ -131,7 +151,7 @@ final class CommitHistory {
                 guard let zone = state.name(of: incarnation) else {
                     return fail("a commit deletes a record of a zone that does not exist")
                 }
-                if state.zones[zone]!.records.removeValue(forKey: name) == nil {
+                guard state.zones[zone]!.delete(name, at: position, limit: limits.tombstonesPerZone) else {
                     return fail("a commit deletes a record that does not exist")
                 }
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
@@ -141,19 +161,21 @@ final class CommitHistory {
                 gone.append((zone, name))
                 index += 1
             case .zoneCreation(let incarnation, let name):
-                state.zones[name] = Zone(incarnation: incarnation)
+                state.makeZone(name, incarnation: incarnation)
                 touchedZones[name, default: (0, false, [])].position = position
                 touchedZones[name]!.isDeleted = false
                 index += 1
             case .zoneDeletion(_, let name, _):
-                state.zones[name] = nil
+                state.deleteZone(name, at: position)
                 touchedZones[name, default: (0, false, [])].position = position
                 touchedZones[name]!.isDeleted = true
                 index += 1
             case .subscriptionPut(let subscription): state.subscriptions[subscription.id] = subscription
-            case .subscriptionDeletion(let name): state.subscriptions[name] = nil
+            case .subscriptionDeletion(let name, _): state.subscriptions[name] = nil
             }
         }
+        state.forgetDeletedZones(limit: limits.deletedZones)
+        commit.zones = Set((puts + gone).map(\.zone))
         for (name, touched) in touchedZones.sorted(by: { $0.value.position < $1.value.position })
         where name != Names.defaultZone {
             timelines[id]!.databaseTouches.append(
@@ -169,6 +191,7 @@ final class CommitHistory {
                 isFired = touchedZones.contains {
                     $0.key != Names.defaultZone && ($0.value.isDeleted || type.isEmpty || $0.value.types.contains(type))
                 }
+            case .query: isFired = false
             }
             if isFired { commit.fires.append(subscription.id) }
         }
@@ -188,82 +211,11 @@ final class CommitHistory {
         timelines[id]!.commits.append(commit)
     }
 
-    /// I6: a save that names a tag wins only against the version with that tag; and what is saved is what was asked for, on top
-    /// of what was there.
-    private func checkSaves(
-        of request: OperationRequest, puts: [(zone: String, name: String)], before: State, after: State
-    ) {
-        for (zone, name) in puts {
-            guard let save = request.saves[zone]?[name] else { continue }
-            let old = before.zones[zone]?.records[name]
-            let new = after.zones[zone]?.records[name]
-            if request.policy == .ifServerRecordUnchanged, old?.tag ?? "" != save.changeTag {
-                fail("I6: \(name) was saved with tag '\(save.changeTag)' over '\(old?.tag ?? "")'")
-            }
-            var expected = old?.fields ?? [:]
-            for (key, value) in save.fields { expected[key] = value }
-            // A cascade of the same batch may have taken it.
-            if let new, new.fields != expected { fail("I6: \(name) does not hold what was saved") }
+    static func decodeEntry(_ bytes: [UInt8]) -> JournalEntry? {
+        let decoded = bytes.withUnsafeBytes { buffer in
+            Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }
         }
-    }
-
-    /// I12: nobody's parent is missing who had one, and nothing that goes with a record stays when that goes.
-    private func checkReferences(
-        puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State, after: State
-    ) {
-        for (zone, name) in gone {
-            guard let records = after.zones[zone]?.records, records[name] == nil else { continue }
-            for (other, version) in records {
-                if version.parent == name { fail("I12: \(other) lost its parent \(name)") }
-                for case .reference(let reference) in version.fields.values
-                where reference.deletesSelf && reference.recordName == name {
-                    fail("I12: \(other) stayed though \(name) went")
-                }
-            }
-        }
-        for (zone, name) in puts {
-            guard let records = after.zones[zone]?.records, let parent = records[name]?.parent else { continue }
-            if records[parent] == nil { fail("I12: \(name) was saved with a parent \(parent) that is missing") }
-        }
-    }
-
-    // MARK: Restarts
-
-    /// Holds what a restart found against the commits; returns what is wrong.
-    func recovered(_ id: DatabaseID, _ database: Database?) -> String? {
-        let sequence = database?.sequence ?? 0
-        guard var timeline = timelines[id] else { return nil }
-        acknowledgedChecked += Int(min(timeline.seen, sequence))
-        if sequence < timeline.seen {
-            return "I1: commit \(timeline.seen) was seen by a client, a restart found \(sequence) commits"
-        }
-        if sequence > timeline.last { return "I1: a restart found commit \(sequence), \(timeline.last) were made" }
-        timeline.states.removeSubrange(Int(sequence + 1)...)
-        timeline.commits.removeSubrange(Int(sequence + 1)...)
-        timeline.databaseTouches.removeAll { $0.sequence > sequence }
-        timeline.zoneTouches = timeline.zoneTouches.mapValues { touches in touches.filter { $0.sequence <= sequence } }
-        timeline.sequenceOfOperation = timeline.sequenceOfOperation.filter { $0.value <= sequence }
-        timelines[id] = timeline
-        guard let database else { return nil }
-        let state = timeline.states[Int(sequence)]
-        if Set(database.zones.map(\.id.name)) != Set(state.zones.keys) { return "I2: a restart found other zones" }
-        for (name, zone) in state.zones.sorted(by: { $0.key < $1.key }) {
-            let names = zone.records.keys.sorted()
-            let found = database.fetchRecords(
-                FetchRecordsRequest(database: id.scope, zones: [.init(zone: ZoneID(name: name), names: names)]))[0]
-            for (record, outcome) in zip(names, found) {
-                guard case .record(let bytes) = outcome, let decoded = Self.decode(bytes),
-                    decoded.system.changeTag == zone.records[record]!.tag,
-                    decoded.fields == zone.records[record]!.fields
-                else { return "I1: a restart found \(record) of \(name) other than commit \(sequence) left it" }
-            }
-        }
-        let count = state.zones.values.reduce(0) { $0 + $1.records.count }
-        if database.recordCount != count { return "I2: a restart found \(database.recordCount) records, not \(count)" }
-        if Set(database.subscriptions.map(\.id)) != Set(state.subscriptions.keys) {
-            return "I1: a restart found other subscriptions"
-        }
-        return nil
+        return try? decoded.get()
     }
 
     static func decode(_ bytes: [UInt8]) -> Record? {
@@ -274,22 +226,7 @@ final class CommitHistory {
     }
 }
 
-extension CommitHistory.State {
-    func name(of incarnation: UInt64) -> String? {
-        zones.first { $0.value.incarnation == incarnation }?.key
-    }
-}
-
-/// What a client asked for, as it meant it.
-struct OperationRequest {
-    /// What the server keeps the operation under.
-    var key: [UInt8]
-    var device: [UInt8]
-    var database: DatabaseID
-    var policy = SavePolicy.ifServerRecordUnchanged
-    var isAtomic = false
-    /// By zone and name.
-    var saves: [String: [String: RecordSave<DecodedFields>]] = [:]
-    /// What the database's clients had seen when it was sent first.
-    var seen: UInt64 = 0
+extension CommitHistory.Timeline {
+    /// The first commit whose state an answer may show to a request that was sent then.
+    func start(of sight: CommitHistory.Sight) -> UInt64 { sight.era == era ? sight.sequence : restoredAt }
 }

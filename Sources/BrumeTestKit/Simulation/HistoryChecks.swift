@@ -2,18 +2,28 @@ internal import BrumeModel
 
 /// What a sealed token says, read without its key; see the server's `TokenSealer`. Clients never do this.
 struct PeekedToken: Equatable {
+    /// The run of the server that wrote the place.
+    var epoch: UInt32
     var incarnation: UInt64
     var position: UInt64
     /// Where the history ended when the first fetch began that this token goes on with; 0: it is no part of one.
     var firstFetchHead: UInt64
+    /// Where the history ended when the page was made, if it was not the last; 0: it was.
+    var pageHead: UInt64
     var sequence: UInt64 { position >> 20 }
+    /// Deletions behind it have to be known.
+    var historyStart: UInt64 { max(position, firstFetchHead) }
+    /// The last commit that the page before may have left out something for.
+    var horizon: UInt64 { max(historyStart, pageHead) >> 20 }
 
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == 54, bytes[0] == 2 else { return nil }
+        guard bytes.count == 62, bytes[0] == 3 else { return nil }
         func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+        epoch = UInt32(number(2..<6))
         incarnation = number(6..<14)
         position = number(14..<22)
         firstFetchHead = number(22..<30)
+        pageHead = number(30..<38)
     }
 }
 

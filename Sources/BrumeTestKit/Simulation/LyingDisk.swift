@@ -40,17 +40,29 @@ final class LyingDisk: Disk, @unchecked Sendable {
     }
     func close(_ file: DiskFile) { disk.close(file) }
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
-        try disk.write(bytes, to: file, at: offset)
+        do throws(DiskError) {
+            try disk.write(bytes, to: file, at: offset)
+        } catch {
+            if promise != .swallowsFullDisk || !error.isFull { throw error }
+        }
     }
     func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
         try disk.read(file, at: offset, length: length)
     }
     func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
     func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.preallocate(file, length: length)
+        do throws(DiskError) {
+            try disk.preallocate(file, length: length)
+        } catch {
+            if promise != .swallowsFullDisk || !error.isFull { throw error }
+        }
     }
     func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
-    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
+    func remove(_ path: String) throws(DiskError) {
+        if promise == .keepsSegments, path.hasPrefix("journal/"), path.hasSuffix(".journal") { return }
+        try disk.remove(path)
+    }
     func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
     func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
+    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
 }

@@ -14,6 +14,15 @@ final class PushLog {
     /// Another stream begins, which knows of no earlier one.
     func relaunched() { last = nil }
 
+    /// The server went back to an earlier commit: what it told of later ones is void.
+    func restored(to sequence: UInt64) {
+        let end = (sequence + 1) << 20 - 1
+        start = start.map { min($0, end) }
+        events = events.filter { $0 <= sequence }
+        fetchedUpTo = min(fetchedUpTo, end)
+        last = nil
+    }
+
     /// An event came; returns what is wrong with it.
     func received(_ event: NotificationEvent, timeline: CommitHistory.Timeline, device: [UInt8]) -> String? {
         guard let place = PeekedToken(event.position) else { return "a notification has no position" }
@@ -42,6 +51,7 @@ final class PushLog {
             }
             if !device.isEmpty, commit.origin == device { return "I5: a push went to the device that made the change" }
             return nil
+        case .recordChanged: return "I5: a push tells of a query, and nobody subscribed to one"
         }
     }
 

@@ -26,7 +26,7 @@ final class Scheduler {
         }
     }
 
-    /// Lets everything happen that is due until then.
+    /// Lets everything happen that is due until then. May be called by what happens: then time passes within it.
     func run(until end: UInt64, while goesOn: () -> Bool) {
         while let first = heap.first, first.time <= end, goesOn() {
             let event = takeFirst()

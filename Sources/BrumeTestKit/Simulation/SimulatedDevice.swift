@@ -24,6 +24,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// What the device knows; see ``Replica``.
     var replica = Replica()
     let pushes = PushLog()
+    /// What zones held in the fetch before, where fetches are to be mixed up.
+    var lastFetch: [String: [RecordOutcome<Record>]] = [:]
 
     init(simulation: Simulation, number: Int, account: Int) {
         self.simulation = simulation
@@ -98,7 +100,9 @@ final class SimulatedDevice: SimulatedConnection.Client {
                         if case .message(let payload) = answer { payload } else { [] }
                     })
             case .streamReceived(let payload): streamReceived(payload)
-            case .streamFailed(let error): simulation.violated("I5: the notification stream ended: \(error.message)")
+            case .streamFailed(let error):
+                if error.code == .notAuthenticated, simulation.isRevoked(account) { continue }
+                simulation.violated("I5: the notification stream ended: \(error.message)")
             }
         }
         armTimer()
@@ -117,7 +121,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
 
     private func connect() {
         reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
-        let opened = simulation.newConnection(for: self)
+        let opened = simulation.newConnection(for: self, account: account)
         connection = opened
         let life = lives
         simulation.scheduler.after(UInt64.random(in: 10_000...2_000_000, using: &generator)) { [self] in
@@ -207,6 +211,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
             simulation.violated(problem)
         }
         simulation.sawPush(event, on: self)
+        simulation.wasAnswered()
         fanOut.eventReceived(event)
         machine.streamAdvanced(opening: coder.encodeNotificationsRequest(position: fanOut.resumePosition))
         consume()

@@ -13,6 +13,9 @@ final class SimulatedConnection {
 
     unowned let simulation: Simulation
     let number: UInt64
+    let account: Int
+    /// Which of its account's tokens it came with.
+    private let tokenNumber: Int
     weak var client: (any Client)?
     var server: SimulatedServerEnd?
     var generator: SeededGenerator
@@ -26,9 +29,11 @@ final class SimulatedConnection {
     /// Bytes on their way to the client: what fills the server's output.
     private(set) var downByteCount = 0
 
-    init(simulation: Simulation, number: UInt64, client: any Client) {
+    init(simulation: Simulation, number: UInt64, account: Int, client: any Client) {
         self.simulation = simulation
         self.number = number
+        self.account = account
+        tokenNumber = simulation.tokenNumbers[account]
         self.client = client
         let options = simulation.options
         var generator = SeededGenerator(seed: options.seed &* 0x9E37 &+ number)
@@ -40,6 +45,9 @@ final class SimulatedConnection {
         bytesUntilSilence = limit(oneIn: options.blackHoleOneIn)
         self.generator = generator
     }
+
+    /// Whether its token is of no use any more, and nothing of the server's still works with it.
+    var isRevoked: Bool { tokenNumber < simulation.validTokenNumbers[account] }
 
     private func latency() -> UInt64 {
         if !simulation.isQuiet, generator.oneIn(simulation.options.stallOneIn) {

@@ -11,8 +11,9 @@ final class SimulatedServer: @unchecked Sendable {
     static let key = [UInt8](repeating: 0x42, count: 32)
 
     unowned let simulation: Simulation
-    let disk = SimulatedDisk()
-    private(set) var generator: SeededGenerator
+    /// Another one after a backup was restored.
+    var disk = SimulatedDisk()
+    var generator: SeededGenerator
     private(set) var process: StepwiseServer?
     private var ends: [SimulatedServerEnd] = []
     private var connections: [SimulatedConnection] = []
@@ -21,16 +22,24 @@ final class SimulatedServer: @unchecked Sendable {
     private var turnTimes: [UInt64] = []
     private var isJournalScheduled = false
     private var starts: UInt64 = 0
+    /// Until when the disk is full.
+    var fullUntilNanoseconds: UInt64 = 0
+    /// The backups that were made, the newest last.
+    var backups: [SimulatedBackup] = []
+    /// Counts power cuts and restores: who copies the folder then has nothing.
+    var interruptions = 0
     private var lastConnectionLoop = 0
+    /// Whether this process has read a damaged snapshot: it gives up on that database until the next start.
+    private var knowsDamage = false
     /// Frames that wait for a sync which was to come before others left.
-    private var heldFrames: [(SimulatedConnection, [UInt8])] = []
+    var heldFrames: [(SimulatedConnection, [UInt8])] = []
 
     init(simulation: Simulation) {
         self.simulation = simulation
         generator = SeededGenerator(seed: simulation.options.seed ^ 0x5E4E4)
     }
 
-    private var scheduler: Scheduler { simulation.scheduler }
+    var scheduler: Scheduler { simulation.scheduler }
     private var wallClockMilliseconds: Int64 { 1_700_000_000_000 + Int64(scheduler.nowNanoseconds / 1_000_000) }
 
     // MARK: The process
@@ -38,50 +47,91 @@ final class SimulatedServer: @unchecked Sendable {
     func start() {
         precondition(process == nil, "a simulated server is started twice")
         starts += 1
-        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
-        configuration.loopCount = simulation.options.loops
-        configuration.journalSegmentBytes = simulation.options.segmentBytes
-        configuration.snapshotJournalBytes = simulation.options.segmentBytes * simulation.options.journalSegments
-        configuration.snapshotAgeMilliseconds = simulation.options.snapshotSeconds * 2_000
-        configuration.memoryBudgetBytes = simulation.options.memoryBudgetBytes
-        configuration.backlogEvents = simulation.options.backlogEvents
-        configuration.connectionLimits.idleMilliseconds = 10_000
-        configuration.log = .none
-        let disk: any Disk = simulation.options.brokenPromise.map { LyingDisk(self.disk, breaking: $0) } ?? self.disk
+        let flip = simulation.isQuiet ? nil : flipSomething()
+        if scheduler.nowNanoseconds < fullUntilNanoseconds { fillDisk() }
         let process: StepwiseServer
         do throws(StoreError) {
             process = try StepwiseServer(
-                disk: disk, configuration: configuration, key: Self.key, accounts: simulation.accounts,
+                disk: simulation.options.brokenPromise.map { LyingDisk(disk, breaking: $0) } ?? disk,
+                configuration: configuration, key: Self.key, accounts: simulation.accounts,
                 salt: simulation.options.seed &+ starts,
-                newEpoch: UInt32(truncatingIfNeeded: simulation.options.seed &* 1_000 &+ starts),
+                newEpoch: UInt32(
+                    truncatingIfNeeded: simulation.options.seed &* 1_000
+                        &+ (simulation.options.brokenPromise == .reusesRuns ? 1 : starts)),
                 nowNanoseconds: scheduler.nowNanoseconds,
                 wallClockMilliseconds: wallClockMilliseconds)
             for id in simulation.history.databases {
-                if let problem = simulation.history.recovered(id, try process.recovered(id)) {
+                if let problem = simulation.history.recovered(id, try process.recovered(id), epoch: process.epoch) {
                     return simulation.violated(problem)
                 }
             }
         } catch {
-            guard case .disk = error else {
+            if case .disk = error {
+                // A fault struck during recovery: the machine tries again.
+                if let flip { disk.flip(flip.mask, at: flip.offset, of: flip.path) }
+                return end(.byChance, isRunning: false)
+            }
+            guard let flip else {
                 return simulation.violated("I1: a start calls the folder damaged, which nobody damaged: \(error)")
             }
-            // A fault struck during recovery: the machine tries again.
-            return end(.byChance, isRunning: false)
+            return refused(flip, error)
+        }
+        if let flip, flip.hasMeaning {
+            return simulation.violated("F4: \(flip) was changed, and a start took it for good")
         }
         simulation.trace.note("started \(process.recoveryReport)")
         life += 1
         self.process = process
         turnTimes = [UInt64](repeating: .max, count: process.loops.count)
         isJournalScheduled = false
+        knowsDamage = false
         for index in process.loops.indices { wake(index) }
         planSnapshot()
         planCrash()
+        planRecount()
+    }
+
+    private var configuration: ServerConfiguration {
+        let options = simulation.options
+        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        configuration.loopCount = options.loops
+        configuration.journalSegmentBytes = options.segmentBytes
+        configuration.snapshotJournalBytes = options.segmentBytes * options.journalSegments
+        configuration.snapshotAgeMilliseconds = options.snapshotSeconds * 2_000
+        configuration.memoryBudgetBytes = options.memoryBudgetBytes
+        configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
+        configuration.shortLoadBytes = options.shortLoadBytes
+        configuration.connectionLimits.idleMilliseconds = 10_000
+        configuration.history =
+            switch options.brokenPromise {
+            case .keepsAllHistory: .standard
+            case .expiresGoodTokens: HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 1)
+            default: options.history
+            }
+        configuration.log = .none
+        return configuration
     }
 
     /// The process ends; `survival` says what a power cut leaves on the disk, nil that there was none. It starts again later.
     func end(_ survival: SimulatedDisk.Survival?, isRunning: Bool = true) {
         if isRunning, process == nil { return }
         simulation.report.crashes += 1
+        if isRunning { recount() }
+        stopProcess()
+        if let survival {
+            interruptions += 1
+            disk.crash(seed: generator.next(), survival)
+        } else {
+            disk.endProcess()
+        }
+        if simulation.options.brokenPromise == .cutsGoodTails { cutGoodTail() }
+        if !simulation.isQuiet, generator.oneIn(simulation.options.restoreOneIn) { restoreBackup() }
+        simulation.trace.note("crash \(disk.calls)")
+        startLater()
+    }
+
+    /// The process is gone, with its connections.
+    func stopProcess() {
         life += 1
         process = nil
         for connection in connections { connection.serverDied() }
@@ -89,53 +139,43 @@ final class SimulatedServer: @unchecked Sendable {
         connections = []
         ends = []
         heldFrames = []
-        if let survival {
-            disk.crash(seed: generator.next(), survival)
-        } else {
-            disk.endProcess()
-        }
-        if simulation.options.brokenPromise == .cutsGoodTails { cutGoodTail() }
-        simulation.trace.note("crash \(disk.calls)")
-        after(UInt64.random(in: 10_000_000...2_000_000_000, using: &generator), ofAnyLife: true) { $0.start() }
     }
 
-    private func planCrash() {
-        let seconds = simulation.options.crashSeconds
-        guard seconds > 0 else { return }
-        let time = UInt64.random(in: 1...seconds * 2_000_000_000, using: &generator)
-        // Sometimes already while it starts.
-        if generator.oneIn(12), !simulation.isQuiet {
-            disk.faults.powerCutCall = disk.calls + Int.random(in: 0...12, using: &generator)
-        }
-        after(time) { server in
-            if server.simulation.isQuiet { return }
-            let call = server.disk.calls + Int.random(in: 0...12, using: &server.generator)
-            switch Int.random(in: 0...9, using: &server.generator) {
-            case 0: server.end(nil)
-            case 1: server.end(.nothing)
-            case 2: server.end(.everything)
-            case 3: server.end(.byChance)
-            case 4: server.disk.faults.failingCall = call
-            case 5: server.disk.faults.fullCall = call
-            default: server.disk.faults.powerCutCall = call
-            }
-            // A fault that is armed strikes at a call that may be long in coming, or never come.
-            if server.process != nil { server.planCrash() }
-        }
+    func startLater() {
+        after(UInt64.random(in: 10_000_000...2_000_000_000, using: &generator), ofAnyLife: true) { $0.start() }
     }
 
     private func planSnapshot() {
         after(UInt64.random(in: 1...simulation.options.snapshotSeconds * 2_000_000_000, using: &generator)) { server in
             server.simulation.report.snapshots += 1
-            server.process?.beginSnapshot()
-            server.scheduleJournal()
+            server.beginSnapshot()
             server.planSnapshot()
         }
     }
 
-    /// Faults of the disk end with the active phase.
+    /// Asks for snapshots; `done` is told whether all were written. Where they were, the journal holds nothing from before.
+    func beginSnapshot(_ done: @escaping (Bool) -> Void = { _ in }) {
+        guard let process else { return done(false) }
+        let segment = process.journalSegment
+        let answer = SnapshotAnswer(server: self, done: done)
+        process.beginSnapshot { isWritten in
+            if isWritten { answer.server.checkJournal(from: segment) }
+            answer.done(isWritten)
+        }
+        lookAround()
+    }
+
+    /// On the one thread of the simulation, though a closure that may travel holds it.
+    private struct SnapshotAnswer: @unchecked Sendable {
+        let server: SimulatedServer
+        let done: (Bool) -> Void
+    }
+
+    /// Faults of the disk end with the active phase. Where it read something that is not on it, the operator starts again.
     func becomeQuiet() {
         disk.faults = SimulatedDisk.Faults()
+        fullUntilNanoseconds = 0
+        if knowsDamage { end(nil) }
     }
 
     // MARK: Steps
@@ -149,8 +189,11 @@ final class SimulatedServer: @unchecked Sendable {
     }
 
     private func wake(_ loop: Int) {
-        turn(loop, at: scheduler.nowNanoseconds + UInt64.random(in: 500...50_000, using: &generator))
+        let longest = isLoader(loop) ? simulation.options.loadMillisecondsMax * 1_000_000 : 50_000
+        turn(loop, at: scheduler.nowNanoseconds + UInt64.random(in: 500...longest, using: &generator))
     }
+
+    private func isLoader(_ loop: Int) -> Bool { loop == turnTimes.count - 1 }
 
     private func turn(_ loop: Int, at time: UInt64) {
         guard time < turnTimes[loop] else { return }
@@ -159,18 +202,29 @@ final class SimulatedServer: @unchecked Sendable {
         scheduler.at(time) { [self] in
             guard life == self.life, turnTimes[loop] == time, let process else { return }
             turnTimes[loop] = .max
+            let loads = isLoader(loop) && process.loops[loop].hasTasks
+            if loads { beginLoad() }
             process.loops[loop].step(
                 nowNanoseconds: scheduler.nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
+            if loads { disk.faults.damagedPrefix = nil }
             lookAround()
         }
     }
 
-    private func lookAround() {
+    private func beginLoad() {
+        simulation.report.loads += 1
+        simulation.trace.note(UInt64(disk.calls))
+        let oneIn = simulation.options.damagedLoadOneIn
+        guard oneIn > 0, !simulation.isQuiet, generator.oneIn(oneIn) else { return }
+        simulation.report.damagedLoads += 1
+        knowsDamage = true
+        disk.faults.damagedPrefix = "snapshots/"
+    }
+
+    func lookAround() {
         guard let process else { return }
         if process.failure != nil { return failStopped() }
-        if process.pendingByteCount > StepwiseServer.pendingByteLimit {
-            simulation.violated("I10: \(process.pendingByteCount) bytes wait for the disk")
-        }
+        checkQueues(process)
         for (index, loop) in process.loops.enumerated() {
             if loop.hasTasks { wake(index) }
             if let deadline = loop.nextDeadlineNanoseconds { turn(index, at: max(deadline, scheduler.nowNanoseconds)) }
@@ -188,10 +242,12 @@ final class SimulatedServer: @unchecked Sendable {
         isJournalScheduled = true
         var delay = UInt64.random(in: 10_000...simulation.options.syncMicrosecondsMax * 1_000, using: &generator)
         if !simulation.isQuiet, generator.oneIn(simulation.options.slowSyncOneIn) { delay += 3_000_000_000 }
+        if process.isDiskFull { delay += 250_000_000 }
         after(delay) { server in
             server.isJournalScheduled = false
             server.process?.stepJournal { entries in
                 for entry in entries { server.simulation.history.submitted(entry) }
+                server.miscount(entries)
             }
             server.simulation.trace.note(UInt64(server.disk.calls))
             if server.simulation.options.brokenPromise == .publishesBeforeDurable { server.syncLater() }
@@ -199,7 +255,7 @@ final class SimulatedServer: @unchecked Sendable {
         }
     }
 
-    private func after(_ nanoseconds: UInt64, ofAnyLife: Bool = false, _ body: @escaping (SimulatedServer) -> Void) {
+    func after(_ nanoseconds: UInt64, ofAnyLife: Bool = false, _ body: @escaping (SimulatedServer) -> Void) {
         let life = life
         scheduler.after(nanoseconds) { [self] in
             if ofAnyLife || life == self.life { body(self) }
@@ -231,32 +287,9 @@ final class SimulatedServer: @unchecked Sendable {
             heldFrames.append((connection, frame))
             return syncLater()
         }
+        if connection.isRevoked, frame[4] != FrameType.status.rawValue {
+            simulation.violated("I7: a frame of type \(frame[4]) goes to a device whose token was revoked")
+        }
         connection.sendDown(frame)
-    }
-
-    // MARK: Promises broken on purpose
-
-    private func syncLater() {
-        after(UInt64.random(in: 500_000_000...4_000_000_000, using: &generator)) { server in
-            server.disk.syncEverything()
-            let frames = server.heldFrames
-            server.heldFrames = []
-            for (connection, frame) in frames { connection.sendDown(frame) }
-        }
-    }
-
-    private func cutGoodTail() {
-        guard let path = disk.paths.last(where: { $0.hasPrefix("journal/") && $0.hasSuffix(".journal") }),
-            var bytes = disk.contents(of: path)
-        else { return }
-        let magic = Array("BTCH".utf8)
-        var last: Int?
-        for offset in stride(from: 64, to: max(64, bytes.count - 4), by: 8)
-        where Array(bytes[offset..<offset + 4]) == magic {
-            last = offset
-        }
-        guard let last else { return }
-        for index in last..<bytes.count { bytes[index] = 0 }
-        disk.replace(path, with: bytes)
     }
 }

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
@@ -14,13 +15,18 @@ package final class Simulation {
     package let options: SimulationOptions
     package internal(set) var report: SimulationReport
     let scheduler = Scheduler()
-    let history = CommitHistory()
+    let history: CommitHistory
     var trace = SimulationTrace()
     private(set) var isQuiet = false
     private(set) var server: SimulatedServer!
     private(set) var devices: [SimulatedDevice] = []
-    let accounts: [StoredAccount]
-    let tokens: [String]
+    /// As the server's folder keeps them.
+    private(set) var accounts: [StoredAccount]
+    private(set) var tokens: [String]
+    /// By account: counts its tokens, and the first one that works.
+    private(set) var tokenNumbers: [Int]
+    private(set) var validTokenNumbers: [Int]
+    private var revokedAccounts: Set<Int> = []
     private(set) var users: [String] = []
     /// By a request's bytes.
     var operationIDs: [[UInt8]: [UInt8]] = [:]
@@ -30,7 +36,11 @@ package final class Simulation {
     package init(_ options: SimulationOptions) {
         self.options = options
         report = SimulationReport(seed: options.seed)
-        tokens = (0..<options.accounts).map { "brume_" + String(repeating: String($0), count: 43) }
+        history = CommitHistory(limits: options.brokenPromise == .expiresGoodTokens ? .standard : options.history)
+        let tokens = (0..<options.accounts).map { Self.token(0, ofAccount: $0) }
+        self.tokens = tokens
+        tokenNumbers = tokens.map { _ in 0 }
+        validTokenNumbers = tokenNumbers
         accounts = tokens.enumerated().map { index, token in
             StoredAccount(
                 name: "account\(index)", email: "", createdMilliseconds: 0,
@@ -61,6 +71,9 @@ package final class Simulation {
             }
         }
         server.start()
+        server.planFullDisk()
+        server.planBackup()
+        server.planRevocation()
         for device in devices {
             device.listen()
             device.work()
@@ -70,7 +83,7 @@ package final class Simulation {
         finish()
     }
 
-    private var goesOn: Bool { report.violation == nil }
+    var goesOn: Bool { report.violation == nil }
 
     private func run(seconds: UInt64, until isDone: () -> Bool = { false }) {
         let end = scheduler.nowNanoseconds + seconds * 1_000_000_000
@@ -90,6 +103,7 @@ package final class Simulation {
     private func quiesce() {
         isQuiet = true
         server.becomeQuiet()
+        for account in revokedAccounts.sorted() { issueToken(account) }
         run(seconds: 180) { [self] in devices.allSatisfy { $0.openCallCount == 0 } }
         guard goesOn else { return }
         if devices.contains(where: { $0.openCallCount > 0 }) { return violated("liveness: a call does not end") }
@@ -98,7 +112,14 @@ package final class Simulation {
         var caughtUp = 0
         for device in devices { device.catchUp { caughtUp += 1 } }
         run(seconds: 120) { [self] in caughtUp == devices.count }
+        // The journal ends short, and nothing is left over.
+        var isWritten = false
+        server.beginSnapshot { isWritten = $0 }
+        run(seconds: 120) { isWritten }
         guard goesOn else { return }
+        if !isWritten { return violated("liveness: no snapshots are written") }
+        server.recount()
+        server.checkRest()
         if caughtUp < devices.count { return violated("liveness: a device does not catch up") }
         for device in devices {
             if let problem = device.problemAtTheEnd() { return violated(problem) }
@@ -124,9 +145,19 @@ package final class Simulation {
         if report.violation == nil { report.violation = text }
     }
 
-    func newConnection(for client: any SimulatedConnection.Client) -> SimulatedConnection {
+    func newConnection(for client: any SimulatedConnection.Client, account: Int) -> SimulatedConnection {
         connectionCount += 1
-        return SimulatedConnection(simulation: self, number: connectionCount, client: client)
+        return SimulatedConnection(simulation: self, number: connectionCount, account: account, client: client)
+    }
+
+    /// Lets time pass for all others while something takes long.
+    func pass(nanoseconds: UInt64) {
+        scheduler.run(until: scheduler.nowNanoseconds + nanoseconds) { [self] in goesOn }
+    }
+
+    /// The server showed something: a read's answer, or a push.
+    func wasAnswered() {
+        if server.isDiskFull { report.answeredWhileFull += 1 }
     }
 
     func nextNumber() -> Int {
@@ -146,12 +177,49 @@ package final class Simulation {
 
     func timeline(of device: SimulatedDevice) -> CommitHistory.Timeline { history[database(of: device)] }
 
+    /// The server's folder is that of a backup: what came behind it never was.
+    func restored(_ backup: [DatabaseID: CommitHistory.Timeline]) {
+        history.restored(backup)
+        for device in devices {
+            device.pushes.restored(to: backup[database(of: device)]!.last)
+        }
+    }
+
+    // MARK: Accounts
+
+    private static func token(_ number: Int, ofAccount account: Int) -> String {
+        let digits = String(account) + "_" + String(number)
+        return "brume_" + digits + String(repeating: "x", count: 43 - digits.count)
+    }
+
+    func isRevoked(_ account: Int) -> Bool { revokedAccounts.contains(account) }
+
+    /// The operator asks for it.
+    func tokenIsRevoked(_ account: Int) { revokedAccounts.insert(account) }
+
+    /// The server has done it.
+    func revocationIsDone(_ account: Int) {
+        accounts[account].tokenHashes = []
+        validTokenNumbers[account] = tokenNumbers[account] + 1
+    }
+
+    /// The account gets another token, and its devices come with it.
+    func issueToken(_ account: Int) {
+        guard revokedAccounts.remove(account) != nil else { return }
+        tokenNumbers[account] += 1
+        tokens[account] = Self.token(tokenNumbers[account], ofAccount: account)
+        let hash = SHA256.digest(Array(tokens[account].utf8))
+        accounts[account].tokenHashes = [hash]
+        server.process?.addToken(hash: hash, toAccount: accounts[account].name)
+        for device in devices where device.account == account { device.relaunch() }
+    }
+
     /// A push shows a commit.
     func sawPush(_ event: NotificationEvent, on device: SimulatedDevice) {
         switch event.kind {
         case .zoneChanged, .databaseChanged:
             if let place = PeekedToken(event.position) { history.saw(place.sequence, of: database(of: device)) }
-        case .ready, .fetchFromToken: break
+        case .ready, .fetchFromToken, .recordChanged: break
         }
     }
 }

@@ -1,23 +1,4 @@
-/// A promise that the simulation can break on purpose, on the disk or on the way between client and server: proof that its
-/// validators see it.
-package enum BrokenPromise: String, CaseIterable, Sendable {
-    /// A sync of the journal returns before anything is on the disk.
-    case acknowledgesBeforeSync
-    /// Pushes and reads leave before the sync; answers to writes wait for it.
-    case publishesBeforeDurable
-    /// A page of changes leaves out a deletion.
-    case skipsTombstones
-    /// A save is done whatever tag it carries.
-    case ignoresTags
-    /// "Fetch from your token" does not arrive.
-    case dropsEventsOnOverflow
-    /// An operation that comes a second time is taken for a new one.
-    case forgetsOperationIDs
-    /// A start takes the last whole batch of the journal for torn.
-    case cutsGoodTails
-    /// Names are never synced.
-    case skipsDirectorySync
-}
+internal import BrumeStore
 
 /// What a seed means, spelled out.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
@@ -50,6 +31,30 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var blackHoleOneIn: Int
     /// One delivery in this many stalls for seconds.
     package var stallOneIn: Int
+    /// Snapshots up to this size are loaded on the loop.
+    package var shortLoadBytes: Int
+    /// The loader begins within this time.
+    package var loadMillisecondsMax: UInt64
+    /// Once in this many times the loader reads a damaged file; 0: never.
+    package var damagedLoadOneIn: Int
+    /// Custom zones that devices use.
+    package var zones: Int
+    /// Zones in one request, at most.
+    package var zonesPerRequest: Int
+    /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0: the standard.
+    package var tombstones: Int
+    package var deletedZones: Int
+    package var runs: Int
+    /// One start in this many finds a flipped bit; 0: none.
+    package var flipOneIn: Int
+    /// Average time between stretches with a full disk; 0: none.
+    package var fullDiskSeconds: UInt64
+    /// Average time between backups; 0: none.
+    package var backupSeconds: UInt64
+    /// One crash in this many ends with the restore of a backup.
+    package var restoreOneIn: Int
+    /// Average time between revocations of an account's tokens; 0: none.
+    package var revocationSeconds: UInt64
 
     package init(seed: UInt64, brokenPromise: BrokenPromise? = nil) {
         self.seed = seed
@@ -73,6 +78,35 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         journalSegments = number(2...8)
         memoryBudgetBytes = [0, 1, 20_000][number(0...2)]
         stallOneIn = [40, 400, 10_000][number(0...2)]
+        shortLoadBytes = [0, 600, 65_536][number(0...2)]
+        loadMillisecondsMax = UInt64([1, 50, 2_000][number(0...2)])
+        damagedLoadOneIn = [0, 10, 100][number(0...2)]
+        zones = number(2...4)
+        zonesPerRequest = number(1...3)
+        let isForgetful = number(0...1) == 0 || brokenPromise == .keepsAllHistory
+        tombstones = isForgetful ? number(2...5) : 0
+        deletedZones = isForgetful ? 2 : 0
+        runs = isForgetful ? [1, 2, 4][number(0...2)] : 0
+        flipOneIn = [0, 1, 3][number(0...2)]
+        fullDiskSeconds = UInt64([0, 5, 12][number(0...2)])
+        backupSeconds = UInt64([0, 4, 10][number(0...2)])
+        restoreOneIn = number(2...4)
+        revocationSeconds = UInt64([0, 8, 20][number(0...2)])
+        if let brokenPromise { show(brokenPromise) }
+    }
+
+    /// Sees to it that a promise that is broken is put to the test.
+    private mutating func show(_ promise: BrokenPromise) {
+        flipOneIn = promise == .repairsByCutting ? 1 : 0
+        switch promise {
+        case .expiresGoodTokens: (tombstones, deletedZones, runs) = (0, 0, 0)
+        case .swallowsFullDisk, .hidesRetryTime: (fullDiskSeconds, segmentBytes) = (4, 2_048)
+        case .reusesRuns, .backsUpOldSnapshots: (backupSeconds, restoreOneIn, tombstones) = (4, 2, 0)
+        case .keepsRevokedSessions: revocationSeconds = 6
+        case .mixesReads: zonesPerRequest = 3
+        case .keepsAllEvents: backlogEvents = 2
+        default: break
+        }
     }
 
     package var description: String {
@@ -80,6 +114,17 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "active=\(activeSeconds)s think=\(thinkMilliseconds)ms loops=\(loops) segment=\(segmentBytes)B "
             + "backlog=\(backlogEvents) crash=\(crashSeconds)s snapshot=\(snapshotSeconds)s journal=\(journalSegments) memory=\(memoryBudgetBytes)B "
             + "sync<=\(syncMicrosecondsMax)us slow=1/\(slowSyncOneIn) latency<=\(latencyMicrosecondsMax)us "
-            + "cut=1/\(cutOneIn) blackhole=1/\(blackHoleOneIn) stall=1/\(stallOneIn)"
+            + "cut=1/\(cutOneIn) blackhole=1/\(blackHoleOneIn) stall=1/\(stallOneIn) "
+            + "shortload=\(shortLoadBytes)B load<=\(loadMillisecondsMax)ms damagedload=1/\(damagedLoadOneIn) "
+            + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
+            + "full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
+    }
+}
+
+extension SimulationOptions {
+    /// What a database may keep.
+    var history: HistoryLimits {
+        tombstones == 0
+            ? .standard : HistoryLimits(tombstonesPerZone: tombstones, deletedZones: deletedZones, runs: runs)
     }
 }

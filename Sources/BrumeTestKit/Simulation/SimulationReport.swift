@@ -18,6 +18,26 @@ package struct SimulationReport: Sendable {
     package var fetchHints = 0
     package var repeatedOperations = 0
     package var snapshots = 0
+    /// Times at which the loader loaded one database or some.
+    package var loads = 0
+    package var damagedLoads = 0
+    /// Bits flipped in files, at starts.
+    package var flipsInjected = 0
+    /// Of them, those that hit what means something; each has to be refused.
+    package var flipsDetected = 0
+    /// Of them, those in the torn tail or in what means nothing: cut, or never read.
+    package var flipsHarmless = 0
+    package var tokensExpired = 0
+    /// Writes that a full disk refused.
+    package var writesRefused = 0
+    /// Reads that were answered, and pushes that came, while the disk was full.
+    package var answeredWhileFull = 0
+    /// Backups that were made whole, while commits went on.
+    package var backups = 0
+    package var restores = 0
+    package var revocations = 0
+    /// Times that all counts were counted again.
+    package var audits = 0
     package var events = 0
 
     /// The figures of several runs together.
@@ -34,6 +54,18 @@ package struct SimulationReport: Sendable {
         fetchHints += other.fetchHints
         repeatedOperations += other.repeatedOperations
         snapshots += other.snapshots
+        loads += other.loads
+        damagedLoads += other.damagedLoads
+        flipsInjected += other.flipsInjected
+        flipsDetected += other.flipsDetected
+        flipsHarmless += other.flipsHarmless
+        tokensExpired += other.tokensExpired
+        writesRefused += other.writesRefused
+        answeredWhileFull += other.answeredWhileFull
+        backups += other.backups
+        restores += other.restores
+        revocations += other.revocations
+        audits += other.audits
         events += other.events
     }
 
@@ -46,6 +78,10 @@ package struct SimulationReport: Sendable {
             + "connections cut \(cutConnections), acknowledged commits checked after crashes \(acknowledgedChecked), "
             + "pages checked \(pagesChecked), old tokens \(oldTokensTried), pushes \(pushesReceived), "
             + "fetch hints \(fetchHints), operations sent again \(repeatedOperations), snapshots \(snapshots), "
-            + "events \(events)"
+            + "loads \(loads), of damaged files \(damagedLoads), "
+            + "flipped bits \(flipsInjected), of them refused \(flipsDetected) and without meaning \(flipsHarmless), "
+            + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "
+            + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "
+            + "revocations \(revocations), recounts \(audits), events \(events)"
     }
 }

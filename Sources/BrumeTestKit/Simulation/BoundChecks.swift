@@ -1,0 +1,112 @@
+package import BrumeModel
+package import BrumeServer
+package import BrumeStore
+
+/// Counts held against recounts (I9), and what may pile up against its limits (I10). Each check returns what is wrong, or nil.
+package enum BoundChecks {
+    /// What a feed may have before it is compacted.
+    private static let feedEntriesMin = 64
+
+    /// - Parameter history: What the database may keep.
+    package static func problem(with audit: DatabaseAudit, of id: DatabaseID, history: HistoryLimits) -> String? {
+        if audit.kept != audit.recounted {
+            return "I9: counted are \(audit.kept), a recount gives \(audit.recounted)"
+        }
+        let (operations, bytes) =
+            switch id.scope {
+            case .private: (Limits.rememberedOperations, Limits.rememberedOperationBytes)
+            case .public: (Limits.rememberedPublicOperations, Limits.rememberedPublicOperationBytes)
+            }
+        if audit.kept.operations > operations || (audit.kept.operationBytes > bytes && audit.kept.operations > 1) {
+            return "I10: \(audit.kept.operations) operations of \(audit.kept.operationBytes) bytes are remembered"
+        }
+        if audit.runs > history.runs { return "I10: \(audit.runs) runs are remembered; the limit is \(history.runs)" }
+        for feed in audit.histories {
+            let limit = feed.zone.isEmpty ? history.deletedZones : history.tombstonesPerZone
+            if feed.tombstones > max(limit, feed.live) {
+                return "I10: the feed '\(feed.zone)' keeps \(feed.tombstones) deletions beside \(feed.live) items"
+            }
+            if feed.feedEntries > max(feedEntriesMin, 2 * (feed.live + feed.tombstones)) {
+                return "I10: the feed '\(feed.zone)' has \(feed.feedEntries) entries for \(feed.live) items "
+                    + "and \(feed.tombstones) deletions"
+            }
+        }
+        return nil
+    }
+
+    /// - Parameter events: What may be kept for devices that are away.
+    package static func problem(backlogEvents: Int, bytes: Int, limit events: Int) -> String? {
+        if backlogEvents > events { return "I10: \(backlogEvents) events are kept; the limit is \(events)" }
+        // The newest one stays whatever its size.
+        if bytes > StepwiseServer.backlogByteLimit, backlogEvents > 1 {
+            return "I10: \(bytes) bytes of events are kept"
+        }
+        return nil
+    }
+
+    /// - Parameter isAtRest: Whether everything has come to its end.
+    package static func problem(with waiting: StepwiseServer.Waiting, isAtRest: Bool) -> String? {
+        if waiting.answerBytes > StepwiseServer.heldAnswerByteLimit {
+            return "I10: \(waiting.answerBytes) bytes of answers wait for the disk"
+        }
+        if isAtRest, waiting != StepwiseServer.Waiting() { return "I10: at rest something is held: \(waiting)" }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - segments: Those that there are when snapshots were written.
+    ///   - first: The one that was written to when they were asked for.
+    package static func problem(withSegments segments: [UInt64], from first: UInt64) -> String? {
+        guard let oldest = segments.min(), oldest < first else { return nil }
+        return "I10: segment \(oldest) of the journal is there, though snapshots hold what was before segment \(first)"
+    }
+}
+
+extension SimulatedServer {
+    /// Counts again, now and then.
+    func planRecount() {
+        after(UInt64.random(in: 1...2_000_000_000, using: &generator)) { server in
+            server.recount()
+            server.planRecount()
+        }
+    }
+
+    /// Holds all counts of what is in memory against recounts, and all that may pile up against its limits.
+    func recount() {
+        guard let process else { return }
+        simulation.report.audits += 1
+        for loaded in process.loaded {
+            let problem =
+                BoundChecks.problem(
+                    with: loaded.database.audit(), of: loaded.database.id, history: simulation.options.history)
+                ?? BoundChecks.problem(
+                    backlogEvents: loaded.backlogEvents, bytes: loaded.backlogBytes,
+                    limit: simulation.options.backlogEvents)
+            if let problem { return simulation.violated(problem) }
+        }
+    }
+
+    /// What waits for the disk or another loop, at each step.
+    func checkQueues(_ process: StepwiseServer) {
+        if process.pendingByteCount > StepwiseServer.pendingByteLimit {
+            simulation.violated("I10: \(process.pendingByteCount) bytes wait for the disk")
+        }
+        if let problem = BoundChecks.problem(with: process.waiting, isAtRest: false) { simulation.violated(problem) }
+    }
+
+    func checkRest() {
+        guard let process else { return simulation.violated("liveness: the server does not run at the end") }
+        if let problem = BoundChecks.problem(with: process.waiting, isAtRest: true) { simulation.violated(problem) }
+    }
+
+    /// Snapshots were written of everything before a segment.
+    func checkJournal(from segment: UInt64) {
+        // A fault that is armed may strike while segments are removed; the process ends with it.
+        guard process?.failure == nil, !disk.faults.isArmed else { return }
+        let segments = disk.paths.compactMap { path -> UInt64? in
+            guard path.hasPrefix("journal/"), path.hasSuffix(".journal") else { return nil }
+            return UInt64(path.dropFirst("journal/".count).dropLast(".journal".count), radix: 16)
+        }
+        if let problem = BoundChecks.problem(withSegments: segments, from: segment) { simulation.violated(problem) }
+    }
+}

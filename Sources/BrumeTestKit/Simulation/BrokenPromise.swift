@@ -1,0 +1,46 @@
+/// A promise that the simulation can break on purpose, on the disk, on the way between client and server, in what the server is
+/// told or in what the operator does: proof that its validators see it.
+package enum BrokenPromise: String, CaseIterable, Sendable {
+    /// A sync of the journal returns before anything is on the disk.
+    case acknowledgesBeforeSync
+    /// Pushes and reads leave before the sync; answers to writes wait for it.
+    case publishesBeforeDurable
+    /// A page of changes leaves out a deletion.
+    case skipsTombstones
+    /// A save is done whatever tag it carries.
+    case ignoresTags
+    /// An atomic batch is done as far as it can be.
+    case ignoresAtomicity
+    /// A fetch shows one of its zones as the fetch before did.
+    case mixesReads
+    /// "Fetch from your token" does not arrive.
+    case dropsEventsOnOverflow
+    /// An operation that comes a second time is taken for a new one.
+    case forgetsOperationIDs
+    /// A start takes the last whole batch of the journal for torn.
+    case cutsGoodTails
+    /// A start cuts the journal at what it can't read.
+    case repairsByCutting
+    /// Names are never synced.
+    case skipsDirectorySync
+    /// A full disk says that all is well.
+    case swallowsFullDisk
+    /// A write is refused without a time to come back.
+    case hidesRetryTime
+    /// Tokens expire before they must.
+    case expiresGoodTokens
+    /// History has no limit.
+    case keepsAllHistory
+    /// What waits for devices that are away has no limit.
+    case keepsAllEvents
+    /// Segments of the journal stay when snapshots hold what is in them.
+    case keepsSegments
+    /// A deletion leaves the count of stored bytes as it was.
+    case miscountsDeletions
+    /// All runs of the server have one name, so that a restored folder goes on as if nothing had been lost.
+    case reusesRuns
+    /// A backup copies the snapshots that are there, and asks for none.
+    case backsUpOldSnapshots
+    /// Sessions of a revoked token go on.
+    case keepsRevokedSessions
+}

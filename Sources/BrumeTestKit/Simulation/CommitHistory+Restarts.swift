@@ -1,0 +1,97 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// What starts and restores find.
+extension CommitHistory {
+    /// Holds what a restart found against the commits; returns what is wrong.
+    func recovered(_ id: DatabaseID, _ database: Database?, epoch: UInt32) -> String? {
+        let sequence = database?.sequence ?? 0
+        guard var timeline = timelines[id] else { return nil }
+        acknowledgedChecked += Int(min(timeline.seen, sequence))
+        if sequence < timeline.seen {
+            return "I1: commit \(timeline.seen) was seen by a client, a restart found \(sequence) commits"
+        }
+        if sequence > timeline.last { return "I1: a restart found commit \(sequence), \(timeline.last) were made" }
+        timeline.cut(to: sequence)
+        // The folder may have been made anew, where nothing of the first one had become durable.
+        if sequence == 0 { timeline.states[0].runs = [DatabaseRun(firstSequence: 0, id: epoch)] }
+        timelines[id] = timeline
+        return database.flatMap { difference(of: $0, in: timeline, at: sequence) }
+    }
+
+    /// What a database holds other than commit `sequence` left it; nil: it is the same.
+    func difference(of database: Database, in timeline: Timeline, at sequence: UInt64) -> String? {
+        let state = timeline.states[Int(sequence)]
+        if Set(database.zones.map(\.id.name)) != Set(state.zones.keys) {
+            return "I2: the zones are not those of commit \(sequence)"
+        }
+        for (name, zone) in state.zones.sorted(by: { $0.key < $1.key }) {
+            let names = zone.records.keys.sorted()
+            let found = database.fetchRecords(
+                FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: ZoneID(name: name), names: names)])
+            )[0]
+            for (record, outcome) in zip(names, found) {
+                guard case .record(let bytes) = outcome, let decoded = Self.decode(bytes),
+                    decoded.system.changeTag == zone.records[record]!.tag,
+                    decoded.fields == zone.records[record]!.fields
+                else { return "I1: \(record) of \(name) is not as commit \(sequence) left it" }
+            }
+        }
+        let count = state.zones.values.reduce(0) { $0 + $1.records.count }
+        if database.recordCount != count {
+            return "I2: there are \(database.recordCount) records after commit \(sequence), not \(count)"
+        }
+        let bytes = state.zones.values.reduce(0) { $0 + $1.records.values.reduce(0) { $0 + $1.byteCount } }
+        if database.storedBytes != bytes { return "I9: \(database.storedBytes) bytes are counted, not \(bytes)" }
+        if Set(database.subscriptions.map(\.id)) != Set(state.subscriptions.keys) {
+            return "I1: the subscriptions are not those of commit \(sequence)"
+        }
+        return nil
+    }
+
+    // MARK: Backups
+
+    /// What a backup holds: its databases up to a commit each. Nil and a violation when it is not what it should be.
+    ///
+    /// - Parameter seen: What clients had seen of each database when the backup began.
+    func checkBackup(_ databases: [DatabaseID: Database], seen: [DatabaseID: UInt64]) -> [DatabaseID: Timeline]? {
+        var copies: [DatabaseID: Timeline] = [:]
+        for id in self.databases {
+            let sequence = databases[id]?.sequence ?? 0
+            var timeline = timelines[id]!
+            if sequence < seen[id] ?? 0 || sequence > timeline.last {
+                fail("F21: a backup has commit \(sequence); \(seen[id] ?? 0) had been seen, \(timeline.last) were made")
+                return nil
+            }
+            timeline.cut(to: sequence)
+            copies[id] = timeline
+            if let problem = databases[id].flatMap({ difference(of: $0, in: timeline, at: sequence) }) {
+                fail("F21: in a backup: " + problem)
+                return nil
+            }
+        }
+        return copies
+    }
+
+    /// A backup takes the folder's place: everything behind its commits never was.
+    func restored(_ backup: [DatabaseID: Timeline]) {
+        for (id, copy) in backup {
+            var timeline = copy
+            timeline.era = timelines[id]!.era + 1
+            timeline.restoredAt = copy.last
+            timeline.seen = copy.last
+            timelines[id] = timeline
+        }
+    }
+}
+
+extension CommitHistory.Timeline {
+    /// Forgets what is behind a commit.
+    mutating func cut(to sequence: UInt64) {
+        states.removeSubrange(Int(sequence + 1)...)
+        commits.removeSubrange(Int(sequence + 1)...)
+        databaseTouches.removeAll { $0.sequence > sequence }
+        zoneTouches = zoneTouches.mapValues { touches in touches.filter { $0.sequence <= sequence } }
+        sequenceOfOperation = sequenceOfOperation.filter { $0.value <= sequence }
+    }
+}

@@ -1,0 +1,43 @@
+internal import BrumeModel
+
+/// What single commits must not do.
+extension CommitHistory {
+    /// I6: a save that names a tag wins only against the version with that tag; and what is saved is what was asked for, on top
+    /// of what was there.
+    func checkSaves(
+        of request: OperationRequest, puts: [(zone: String, name: String)], before: State, after: State
+    ) {
+        for (zone, name) in puts {
+            guard let save = request.saves[zone]?[name] else { continue }
+            let old = before.zones[zone]?.records[name]
+            let new = after.zones[zone]?.records[name]
+            if request.policy == .ifServerRecordUnchanged, old?.tag ?? "" != save.changeTag {
+                fail("I6: \(name) was saved with tag '\(save.changeTag)' over '\(old?.tag ?? "")'")
+            }
+            var expected = old?.fields ?? [:]
+            for (key, value) in save.fields { expected[key] = value }
+            // A cascade of the same batch may have taken it.
+            if let new, new.fields != expected { fail("I6: \(name) does not hold what was saved") }
+        }
+    }
+
+    /// I12: nobody's parent is missing who had one, and nothing that goes with a record stays when that goes.
+    func checkReferences(
+        puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State, after: State
+    ) {
+        for (zone, name) in gone {
+            guard let records = after.zones[zone]?.records, records[name] == nil else { continue }
+            for (other, version) in records {
+                if version.parent == name { fail("I12: \(other) lost its parent \(name)") }
+                for case .reference(let reference) in version.fields.values
+                where reference.deletesSelf && reference.recordName == name {
+                    fail("I12: \(other) stayed though \(name) went")
+                }
+            }
+        }
+        for (zone, name) in puts {
+            guard let records = after.zones[zone]?.records, let parent = records[name]?.parent else { continue }
+            if records[parent] == nil { fail("I12: \(name) was saved with a parent \(parent) that is missing") }
+        }
+    }
+}

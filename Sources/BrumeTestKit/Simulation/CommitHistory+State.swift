@@ -1,0 +1,89 @@
+internal import BrumeModel
+
+extension CommitHistory {
+    struct Version: Equatable {
+        var tag: String
+        var fields: [String: FieldValue]
+        var parent: String?
+        var type: String
+        /// As it is stored.
+        var byteCount: Int
+    }
+
+    /// A deleted item that a feed still tells of.
+    struct Tombstone {
+        var name: String
+        var position: UInt64
+    }
+
+    struct Zone {
+        var incarnation: UInt64
+        var records: [String: Version] = [:]
+        /// Oldest first.
+        var tombstones: [Tombstone] = []
+        /// Tokens below it have expired.
+        var floor: UInt64 = 0
+
+        mutating func put(_ version: Version, _ name: String) {
+            records[name] = version
+            tombstones.removeAll { $0.name == name }
+        }
+
+        /// False when there is no such record.
+        mutating func delete(_ name: String, at position: UInt64, limit: Int) -> Bool {
+            guard records.removeValue(forKey: name) != nil else { return false }
+            if incarnation == 0 { return true }
+            tombstones.append(Tombstone(name: name, position: position))
+            let excess = tombstones.count - max(limit, records.count)
+            if excess > 0 {
+                floor = tombstones[excess - 1].position
+                tombstones.removeFirst(excess)
+            }
+            return true
+        }
+    }
+
+    /// What a database holds after a commit, its history told plainly: lists, and loops over them.
+    struct State {
+        var zones: [String: Zone] = [Names.defaultZone: Zone(incarnation: 0)]
+        var subscriptions: [String: Subscription] = [:]
+        /// Oldest first.
+        var deletedZones: [Tombstone] = []
+        /// Tokens of the database's feed below it have expired.
+        var zoneFloor: UInt64 = 0
+        /// Runs of the server, oldest first.
+        var runs: [DatabaseRun] = []
+
+        func name(of incarnation: UInt64) -> String? {
+            zones.first { $0.value.incarnation == incarnation }?.key
+        }
+
+        mutating func makeZone(_ name: String, incarnation: UInt64) {
+            zones[name] = Zone(incarnation: incarnation)
+            deletedZones.removeAll { $0.name == name }
+        }
+
+        mutating func deleteZone(_ name: String, at position: UInt64) {
+            zones[name] = nil
+            deletedZones.append(Tombstone(name: name, position: position))
+        }
+
+        mutating func forgetDeletedZones(limit: Int) {
+            guard deletedZones.count >= max(limit, zones.count - 1) else { return }
+            zoneFloor = deletedZones[deletedZones.count / 2 - 1].position
+            deletedZones.removeFirst(deletedZones.count / 2)
+        }
+
+        mutating func note(run: UInt32, sequence: UInt64, limit: Int) {
+            guard run != runs.last?.id else { return }
+            runs.append(DatabaseRun(firstSequence: sequence, id: run))
+            if runs.count > limit { runs.removeFirst() }
+        }
+
+        /// Which run a token of that place names.
+        func run(of sequence: UInt64) -> UInt32? { (runs.last { $0.firstSequence <= sequence } ?? runs.first)?.id }
+
+        /// Whether a token of the place is one of a run that is not known, or not known any more.
+        func isForeign(_ token: PeekedToken) -> Bool { run(of: token.horizon) != token.epoch }
+    }
+}

@@ -1,0 +1,38 @@
+internal import BrumeStore
+
+/// Where the batches of a journal's segment are, told from its bytes alone; its format is written down in `JournalFormat`.
+enum JournalSight {
+    static let headerBytes = 64
+    private static let batchHeaderBytes = 40
+    private static let magic = Array("BTCH".utf8)
+
+    /// The last batch that is whole; empty, behind the header, where there is none.
+    static func lastWholeBatch(of bytes: [UInt8]) -> Range<Int> {
+        var last = headerBytes..<headerBytes
+        forEachBatch(of: bytes) { last = $0 }
+        return last
+    }
+
+    /// Where the batch begins that holds a byte, or the place behind the batches.
+    static func batch(of bytes: [UInt8], around offset: Int) -> Int {
+        var start = headerBytes
+        forEachBatch(of: bytes) { start = $0.contains(offset) ? $0.lowerBound : start }
+        return start
+    }
+
+    /// The batches that are whole, until one is not.
+    private static func forEachBatch(of bytes: [UInt8], _ body: (Range<Int>) -> Void) {
+        var offset = headerBytes
+        while offset + batchHeaderBytes <= bytes.count, Array(bytes[offset..<offset + 4]) == magic {
+            let end = (offset + batchHeaderBytes + number(bytes, at: offset + 24) + 7) / 8 * 8
+            guard end <= bytes.count, Int(CRC32C.checksum(bytes[offset + 8..<end])) == number(bytes, at: offset + 4)
+            else { return }
+            body(offset..<end)
+            offset = end
+        }
+    }
+
+    private static func number(_ bytes: [UInt8], at offset: Int) -> Int {
+        bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+}

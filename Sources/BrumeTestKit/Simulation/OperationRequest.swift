@@ -1,0 +1,13 @@
+internal import BrumeModel
+
+/// What a client asked for, as it meant it.
+struct OperationRequest {
+    /// What the server keeps the operation under.
+    var key: [UInt8]
+    var device: [UInt8]
+    var database: DatabaseID
+    var policy = SavePolicy.ifServerRecordUnchanged
+    var isAtomic = false
+    /// By zone and name.
+    var saves: [String: [String: RecordSave<DecodedFields>]] = [:]
+}

@@ -1,0 +1,167 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeWire
+
+/// Writes, and how each answer is held against the commit that it led to.
+extension SimulatedDevice {
+    /// Sends an operation, and holds its answer against the commit that it led to.
+    func write<Answer>(
+        _ method: Method, _ payload: [UInt8], _ request: OperationRequest, operation: [UInt8],
+        _ decode: @escaping (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Answer,
+        then: @escaping (Answer, UInt64?) -> Void
+    ) {
+        simulation.history.asked(request)
+        simulation.operationIDs[payload] = operation
+        call(method, payload, .onceByOperationID) { [self] result in
+            guard case .success(let bytes) = result else { return checkRefusalOfWrite(result) }
+            let decoded = bytes.withUnsafeBytes { buffer in
+                Result { () throws(ServiceError) in try decode(coder, buffer) }
+            }
+            guard case .success(let answer) = decoded else { return simulation.violated("an answer can't be read") }
+            let timeline = simulation.history[request.database]
+            let sequence = timeline.sequenceOfOperation[request.key]
+            if let sequence {
+                simulation.history.saw(sequence, of: request.database)
+                if timeline.commits[Int(sequence)].answer != bytes {
+                    simulation.violated("I11: an operation was answered differently than at first")
+                }
+            }
+            then(answer, sequence)
+        }
+    }
+
+    /// A write that could not be is either lost on its way, or refused with a time to come back.
+    private func checkRefusalOfWrite(_ result: Result<[UInt8], ServiceError>) {
+        guard case .failure(var error) = result, error.code == .serviceUnavailable, simulation.server.isDiskFull else {
+            return
+        }
+        simulation.report.writesRefused += 1
+        if simulation.options.brokenPromise == .hidesRetryTime { error.retryAfterMilliseconds = 0 }
+        if error.retryAfterMilliseconds == 0 {
+            simulation.violated("F5: a write is refused without a time to come back: \(error.message)")
+        }
+    }
+
+    func modifyRecords() {
+        let operation = newOperation()
+        let isPublic = generator.oneIn(10)
+        let zones = isPublic ? [Names.defaultZone] : someZones()
+        let policy = generator.pick([
+            SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys,
+        ])
+        let isAtomic = Bool.random(using: &generator)
+        let modifications = zones.map { randomModification(of: $0, isPublic: isPublic) }
+            .filter { !$0.saves.isEmpty || !$0.deletions.isEmpty }
+        if modifications.isEmpty { return }
+        var request = ModifyRecordsRequest<DecodedFields>(
+            database: isPublic ? .public : .private, savePolicy: policy, isAtomic: isAtomic, operationID: operation,
+            zones: modifications)
+        let meant = OperationRequest(
+            key: key(of: operation, .recordsModify, isPublic: isPublic), device: deviceID,
+            database: isPublic ? simulation.publicDatabase : database, policy: policy, isAtomic: isAtomic,
+            saves: Dictionary(
+                uniqueKeysWithValues: modifications.map { modification in
+                    (
+                        modification.zone.name,
+                        Dictionary(uniqueKeysWithValues: modification.saves.map { ($0.name, $0) })
+                    )
+                }))
+        if simulation.options.brokenPromise == .ignoresTags { request.savePolicy = .changedKeys }
+        if simulation.options.brokenPromise == .ignoresAtomicity { request.isAtomic = false }
+        write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
+            (coder, bytes) throws(ServiceError) in
+            try coder.decodeModifyRecordsResponse(bytes)
+        } then: { [self] answer, sequence in
+            for (modification, result) in zip(modifications, answer) {
+                check(
+                    result, saves: modification.saves, zone: modification.zone.name, meant: meant, sequence: sequence,
+                    isPublic: isPublic)
+            }
+        }
+    }
+
+    private func randomModification(of zone: String, isPublic: Bool) -> ZoneModification<DecodedFields> {
+        let names = Self.recordNames.shuffled(using: &generator)
+        let count = Int.random(in: 0...4, using: &generator)
+        let saves = names.prefix(count).map { randomSave(of: $0, zone: zone, isPublic: isPublic) }
+        let deletions = generator.oneIn(3) ? Int.random(in: 1...2, using: &generator) : 0
+        return ZoneModification(
+            zone: ZoneID(name: zone), saves: saves, deletions: Array(names.dropFirst(count).prefix(deletions)))
+    }
+
+    private func randomSave(of name: String, zone: String, isPublic: Bool) -> RecordSave<DecodedFields> {
+        var fields: DecodedFields = ["w": .int64(Int64(simulation.nextNumber()))]
+        if generator.oneIn(4) {
+            fields["t"] = .string(String(repeating: "x", count: Int.random(in: 0...900, using: &generator)))
+        }
+        var parent = ParentChange.unchanged
+        if !isPublic {
+            if generator.oneIn(5) {
+                fields["up"] = .reference(
+                    Reference(recordName: generator.pick(Self.recordNames), deletesSelf: Bool.random(using: &generator))
+                )
+            }
+            if generator.oneIn(8) { fields["up"] = .some(nil) }
+            let other = generator.pick(Self.recordNames)
+            if generator.oneIn(8), other != name { parent = .set(other) }
+            if generator.oneIn(12) { parent = .removed }
+        }
+        let known = isPublic ? "public" : zone
+        let tag = generator.oneIn(8) ? "" : replica.tags[known]?[name] ?? ""
+        return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, fields: fields)
+    }
+
+    private func check(
+        _ result: ZoneModificationResult<Record>, saves: [RecordSave<DecodedFields>], zone: String,
+        meant: OperationRequest, sequence: UInt64?, isPublic: Bool
+    ) {
+        let timeline = simulation.history[meant.database]
+        let known = isPublic ? "public" : zone
+        var failures = result.deletions.count { $0 != nil }
+        for (save, outcome) in zip(saves, result.saves) {
+            switch outcome.outcome {
+            case .record(let record):
+                replica.tags[known, default: [:]][save.name] = record.system.changeTag
+                // A deletion of the same batch may have taken it with it: then the commit holds the deletion alone.
+                let isGone = sequence.map { timeline.states[Int($0)].zones[zone]?.records[save.name] == nil } ?? false
+                if !isGone, !timeline.hadVersion(save.name, tag: record.system.changeTag) {
+                    simulation.violated(
+                        "I1: \(save.name) was saved as \(record.system.changeTag), which no commit holds")
+                }
+                // All zones of a request are one commit; what was so already stays as it is.
+                if let tag = ChangeTag(record.system.changeTag), tag.sequence > sequence ?? timeline.last {
+                    simulation.violated("I2: \(save.name) was saved in another commit than what came with it")
+                }
+                saw(record.system.changeTag, of: meant.database)
+            case .failure(let error):
+                failures += 1
+                replica.tags[known, default: [:]][save.name] = nil
+                guard error.code == .serverRecordChanged else { continue }
+                guard let record = error.serverRecord.flatMap(CommitHistory.decode) else {
+                    simulation.violated("I6: the loser of a race for \(save.name) does not get the server's record")
+                    continue
+                }
+                replica.tags[known, default: [:]][save.name] = record.system.changeTag
+                saw(record.system.changeTag, of: meant.database)
+                if record.system.changeTag == save.changeTag {
+                    simulation.violated("I6: \(save.name) was refused with the tag that the server has")
+                }
+                if !timeline.hadVersion(save.name, tag: record.system.changeTag) {
+                    simulation.violated("I6: the server's record of \(save.name) is one that never was")
+                }
+            case .deferred: simulation.violated("a save was deferred")
+            }
+        }
+        if meant.isAtomic, zone != Names.defaultZone, failures > 0 {
+            let isTouched = sequence.map { timeline.commits[Int($0)].zones.contains(zone) } ?? false
+            if failures != result.saves.count + result.deletions.count || isTouched {
+                simulation.violated("I2: an atomic batch was done in part")
+            }
+        }
+    }
+
+    /// A change tag names the commit that wrote it.
+    func saw(_ tag: String, of id: DatabaseID) {
+        if let tag = ChangeTag(tag) { simulation.history.saw(tag.sequence, of: id) }
+    }
+}

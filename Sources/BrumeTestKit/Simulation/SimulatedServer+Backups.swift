@@ -1,0 +1,125 @@
+internal import BrumeModel
+internal import BrumeServer
+internal import BrumeStore
+
+/// A folder that was copied while a server used it, and what it holds.
+struct SimulatedBackup {
+    let disk: SimulatedDisk
+    let databases: [DatabaseID: CommitHistory.Timeline]
+}
+
+/// What an operator does: backups while the server runs, a restore when it is down, and revoked tokens.
+extension SimulatedServer {
+    // MARK: Backups
+
+    /// Now and then the folder is copied: the server is asked for snapshots, and commits go on while they are read.
+    func planBackup() {
+        let seconds = simulation.options.backupSeconds
+        guard seconds > 0 else { return }
+        after(UInt64.random(in: 1...seconds * 2_000_000_000, using: &generator), ofAnyLife: true) { server in
+            if server.simulation.isQuiet { return }
+            server.planBackup()
+            let history = server.simulation.history
+            let seen = Dictionary(uniqueKeysWithValues: history.databases.map { ($0, history[$0].seen) })
+            if server.simulation.options.brokenPromise == .backsUpOldSnapshots {
+                return server.copyLater(seen: seen)
+            }
+            server.beginSnapshot { [server] isWritten in
+                if isWritten { server.copyLater(seen: seen) }
+            }
+        }
+    }
+
+    private func copyLater(seen: [DatabaseID: UInt64]) {
+        let interruptions = interruptions
+        after(UInt64.random(in: 1...200_000_000, using: &generator), ofAnyLife: true) { server in
+            guard server.interruptions == interruptions, !server.simulation.isQuiet else { return }
+            server.copyFolder(seen: seen)
+        }
+    }
+
+    private func copyFolder(seen: [DatabaseID: UInt64]) {
+        let interruptions = interruptions
+        let target = SimulatedDisk()
+        let source = SteppingDisk(disk) { [self] in
+            simulation.pass(nanoseconds: UInt64.random(in: 0...30_000_000, using: &generator))
+        }
+        do throws(StoreError) {
+            try FolderCopy(of: source, .inUse, others: []).run(
+                to: target, epoch: nil, salt: generator.next(), progress: { _ in })
+        } catch {
+            if case .disk = error { return }
+            return simulation.violated("F21: the folder of a running server can't be copied: \(error)")
+        }
+        // Whoever copied was on the machine that lost its power, or looked at a folder that was exchanged.
+        guard interruptions == self.interruptions, simulation.goesOn else { return }
+        do {
+            let verification = try Verification(of: target)
+            if let problem = verification.problems.first {
+                return simulation.violated("F21: a backup is damaged: \(problem.file): \(problem.problem)")
+            }
+            let recovery = try Recovery(
+                opening: target.copy(), options: JournalWriter.Options(salt: 1, segmentBytes: 4096), newEpoch: 1,
+                history: simulation.options.history)
+            var databases: [DatabaseID: Database] = [:]
+            for id in simulation.history.databases { databases[id] = try recovery.loadDatabase(id) }
+            guard let timelines = simulation.history.checkBackup(databases, seen: seen) else { return }
+            simulation.report.backups += 1
+            backups.append(SimulatedBackup(disk: target, databases: timelines))
+            if backups.count > 3 { backups.removeFirst() }
+        } catch {
+            simulation.violated("F21: a backup can't be opened: \(error)")
+        }
+    }
+
+    /// The folder is lost; a backup takes its place. By `brume restore`, which gives it another epoch, or by plain copying.
+    func restoreBackup() {
+        guard !backups.isEmpty else { return }
+        let backup = generator.pick(backups)
+        let target = SimulatedDisk()
+        do throws(StoreError) {
+            try FolderCopy(of: backup.disk, .idle, others: []).run(
+                to: target,
+                epoch: generator.oneIn(3) || simulation.options.brokenPromise == .reusesRuns
+                    ? nil : UInt32.random(in: 1 ... .max, using: &generator),
+                salt: generator.next(), progress: { _ in })
+        } catch {
+            return simulation.violated("F21: a backup can't be restored: \(error)")
+        }
+        interruptions += 1
+        disk = target
+        simulation.report.restores += 1
+        simulation.restored(backup.databases)
+        simulation.trace.note("restored")
+    }
+
+    // MARK: Revoked tokens
+
+    /// Now and then an account's tokens are revoked; some time later it gets another one.
+    func planRevocation() {
+        let seconds = simulation.options.revocationSeconds
+        guard seconds > 0 else { return }
+        after(UInt64.random(in: 1...seconds * 2_000_000_000, using: &generator), ofAnyLife: true) { server in
+            if server.simulation.isQuiet { return }
+            server.planRevocation()
+            let account = Int.random(in: 0..<server.simulation.options.accounts, using: &server.generator)
+            guard server.process != nil, !server.simulation.isRevoked(account) else { return }
+            server.revoke(account)
+            let pause = UInt64.random(in: 200_000_000...8_000_000_000, using: &server.generator)
+            server.after(pause, ofAnyLife: true) { $0.simulation.issueToken(account) }
+        }
+    }
+
+    private func revoke(_ account: Int) {
+        simulation.tokenIsRevoked(account)
+        process?.revokeTokens(
+            ofAccount: simulation.accounts[account].name,
+            testOnly_keepsSessions: simulation.options.brokenPromise == .keepsRevokedSessions
+        ) { [self] in
+            // From here on nothing more reaches a device that came with the old token.
+            simulation.report.revocations += 1
+            simulation.revocationIsDone(account)
+        }
+        lookAround()
+    }
+}
