@@ -6,11 +6,15 @@ enum CommandTable {
             DevCommand.definition,
             DemoCommand.definition,
             CertsCommand.definition,
-        ] + AccountCommands.definitions + ZonesCommands.definitions + RecordsCommands.definitions + [
+        ] + AccountCommands.definitions + SchemaCommands.definitions + ZonesCommands.definitions
+        + RecordsCommands.definitions + [
+            QueryCommands.query,
+            QueryCommands.explain,
             ChangesCommand.definition,
             WatchCommand.definition,
             ImportCommand.definition,
             ExportCommand.definition,
+            HealthCommand.definition,
             SnapshotCommand.definition,
             BackupCommand.definition,
             RestoreCommand.definition,

@@ -46,6 +46,54 @@ struct BackupCommandTests {
         try BackupCommandTests.save(second, "goes-on")
     }
 
+    @Test("a backup in one file is made while the server runs, is verified, and restores; a damaged one does not")
+    func file() throws {
+        let folder = try TestFolder()
+        let (data, backup, restored) = (folder.path + "/data", folder.path + "/b.brume", folder.path + "/restored")
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        try BackupCommandTests.save(server, "before-1", "before-2")
+        let made = try run("backup", backup, "--data", data, "--json")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(try made.json()["file"] == .string(backup))
+        try BackupCommandTests.save(server, "after")
+        #expect(try FileSystem.permissions(backup) == 0o600)
+        #expect(!FileSystem.exists(backup + ".partial") && !FileSystem.isDirectory(backup))
+        #expect(try run("backup", backup, "--data", data).status == ExitCode.conflict.rawValue)
+        #expect(try run("backup", "-", "--data", data).status == ExitCode.usage.rawValue)
+        let inFolder = folder.path + "/folder.brume"
+        #expect(try run("backup", inFolder + "/", "--data", data).status == 0)
+        #expect(FileSystem.isDirectory(inFolder))
+        server.process.send(SIGTERM)
+        #expect(server.process.wait() == 0)
+
+        let verified = try run("verify", backup, "--json")
+        #expect(verified.status == 0, "\(verified.errors)")
+        #expect(try verified.json()["sound"] == .bool(true))
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: backup))
+        bytes[bytes.count / 2] ^= 1
+        let damaged = folder.path + "/damaged.brume"
+        try bytes.write(to: URL(fileURLWithPath: damaged))
+        let found = try run("verify", damaged, "--json")
+        #expect(found.status == ExitCode.damaged.rawValue)
+        #expect(try found.json()["sound"] == .bool(false))
+        let refused = try run("restore", damaged, "--data", restored)
+        #expect(refused.status == ExitCode.damaged.rawValue && refused.errors.contains("at byte"), "\(refused.errors)")
+        #expect(!FileSystem.exists(restored))
+
+        let restore = try run("restore", backup, "--data", restored)
+        #expect(restore.status == 0, "\(restore.errors)")
+        for name in ["secret.key", "admin.token", "accounts", "brume.meta"] {
+            #expect(try FileSystem.permissions(restored + "/" + name) == 0o600)
+        }
+        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        #expect(try second.run("records", "get", "Notes", "before-1", "before-2").status == 0)
+        #expect(try second.run("records", "get", "Notes", "after").status == ExitCode.notFound.rawValue)
+        #expect(second.ready["accounts"]?["a"]?["user"] == server.ready["accounts"]?["a"]?["user"])
+        try BackupCommandTests.save(second, "goes-on")
+    }
+
     @Test("a stopped folder is backed up whole; a damaged backup is not restored, and leaves nothing")
     func stopped() throws {
         let folder = try TestFolder()

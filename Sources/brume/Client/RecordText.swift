@@ -21,8 +21,9 @@ enum RecordText {
         return .object(members)
     }
 
-    static func text(_ record: CKRecord, style: Style) -> String {
+    static func text(_ record: CKRecord, style: Style, showsZone: Bool = false) -> String {
         var text = "\(style.bold(record.recordID.recordName))  \(record.recordType)"
+        if showsZone { text += style.dim("  in \(record.recordID.zoneID.zoneName)") }
         if let tag = record.recordChangeTag { text += style.dim("  tag \(tag)") }
         if let date = record.modificationDate { text += style.dim("  \(TypedValue.text(of: date))") }
         for (key, value) in fields(of: record) {

@@ -12,7 +12,9 @@ enum BackupCommand {
 
     static let definition = CommandDefinition(
         ["backup"], "copy a data folder to a backup, while its server runs or not",
-        arguments: [ArgumentDefinition("TARGET", "the folder to make; it must not exist")],
+        arguments: [
+            ArgumentDefinition("TARGET", "what to make: a file if the name ends in .brume, a folder otherwise")
+        ],
         options: [CommandOptions.data, CommandOptions.json],
         notes: [
             """
@@ -21,14 +23,27 @@ enum BackupCommand {
             Certificates are not.
             """,
             """
-            It is verified before the command says that it is done, and has its name only then. What is left of one that was \
+            A file is compressed and can be read by its owner only (mode 0600). A target that ends in a slash is a folder, \
+            whatever its name. Nothing is overwritten: the target must not exist.
+            """,
+            """
+            It is read back and verified before the command says that it is done, and has its name only then. What is left of one that was \
             interrupted ends in .partial.
             """,
         ],
-        examples: ["brume backup /backups/2026-01-31 --data ./brume-data"], body: .asynchronous(run))
+        examples: [
+            "brume backup /backups/2026-01-31.brume --data ./brume-data",
+            "brume backup /backups/2026-01-31 --data ./brume-data",
+        ], body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
         let folder = try invocation.required("data")
+        if invocation.arguments[0] == "-" {
+            throw UsageError(
+                "a backup does not go to standard output: it is read back to be verified. Name a file that ends in .brume",
+                command: invocation.command)
+        }
+        let isFile = BackupFile.isNamed(invocation.arguments[0])
         let target = FolderCopier.path(invocation.arguments[0])
         guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
         if FileSystem.exists(target) {
@@ -39,14 +54,16 @@ enum BackupCommand {
         if let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development) {
             lock = nil
             try await writeSnapshots(session)
-            copier = try FolderCopier(of: folder, .inUse)
+            copier = try FolderCopier(of: RealDisk(folder: folder), named: folder, .inUse)
         } else {
             lock = try FolderCopier.lock(folder)
-            copier = try FolderCopier(of: folder, .idle)
+            copier = try FolderCopier(of: RealDisk(folder: folder), named: folder, .idle)
         }
         defer { lock?.release() }
-        let verification = try copier.copy(to: target, title: "backup")
-        copier.report(verification, at: target, invocation)
+        let verification =
+            isFile
+            ? try copier.copy(toFile: target, title: "backup") : try copier.copy(to: target, title: "backup")
+        copier.report(verification, at: target, isFile: isFile, invocation)
         return .done
     }
 

@@ -14,9 +14,14 @@ enum DevCommand {
             OptionDefinition("port", "PORT", "the port on 127.0.0.1; 0: any that is free", fallback: "0"),
             OptionDefinition("container", "NAME", "the container for the printed settings", fallback: "iCloud.brume"),
             OptionDefinition("environment", "NAME", "development or production", fallback: "development"),
+            OptionDefinition(
+                "schema", "FILE",
+                "the container's schema, in both environments: with --environment production the rules that an app meets"
+            ),
             OptionDefinition("ready-file", "FILE", "written, whole, once it serves: address, CA and accounts as JSON"),
             OptionDefinition("loops", "N", "event loops", fallback: "1"),
             OptionDefinition("log-level", "LEVEL", "debug, info, warning or error", fallback: "warning"),
+            CommandOptions.strict,
             CommandOptions.withParent,
         ],
         notes: [
@@ -26,7 +31,10 @@ enum DevCommand {
             is not restricted: any name is served.
             """
         ],
-        examples: ["brume dev", "brume dev --data ./dev --accounts alice,bob --ready-file ready.json"],
+        examples: [
+            "brume dev", "brume dev --schema schema.ckdb --environment production",
+            "brume dev --data ./dev --accounts alice,bob --ready-file ready.json",
+        ],
         body: .blocking(run))
 
     /// A new segment is written whole before the server is ready: this one holds the largest request and takes a quarter of
@@ -55,9 +63,13 @@ enum DevCommand {
         configuration.caPath = certificates.caPath
         configuration.journalSegmentBytes = journalSegmentBytes
         configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
+        configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
         let accounts = try makeAccounts(
             invocation.texts("accounts"), folder: folder, container: container, environment: environment)
+        if let path = invocation.text("schema") {
+            try install(SchemaText.read(path), folder: folder, container: container)
+        }
         let server = try Server(configuration)
         try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {
             if let path = invocation.text("ready-file") {
@@ -79,6 +91,13 @@ enum DevCommand {
         }
         if invocation.text("data") == nil { TemporaryFolder.removeAll() }
         return .done
+    }
+
+    /// A folder that is used again keeps what production had: a file that lacks something of it is refused.
+    private static func install(_ schema: Schema, folder: String, container: String) throws {
+        let schemas = try FolderSchemas(dataFolder: folder, container: container, environment: .production)
+        defer { schemas.release() }
+        try schemas.install(schema)
     }
 
     /// The accounts, made where they are not there. Tokens are shown only when they are made, so an account that is there gets

@@ -2,21 +2,24 @@ internal import BrumeKit
 internal import BrumeModel
 internal import Foundation
 
-/// `brume export`: the custom zones of an account's private database as JSON lines that lose nothing.
+/// `brume export`: the zones of an account's private database as JSON lines that lose nothing.
 enum ExportCommand {
     static let definition = CommandDefinition(
         ["export"], "write zones of the private database as JSON lines that lose nothing",
         arguments: [ArgumentDefinition("FILE", "the file to make; - is standard output")],
         options: [
-            OptionDefinition("zone", "NAME", "this zone (default: every custom zone)", repeats: true),
+            OptionDefinition("zone", "NAME", "this zone (default: every zone)", repeats: true),
             CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
             """
             Every field type is kept to the bit, with parents and, for information, change tags, users and dates. It is read by \
-            brume import --format brume. The default zone keeps no list of its records and is left out: brume backup has it.
+            brume import --format brume.
             """,
-            "Records that are saved or deleted meanwhile are told of: each zone is as it was at one moment before the end.",
+            """
+            Records of custom zones that are saved or deleted meanwhile are told of: each zone is as it was at one moment before the \
+            end. The default zone keeps no history: of what is changed there meanwhile, the export holds some.
+            """,
             CommandOptions.clientNote,
         ],
         examples: ["brume export notes.jsonl --zone Notes", "brume export - | zstd > everything.jsonl.zst"],
@@ -24,19 +27,17 @@ enum ExportCommand {
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
         let path = invocation.arguments[0]
-        let wanted = invocation.texts("zone")
+        let wanted = invocation.texts("zone").map { $0 == "default" ? Names.defaultZone : $0 }
         for name in wanted {
-            if name == Names.defaultZone || name == "default" {
-                throw CommandError(.usage, "the default zone keeps no list of its records; brume backup has it")
+            if name != Names.defaultZone, let problem = Names.problemWithZoneName(name) {
+                throw CommandError(.usage, problem)
             }
-            if let problem = Names.problemWithZoneName(name) { throw CommandError(.usage, problem) }
         }
         let context = try await ClientContext(invocation)
         let session = try ClientSession.unshared(ClientContext.configuration(invocation))
         let names: [String]
         if wanted.isEmpty {
-            names = try await context.database.allRecordZones().map(\.zoneID.zoneName)
-                .filter { $0 != Names.defaultZone }.sorted()
+            names = try await context.database.allRecordZones().map(\.zoneID.zoneName).sorted()
         } else {
             names = Array(Set(wanted)).sorted()
         }
@@ -60,6 +61,10 @@ enum ExportCommand {
         var records = 0
         for (index, name) in names.enumerated() {
             try output.write(.zone(name))
+            if name == Names.defaultZone {
+                records += try await writeDefaultZone(of: session, to: output)
+                continue
+            }
             var token: [UInt8] = []
             while true {
                 let page = try await session.zoneChanges(
@@ -76,6 +81,24 @@ enum ExportCommand {
         reporter.finish()
         try output.write(.end(zones: names.count, records: records))
         return (names.count, records)
+    }
+
+    /// A zone without a feed: its records in the order of their creation.
+    private static func writeDefaultZone(of session: ClientSession, to output: ExportFile) async throws -> Int {
+        var records = 0
+        var request = QueryRequest(
+            database: .private, zone: .defaultZone, query: .everything, resultsLimit: Limits.matchesPerPageMax)
+        repeat {
+            let page = try await session.queryRecords(request)
+            for match in page.matches {
+                // The server makes a user record for each account: without fields of the app it says nothing.
+                if match.record.system.type == Names.userRecordType, match.record.fields.isEmpty { continue }
+                try output.write(.record(zone: Names.defaultZone, match.record))
+                records += 1
+            }
+            request.cursor = page.cursor
+        } while !request.cursor.isEmpty
+        return records
     }
 
     private static func report(_ counts: (zones: Int, records: Int), _ path: String, _ invocation: Invocation) {

@@ -6,7 +6,7 @@ internal import BrumeSystem
 enum RestoreCommand {
     static let definition = CommandDefinition(
         ["restore"], "make a data folder of a backup",
-        arguments: [ArgumentDefinition("BACKUP", "what brume backup made, or a copy of a data folder")],
+        arguments: [ArgumentDefinition("BACKUP", "what brume backup made, file or folder, or a copy of a data folder")],
         options: [CommandOptions.data, CommandOptions.json],
         notes: [
             """
@@ -14,20 +14,19 @@ enum RestoreCommand {
             It gets a new epoch: devices that saw what the backup doesn't have fetch from the start, by themselves.
             """
         ],
-        examples: ["brume restore /backups/2026-01-31 --data ./brume-data"], body: .blocking(run))
+        examples: ["brume restore /backups/2026-01-31.brume --data ./brume-data"], body: .blocking(run))
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         let backup = FolderCopier.path(invocation.arguments[0])
         let folder = FolderCopier.path(try invocation.required("data"))
-        guard FileSystem.isDirectory(backup) else { throw CommandError(.notFound, "there is no folder \(backup)") }
-        let lock = try FolderCopier.lock(backup)
+        guard FileSystem.exists(backup) else { throw CommandError(.notFound, "there is no backup \(backup)") }
+        let lock = FileSystem.isDirectory(backup) ? try FolderCopier.lock(backup) : nil
         defer { lock?.release() }
         if FileSystem.exists(folder), try !FileSystem.list(folder).isEmpty {
             throw CommandError(
                 .conflict, "\(folder) is not empty", hint: "name a folder that is empty or does not exist")
         }
-        try FolderCopier.verify(backup)
-        let copier = try FolderCopier(of: backup, .idle)
+        let copier = try FolderCopier(of: FolderCopier.verify(backup).disk, named: backup, .idle)
         let verification = try copier.copy(into: folder, title: "restore")
         copier.report(verification, at: folder, invocation)
         return .done

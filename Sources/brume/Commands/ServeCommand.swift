@@ -1,4 +1,5 @@
 internal import BrumeServer
+internal import BrumeStore
 internal import BrumeSystem
 internal import Foundation
 
@@ -21,7 +22,11 @@ enum ServeCommand {
             OptionDefinition(
                 "memory-budget", "SIZE",
                 "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
-            CommandOptions.logLevel, CommandOptions.withParent,
+            OptionDefinition(
+                "check-snapshots", "WHEN",
+                "start: read all of them before serving; background: behind it; auto: before, unless they are many",
+                fallback: "auto"),
+            CommandOptions.strict, CommandOptions.logLevel, CommandOptions.withParent,
         ],
         notes: [
             """
@@ -33,6 +38,11 @@ enum ServeCommand {
             While the disk is full, writes are refused with a time to come back; reading and notifications go on, but for \
             what shows a commit that waits for room. Any other failure of a write or a sync ends the server with exit code \
             74: nothing is acknowledged after it, and a start on the mended disk finds everything that was.
+            """,
+            """
+            Damage anywhere in the folder stops the start with exit code 7, file and place. With more than 256 MiB of snapshots, or \
+            more than 10,000, it serves first and reads them behind: damage is logged then, shown by brume health, and refuses \
+            the database that it is in.
             """,
             "Make an account for it, while it runs or before: brume account add NAME --data DIR",
         ],
@@ -76,6 +86,15 @@ enum ServeCommand {
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
+        switch try invocation.required("check-snapshots") {
+        case "auto": configuration.startCheck = .automatic
+        case "start": configuration.startCheck = .all
+        case "background": configuration.startCheck = .none
+        case let when:
+            throw UsageError(
+                "--check-snapshots is auto, start or background, not \"\(when)\"", command: invocation.command)
+        }
+        configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
         return configuration
     }

@@ -2,21 +2,40 @@ internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
 
-/// `brume verify`: checks a whole data folder without changing it.
+/// `brume verify`: checks a whole data folder, or a backup file, without changing it.
 enum VerifyCommand {
     static let definition = CommandDefinition(
-        ["verify"], "check a data folder, changing nothing",
-        arguments: [ArgumentDefinition("DIR", "the data folder, or a backup of one")], options: [CommandOptions.json],
+        ["verify"], "check a data folder or a backup, changing nothing",
+        arguments: [ArgumentDefinition("PATH", "the data folder, or a backup of one: a folder or a file")],
+        options: [CommandOptions.json],
         notes: [
             "For a folder that no server uses: stop the server, or verify a copy. Damage: exit code 7, and what it affects."
         ],
         body: .blocking(run))
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
-        let folder = invocation.arguments[0]
-        guard FileSystem.isDirectory(folder) else {
-            throw CommandError(.notFound, "there is no folder \(folder)")
+        let path = invocation.arguments[0]
+        guard FileSystem.exists(path) else { throw CommandError(.notFound, "there is no folder or file \(path)") }
+        let verification = FileSystem.isDirectory(path) ? try verify(folder: path) : try verify(file: path)
+        if invocation.isOn("json") { Terminal.print(json(verification).line) } else { print(verification, path) }
+        return verification.isSound ? .done : .damaged
+    }
+
+    private static func verify(file: String) throws -> Verification {
+        do throws(DiskError) {
+            let disk: any Disk
+            do throws(StoreError) {
+                disk = try BackupFile.open(file)
+            } catch {
+                return try Verification(failing: error)
+            }
+            return try Verification(of: disk)
+        } catch {
+            throw CommandError(.failed, "\(file) can't be read: \(error)")
         }
+    }
+
+    private static func verify(folder: String) throws -> Verification {
         guard FileSystem.exists(folder + "/brume.meta") else {
             throw CommandError(.notFound, "\(folder) is no data folder: it has no brume.meta")
         }
@@ -30,17 +49,14 @@ enum VerifyCommand {
             lock = nil
         }
         defer { lock?.release() }
-        let verification: Verification
         do {
-            verification = try Verification(of: RealDisk(folder: folder))
+            return try Verification(of: RealDisk(folder: folder))
         } catch {
             throw CommandError(.failed, "\(folder) can't be read: \(error)")
         }
-        if invocation.isOn("json") { Terminal.print(json(verification).line) } else { print(verification, folder) }
-        return verification.isSound ? .done : .damaged
     }
 
-    private static func print(_ verification: Verification, _ folder: String) {
+    private static func print(_ verification: Verification, _ path: String) {
         Terminal.print(
             """
             journal:   \(verification.segments) segments, \(verification.batches) batches, \(verification.entries) commits
@@ -55,7 +71,7 @@ enum VerifyCommand {
             Terminal.print(
                 "damage:    \(problem.file) at \(problem.offset): \(problem.problem) (affects \(problem.affects))")
         }
-        Terminal.print(verification.isSound ? "\(folder) is sound" : "\(folder) is damaged: restore a backup")
+        Terminal.print(verification.isSound ? "\(path) is sound" : "\(path) is damaged: restore a backup")
     }
 
     private static func json(_ verification: Verification) -> JSONValue {

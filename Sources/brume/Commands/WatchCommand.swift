@@ -8,14 +8,19 @@ enum WatchCommand {
         ["watch"], "print notifications as they come",
         options: [
             OptionDefinition("zone", "NAME", "subscribe to this zone instead of the whole database"),
+            OptionDefinition("type", "TYPE", "subscribe to records of this type, in the default zone too"),
+            OptionDefinition("where", "PREDICATE", "only those that match, such as 'pages > 10 AND done == 0'"),
+            OptionDefinition("fields", "KEYS", "print these fields of them too, up to three: title,pages"),
+            CommandOptions.isPublic,
             OptionDefinition("no-subscribe", nil, "save no subscription: print what those that exist give"),
             OptionDefinition("count", "N", "end after N notifications"), CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
             """
-            Saves the subscription brume-watch (or brume-watch-ZONE), which stays. It is a device of its own, in the folder \
-            watch of --state, so that it is told what other commands on this machine do. "watching" on stderr, with --json the \
-            notification "ready", says that it has begun.
+            Saves the subscription brume-watch (or brume-watch-ZONE, or brume-watch-type-TYPE), which stays. It is a device of \
+            its own, in the folder watch of --state, so that it is told what other commands on this machine do. "watching" on \
+            stderr, with --json the notification "ready", says that it has begun. The public database has --type alone; it has \
+            no changes to fetch, so fetchFromToken says there: look again.
             """,
             CommandOptions.clientNote,
         ],
@@ -26,7 +31,11 @@ enum WatchCommand {
         let count = try invocation.integer("count", in: 1...1_000_000_000)
         if !invocation.isOn("no-subscribe") {
             let subscription: CKSubscription
-            if let zone = invocation.text("zone") {
+            if let type = invocation.text("type") {
+                subscription = try querySubscription(type, invocation)
+            } else if invocation.text("where") != nil || invocation.text("fields") != nil {
+                throw CommandError(.usage, "--where and --fields need --type: which records?")
+            } else if let zone = invocation.text("zone") {
                 subscription = CKRecordZoneSubscription(
                     zoneID: try ClientContext.zoneID(zone), subscriptionID: "brume-watch-\(zone)")
             } else {
@@ -49,6 +58,39 @@ enum WatchCommand {
         return .done
     }
 
+    private static func querySubscription(_ type: String, _ invocation: Invocation) throws -> CKSubscription {
+        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        let predicate: BrumeKit.NSPredicate
+        do throws(CKError) {
+            predicate = try BrumeKit.NSPredicate(validatingFormat: invocation.text("where") ?? "TRUEPREDICATE")
+        } catch {
+            throw CommandError(.usage, "--where can't be read: \(error.localizedDescription)")
+        }
+        let subscription = CKQuerySubscription(
+            recordType: type, predicate: predicate, subscriptionID: "brume-watch-type-\(type)")
+        if let zone = invocation.text("zone") { subscription.zoneID = try ClientContext.zoneID(zone) }
+        if let fields = invocation.text("fields") {
+            subscription.notificationInfo = CKSubscription.NotificationInfo(
+                desiredKeys: fields.split(separator: ",").map(String.init))
+        }
+        return subscription
+    }
+
+    private static func fields(of event: NotificationEvent) -> [(key: String, value: JSONValue)] {
+        let notification = CKNotification(event, containerIdentifier: nil, currentUser: nil) as? CKQueryNotification
+        return (notification?.recordFields ?? [:]).sorted { $0.key < $1.key }.compactMap { field in
+            (field.value as? any CKRecordValueProtocol).map { (field.key, TypedValue(recordValue: $0).json) }
+        }
+    }
+
+    private static func kind(of reason: RecordChangeReason) -> String {
+        switch reason {
+        case .created: "recordCreated"
+        case .updated: "recordUpdated"
+        case .deleted: "recordDeleted"
+        }
+    }
+
     /// What is changed from now on is printed.
     private static func printReady(_ invocation: Invocation) {
         if invocation.isOn("json") {
@@ -64,17 +106,30 @@ enum WatchCommand {
             case .zoneChanged(let zone): ("zoneChanged", zone.name)
             case .databaseChanged: ("databaseChanged", nil)
             case .fetchFromToken: ("fetchFromToken", nil)
+            case .recordChanged(let change): (kind(of: change.reason), change.zone.name)
             case .ready: preconditionFailure("ready is no notification")
             }
         let date = TypedValue.text(of: Date(timeIntervalSince1970: Double(event.committedMilliseconds) / 1000))
+        var change: RecordChange?
+        if case .recordChanged(let told) = event.kind { change = told }
+        let fields = fields(of: event)
         if invocation.isOn("json") {
             var members: [(key: String, value: JSONValue)] = [("notification", .string(kind))]
             if let zone { members.append(("zone", .string(zone))) }
+            if let change {
+                members.append(("database", .string(change.database == .public ? "public" : "private")))
+                members.append(("record", .string(change.recordName)))
+                if !fields.isEmpty {
+                    members.append(("fields", .object(fields.map { ($0.key, $0.value) })))
+                }
+            }
             members.append(("subscription", .string(event.subscriptionID)))
             members.append(("committed", .string(date)))
             Terminal.print(JSONValue.object(members).line)
         } else {
-            Terminal.print("\(date)  \(kind)\(zone.map { " \($0)" } ?? "")  \(event.subscriptionID)")
+            let record = change.map { " \($0.recordName)" } ?? ""
+            let values = fields.map { "  \($0.key)=\($0.value.line)" }.joined()
+            Terminal.print("\(date)  \(kind)\(zone.map { " \($0)" } ?? "")\(record)  \(event.subscriptionID)\(values)")
         }
     }
 }

@@ -70,11 +70,18 @@ struct ExportImporter {
                         hint: "leave --zone out, or export one zone")
                 }
                 zone = targetZone ?? name
+                // It is there, and can't be made.
+                if zone == Names.defaultZone { continue }
                 let result = try await session.modifyZones(
                     ModifyZonesRequest(database: .private, saves: [ZoneID(name: zone)], operationID: Self.operationID())
                 )
                 for save in result.saves { _ = try save.get() }
-            case .record(_, let record): try await add(Item(line: reader.line, record: record))
+            case .record(_, var record):
+                // A user record's fields go into that of the account which imports.
+                if record.system.type == Names.userRecordType, let user = try await session.welcome().userRecordName {
+                    record.system.name = user
+                }
+                try await add(Item(line: reader.line, record: record))
             case .deletion(_, let name):
                 try await flush()
                 parents[Key(zone: zone, name: name)] = nil

@@ -25,7 +25,7 @@ extension CommandError {
         case .accountUnknown: .notFound
         case .accountInvalid: .usage
         case .damaged: .damaged
-        case .folder, .certificate, .listen, .limit: .failed
+        case .folder, .diskFull, .certificate, .listen, .limit: .failed
         }
     }
 

@@ -20,7 +20,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .conflict: "somebody else was first: the record changed, the account exists, the folder is in use"
         case .notPermitted: "not authenticated, or not permitted"
         case .unreachable: "the server can't be reached, or is not ready"
-        case .damaged: "verify, or the start of a server, found damage in the data folder"
+        case .damaged: "verify, restore, health or the start of a server found damage in the data folder or backup"
         case .diskFailed: "a server's disk failed; what was acknowledged is on it"
         }
     }

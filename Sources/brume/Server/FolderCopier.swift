@@ -3,33 +3,56 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Foundation
 
-/// Copies a data folder with a progress bar, and verifies the copy before it counts.
+/// Copies a data folder with a progress bar, to a folder or a file, and verifies the copy before it counts.
 struct FolderCopier {
     private let copy: FolderCopy
 
-    init(of folder: String, _ source: FolderCopy.Source) throws(CommandError) {
+    /// - Parameter name: Of what `disk` stands for, for messages.
+    init(of disk: any Disk, named name: String, _ source: FolderCopy.Source) throws(CommandError) {
         do throws(StoreError) {
-            copy = try FolderCopy(of: RealDisk(folder: folder), source, others: DataFolder.backedUpFiles)
+            copy = try FolderCopy(of: disk, source, others: DataFolder.backedUpFiles)
         } catch {
-            throw Self.commandError(error, folder)
+            throw Self.commandError(error, name)
         }
     }
 
     /// Makes the folder `target`: under a temporary name until it is verified.
     func copy(to target: String, title: String) throws -> Verification {
-        let partial = target + ".partial"
-        if FileSystem.exists(partial) {
-            throw CommandError(
-                .conflict, "\(partial) is what an interrupted backup left, or another one makes it now",
-                hint: "remove it if none does")
-        }
+        let partial = try Self.partial(of: target)
         do {
             let verification = try fill(partial, epoch: nil, title: title)
-            try FileSystem.rename(partial, to: target)
-            try FileSystem.syncDirectory(FileSystem.directory(of: target))
+            try Self.name(partial, target)
             return verification
         } catch {
             try? FileManager.default.removeItem(atPath: partial)
+            throw error
+        }
+    }
+
+    /// Makes the file `target`: under a temporary name until it has been read back and verified.
+    func copy(toFile target: String, title: String) throws -> Verification {
+        let partial = try Self.partial(of: target)
+        let folder = FileSystem.directory(of: target)
+        guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
+        try checkRoom(on: folder)
+        do {
+            let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
+            do throws(StoreError) {
+                try copy.run(
+                    toFile: BackupFile.name(of: partial), on: RealDisk(folder: folder),
+                    salt: UInt64.random(in: 0 ... .max)
+                ) { done in
+                    reporter.advance(to: Int(clamping: done))
+                }
+            } catch {
+                throw Self.commandError(error, folder)
+            }
+            reporter.finish()
+            let verification = try Self.verify(partial).verification
+            try Self.name(partial, target)
+            return verification
+        } catch {
+            try? FileSystem.remove(partial)
             throw error
         }
     }
@@ -51,13 +74,7 @@ struct FolderCopier {
 
     private func fill(_ target: String, epoch: UInt32?, title: String) throws -> Verification {
         try FileSystem.makeDirectory(target)
-        let available = try FileSystem.availableBytes(target)
-        guard copy.byteCount < UInt64(available) else {
-            throw CommandError(
-                .failed,
-                "\(copy.byteCount) bytes are to be copied, and the disk of \(target) has room for \(available)",
-                hint: "make room, or choose another disk")
-        }
+        try checkRoom(on: target)
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
             try copy.run(to: RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max)) { done in
@@ -68,14 +85,25 @@ struct FolderCopier {
         }
         reporter.finish()
         try FileSystem.syncDirectory(FileSystem.directory(of: target))
-        return try Self.verify(target)
+        return try Self.verify(target).verification
     }
 
-    func report(_ verification: Verification, at target: String, _ invocation: Invocation) {
+    private func checkRoom(on target: String) throws {
+        let available = try FileSystem.availableBytes(target)
+        guard copy.byteCount < UInt64(available) else {
+            throw CommandError(
+                .failed,
+                "\(copy.byteCount) bytes are to be copied, and the disk of \(target) has room for \(available)",
+                hint: "make room, or choose another disk")
+        }
+    }
+
+    func report(_ verification: Verification, at target: String, isFile: Bool = false, _ invocation: Invocation) {
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
-                    ("folder", .string(target)), ("databases", .integer(Int64(verification.databases))),
+                    (isFile ? "file" : "folder", .string(target)),
+                    ("databases", .integer(Int64(verification.databases))),
                     ("records", .integer(Int64(verification.records))),
                     ("bytes", .integer(Int64(clamping: copy.byteCount))),
                 ]).line)
@@ -85,13 +113,28 @@ struct FolderCopier {
         }
     }
 
-    // MARK: Folders
+    // MARK: Paths
 
     /// A folder's path without a slash at its end.
     static func path(_ text: String) -> String {
         var text = text
         while text.count > 1, text.hasSuffix("/") { text.removeLast() }
         return text
+    }
+
+    private static func partial(of target: String) throws(CommandError) -> String {
+        let partial = target + ".partial"
+        if FileSystem.exists(partial) {
+            throw CommandError(
+                .conflict, "\(partial) is what an interrupted backup left, or another one makes it now",
+                hint: "remove it if none does")
+        }
+        return partial
+    }
+
+    private static func name(_ partial: String, _ target: String) throws {
+        try FileSystem.rename(partial, to: target)
+        try FileSystem.syncDirectory(FileSystem.directory(of: target))
     }
 
     /// Keeps servers out while the folder is read; nil for one that can't be written, from which nobody serves.
@@ -104,21 +147,27 @@ struct FolderCopier {
         }
     }
 
-    /// Checks a folder that nobody uses.
+    /// Checks a folder that nobody uses, or a backup file, and gives what it holds to be copied.
     @discardableResult
-    static func verify(_ folder: String) throws(CommandError) -> Verification {
+    static func verify(_ path: String) throws(CommandError) -> (disk: any Disk, verification: Verification) {
+        let disk: any Disk
         let verification: Verification
-        do throws(DiskError) {
-            verification = try Verification(of: RealDisk(folder: folder))
+        do throws(StoreError) {
+            disk = FileSystem.isDirectory(path) ? RealDisk(folder: path) : try BackupFile.open(path)
+            do throws(DiskError) {
+                verification = try Verification(of: disk)
+            } catch {
+                throw .disk(error)
+            }
         } catch {
-            throw commandError(.disk(error), folder)
+            throw commandError(error, FileSystem.directory(of: path))
         }
         if let problem = verification.problems.first {
             throw CommandError(
-                .damaged, "\(folder)/\(problem.file) at \(problem.offset): \(problem.problem)",
-                hint: "brume verify \(folder) tells everything that is damaged")
+                .damaged, "\(path)/\(problem.file) at \(problem.offset): \(problem.problem)",
+                hint: "brume verify \(path) tells everything that is damaged")
         }
-        return verification
+        return (disk, verification)
     }
 
     private static func commandError(_ error: StoreError, _ folder: String) -> CommandError {

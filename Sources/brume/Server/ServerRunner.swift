@@ -23,6 +23,9 @@ extension CommandOptions {
     static let withParent = OptionDefinition(
         "with-parent", nil, "stop when standard input ends, so that it never outlives the process that started it")
 
+    static let strict = OptionDefinition(
+        "strict", nil, "refuse queries that CloudKit refuses, such as those with OR")
+
     static let logLevel = OptionDefinition(
         "log-level", "LEVEL", "debug, info, warning or error", fallback: "info")
 

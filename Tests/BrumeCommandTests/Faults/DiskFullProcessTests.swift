@@ -84,6 +84,9 @@ struct DiskFullProcessTests {
         let (acknowledged, held) = try await fill(server, writer, prefix: "a")
         await expectRefusal(writer)
         await expectRefusal(reader)
+        let health = try await reader.health()
+        #expect(health.isServing && health.isDiskFull && !health.isDamageFound)
+        #expect(try server.run("health").status == ExitCode.failed.rawValue)
         // A database without commits in doubt is read as ever, and the stream is there.
         #expect(try await reader.changes().names == before.names)
         _ = try await reader.ping()
@@ -106,8 +109,46 @@ struct DiskFullProcessTests {
         try server.start()
         #expect(try await writer.changes().names == after.names)
         #expect(try await reader.changes(since: before.token).names == ["bob's second"])
+        #expect(try await reader.health().isDiskFull == false)
         server.send(SIGTERM)
         #expect(try await server.end() == 0)
+    }
+
+    @Test(
+        "refuses to change accounts without room as it refuses writes, changes nothing, and does it when there is room")
+    func accounts() async throws {
+        let server = try FaultyServer(folder: TestFolder())
+        try server.start()
+        _ = try server.token("ada")
+        let before = try server.run("account", "list").output
+        let session = try #require(
+            try Operator.session(folder: server.dataFolder, container: "iCloud.faults", environment: .development))
+        func limit(_ bytes: String) throws {
+            #expect(try Tool.run("/usr/bin/prlimit", "--pid", String(server.pid), "--fsize=\(bytes):") == 0)
+        }
+        try limit("1")
+        let changes: [(String, @Sendable () async throws -> Void)] = [
+            ("add", { _ = try await session.addAccount(name: "bob", email: "") }),
+            ("token", { _ = try await session.createToken(name: "ada") }),
+            ("revoke", { _ = try await session.revokeTokens(name: "ada") }),
+            ("remove", { try await session.removeAccount(name: "ada") }),
+        ]
+        for (name, change) in changes {
+            guard case .failure(let error as ServiceError)? = await within(milliseconds: 30_000, change) else {
+                Issue.record("\(name) was done without room")
+                continue
+            }
+            #expect(error.code == .serviceUnavailable && error.retryAfterMilliseconds == 5_000, "\(name): \(error)")
+            #expect(error.message.contains("full"), "\(name)")
+        }
+        #expect(try server.run("account", "add", "bob").status != 0)
+        #expect(try server.run("account", "list").output == before)
+        try limit("unlimited")
+        _ = try server.token("bob")
+        _ = try await session.createToken(name: "ada")
+        server.kill()
+        try server.expectSound()
+        #expect(try server.run("account", "list").output.contains { $0.contains("2 tokens") })
     }
 
     @Test("takes a limit on the size of files as a full disk, and ends with 74 when it has to stop on one")

@@ -28,14 +28,14 @@ final class FaultyServer {
     }
 
     /// Starts it where it listened before.
-    func start(environment: [String: String] = [:]) throws {
+    func start(environment: [String: String] = [:], options: [String] = []) throws {
         let process = try ChildProcess(
             executable: CommandRun.executable,
             arguments: [
                 "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
                 "--key", certificates.keyPath, "--ca", caPath, "--log-level", "info", "--with-parent",
                 "--journal-segment-bytes", "1048576",
-            ], environment: CommandRun.clean(environment), errorPath: logPath)
+            ] + options, environment: CommandRun.clean(environment), errorPath: logPath)
         self.process = process
         let deadline = Clocks.monotonicNanoseconds() + UInt64(Self.startMilliseconds) * 1_000_000
         while true {

@@ -103,7 +103,8 @@ struct ProxyTests {
                 switch event.kind {
                 case .ready: isReady.withLock { $0 = true }
                 case .fetchFromToken: isPruned.withLock { $0 = true }
-                case .zoneChanged, .databaseChanged: _ = ids.withLock { $0.insert(event.notificationID) }
+                case .zoneChanged, .databaseChanged, .recordChanged:
+                    _ = ids.withLock { $0.insert(event.notificationID) }
                 }
             }
         }

@@ -1,0 +1,109 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+internal import BrumeSystem
+
+/// The operator's access to the schemas of a container: through the Admin service while a server runs on the data folder, directly
+/// otherwise.
+struct SchemaOperator {
+    private enum Way {
+        case running(ClientSession)
+        case stopped(FolderSchemas)
+    }
+
+    private let folder: String
+    private let container: String
+
+    init(_ invocation: Invocation) throws {
+        folder = try invocation.required("data")
+        container = try invocation.required("container")
+        guard FileSystem.exists(folder) else {
+            throw CommandError(.notFound, "there is no data folder \(folder)", hint: "name it with --data")
+        }
+    }
+
+    /// The schema of an environment, and what tells it from a later one.
+    func schema(of environment: BrumeModel.Environment) async throws -> (schema: Schema, fingerprint: UInt32) {
+        try await with(environment) { way in
+            switch way {
+            case .running(let session):
+                let (text, fingerprint) = try await session.exportSchema()
+                do throws(SchemaSyntaxError) {
+                    return (try SchemaParser.parse(text), fingerprint)
+                } catch {
+                    throw CommandError(
+                        .failed, "the server's schema can't be read: \(error)",
+                        hint: "is this command older than the server?")
+                }
+            case .stopped(let schemas): return (schemas.schema, schemas.schema.fingerprint)
+            }
+        }
+    }
+
+    func importSchema(_ schema: Schema, validatesOnly: Bool) async throws {
+        try await with(.development) { way in
+            switch way {
+            case .running(let session):
+                try await session.importSchema(text: SchemaPrinter.text(schema), validatesOnly: validatesOnly)
+            case .stopped(let schemas): try schemas.importSchema(schema, validatesOnly: validatesOnly)
+            }
+        }
+    }
+
+    func deploy(fingerprint: UInt32) async throws {
+        try await with(.production) { way in
+            do throws(ServiceError) {
+                switch way {
+                case .running(let session): try await session.deploySchema(fingerprint: fingerprint)
+                case .stopped(let schemas): try schemas.deploySchema(fingerprint: fingerprint)
+                }
+            } catch  where error.code == .serverRejectedRequest {
+                throw CommandError(.conflict, error.message)
+            }
+        }
+    }
+
+    func reset() async throws -> ResetSummary {
+        try await with(.development) { way in
+            guard case .running(let session) = way else {
+                throw CommandError(
+                    .unreachable, "a reset empties databases, which their server does: none runs on \(folder)",
+                    hint: "start it with `brume serve --data \(folder)`")
+            }
+            return try await session.resetSchema()
+        }
+    }
+
+    func setRoleMember(
+        role: String, account: String, isMember: Bool, _ environment: BrumeModel.Environment
+    ) async throws {
+        try await with(environment) { way in
+            switch way {
+            case .running(let session):
+                try await session.setRoleMember(role: role, account: account, isMember: isMember)
+            case .stopped(let schemas):
+                try schemas.setRoleMember(role: role, account: account, isMember: isMember)
+            }
+        }
+    }
+
+    func roleMembers(_ environment: BrumeModel.Environment) async throws -> [RoleMember] {
+        try await with(environment) { way in
+            switch way {
+            case .running(let session): try await session.listRoleMembers()
+            case .stopped(let schemas): schemas.roleMembers()
+            }
+        }
+    }
+
+    private func with<Outcome>(
+        _ environment: BrumeModel.Environment, _ body: (Way) async throws -> Outcome
+    ) async throws -> Outcome {
+        if let session = try Operator.session(folder: folder, container: container, environment: environment) {
+            return try await body(.running(session))
+        }
+        let schemas = try FolderSchemas(dataFolder: folder, container: container, environment: environment)
+        defer { schemas.release() }
+        return try await body(.stopped(schemas))
+    }
+}

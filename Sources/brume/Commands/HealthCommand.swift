@@ -1,0 +1,69 @@
+internal import BrumeKit
+internal import BrumeModel
+
+/// `brume health`: whether a server serves, and what is wrong with it.
+enum HealthCommand {
+    static let definition = CommandDefinition(
+        ["health"], "tell whether a server serves, and what is wrong with it",
+        options: [CommandOptions.data, CommandOptions.json] + CommandOptions.client,
+        notes: [
+            """
+            Asks the server that --server (BRUME_SERVER) and --ca (BRUME_CA) name, without an account; without them, the one \
+            that runs on --data.
+            """,
+            """
+            Exit code 0: all is well. 6: it can't be reached, or is about to stop. 7: a file of its folder is damaged, and what it \
+            held is refused; the server's log names it. 1: its disk is full, and writes are refused until there is room.
+            """,
+        ],
+        examples: [
+            "brume health --server cloud.example.com:7440 --ca ca.pem", "brume health --data ./brume-data --json",
+        ],
+        body: .asynchronous(run))
+
+    private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let health = try await session(invocation).health()
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("serving", .bool(health.isServing)),
+                    ("uptimeMilliseconds", .integer(Int64(clamping: health.uptimeMilliseconds))),
+                    ("diskFull", .bool(health.isDiskFull)), ("damageFound", .bool(health.isDamageFound)),
+                ]).line)
+        } else {
+            Terminal.print(sentences(health).joined(separator: "\n"))
+        }
+        if !health.isServing { return .unreachable }
+        if health.isDamageFound { return .damaged }
+        return health.isDiskFull ? .failed : .done
+    }
+
+    private static func session(_ invocation: Invocation) throws -> ClientSession {
+        if invocation.text("server") != nil {
+            return try ClientSession.unshared(ClientContext.configuration(invocation))
+        }
+        let folder = try invocation.required("data")
+        guard let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development)
+        else {
+            throw CommandError(
+                .unreachable, "no server runs on \(folder)", hint: "check --data (BRUME_DATA), or give --server")
+        }
+        return session
+    }
+
+    private static func sentences(_ health: HealthStatus) -> [String] {
+        var sentences = [
+            health.isServing
+                ? "serving for \(health.uptimeMilliseconds / 1_000) seconds" : "about to stop: no new clients are taken"
+        ]
+        if health.isDiskFull {
+            sentences.append(
+                "the disk is full: writes are refused, reading goes on; make room and they are taken again")
+        }
+        if health.isDamageFound {
+            sentences.append(
+                "a file of the data folder is damaged: the server's log names it, and what it held is refused")
+        }
+        return sentences
+    }
+}

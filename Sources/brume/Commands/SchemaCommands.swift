@@ -1,0 +1,280 @@
+internal import BrumeModel
+internal import Foundation
+
+/// `brume schema`: the schemas of a container, whether a server runs on the data folder or not.
+enum SchemaCommands {
+    private static let container = OptionDefinition(
+        "container", "NAME", "the container", fallback: "iCloud.brume")
+    private static let environment = OptionDefinition(
+        "environment", "NAME", "development or production", fallback: "development")
+    private static let file = OptionDefinition("file", "FILE", "the schema file; - is the standard input or output")
+    private static let against = OptionDefinition(
+        "against", "FILE", "another schema file, instead of the data folder's schema")
+    private static let yes = OptionDefinition("yes", nil, "do it without asking")
+    private static let note = """
+        Run it as the server's user, on its machine: it works through the server that runs on the folder, or on the folder \
+        itself when none does.
+        """
+    private static let languageNote = """
+        Schema files are in CloudKit's schema language (.ckdb): what `xcrun cktool export-schema` writes can be imported, and \
+        the other way round.
+        """
+
+    static let definitions = [
+        CommandDefinition(
+            ["schema", "export"], "print a schema, or write it to a file",
+            options: [CommandOptions.data, container, environment, file, CommandOptions.json],
+            notes: [languageNote, note],
+            examples: ["brume schema export --container iCloud.com.example.app --file schema.ckdb"],
+            body: .asynchronous(export)),
+        CommandDefinition(
+            ["schema", "validate"], "check a schema file, and that production would lose nothing by it",
+            options: [file, against, CommandOptions.data, container, CommandOptions.json],
+            notes: [
+                """
+                It is checked against production's schema of the data folder or, with --against, against another file; when \
+                there is neither, for its language alone.
+                """
+            ],
+            examples: ["brume schema validate --file schema.ckdb --against production.ckdb"],
+            body: .asynchronous(validate)),
+        CommandDefinition(
+            ["schema", "diff"], "show what tells two schemas apart",
+            options: [file, against, CommandOptions.data, container, environment, CommandOptions.json],
+            notes: [
+                """
+                Without a file: from production to development, which is what a deployment is about. With --file: from the \
+                schema of the environment, or the file of --against, to that file. It ends with 0 when they are the same, and \
+                with 1 when they differ.
+                """, note,
+            ],
+            examples: ["brume schema diff", "brume schema diff --file schema.ckdb --environment production"],
+            body: .asynchronous(diff)),
+        CommandDefinition(
+            ["schema", "import"], "replace the schema of development by a file's",
+            options: [file, CommandOptions.data, container, CommandOptions.json],
+            notes: [
+                "It is refused, and nothing changes, when the file lacks what production's schema has. Records stay.",
+                languageNote, note,
+            ],
+            examples: ["brume schema import --file schema.ckdb"], body: .asynchronous(importFile)),
+        CommandDefinition(
+            ["schema", "deploy"], "add the schema of development to production's",
+            options: [yes, CommandOptions.data, container, CommandOptions.json],
+            notes: [
+                """
+                Record types, fields and roles are added and never go; indexes and grants of the types that development has \
+                become those of development. It shows what changes, and asks.
+                """, note,
+            ],
+            examples: ["brume schema deploy --container iCloud.com.example.app --yes"], body: .asynchronous(deploy)),
+        CommandDefinition(
+            ["schema", "reset"], "empty development: all of its data goes, and its schema becomes production's",
+            options: [yes, CommandOptions.data, container, CommandOptions.json],
+            notes: [
+                """
+                All zones and records of all users in the container's development environment are deleted; production is not \
+                touched. Accounts and subscriptions to databases stay. It needs the running server.
+                """
+            ],
+            examples: ["brume schema reset --container iCloud.com.example.app"], body: .asynchronous(reset)),
+        CommandDefinition(
+            ["schema", "role"], "put an account into a security role of the schema, or take it out",
+            arguments: [
+                ArgumentDefinition("ROLE", "a role that the schema makes with CREATE ROLE"),
+                ArgumentDefinition("ACCOUNT", "the account's name"),
+            ],
+            options: [
+                OptionDefinition("remove", nil, "take it out"), CommandOptions.data, container, environment,
+                CommandOptions.json,
+            ],
+            notes: ["It takes effect at once, on open connections too.", note],
+            examples: ["brume schema role Editor alice --environment production"], body: .asynchronous(role)),
+        CommandDefinition(
+            ["schema", "members"], "list the accounts that are in security roles",
+            options: [CommandOptions.data, container, environment, CommandOptions.json], notes: [note],
+            body: .asynchronous(members)),
+    ]
+
+    // MARK: Commands
+
+    private static func export(_ invocation: Invocation) async throws -> ExitCode {
+        let environment = try CommandOptions.environment(invocation)
+        let schema = try await SchemaOperator(invocation).schema(of: environment).schema
+        let text = SchemaPrinter.text(schema)
+        if let path = invocation.text("file"), path != "-" {
+            do {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            } catch {
+                throw CommandError(.failed, "\(path) can't be written: \(error.localizedDescription)")
+            }
+            if !invocation.isOn("json") { Terminal.print("wrote \(path): \(summary(of: schema))") }
+        } else if !invocation.isOn("json") {
+            Terminal.write(text)
+        }
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("container", .string(try invocation.required("container"))),
+                    ("environment", .string(environment == .production ? "production" : "development")),
+                    ("recordTypes", .integer(Int64(schema.recordTypes.count))), ("schema", .string(text)),
+                ]).line)
+        }
+        return .done
+    }
+
+    private static func validate(_ invocation: Invocation) async throws -> ExitCode {
+        let path = try invocation.required("file")
+        let schema = try SchemaText.read(path)
+        var what = "its language"
+        var problems: [String] = []
+        if let other = invocation.text("against") {
+            what = other
+            problems = schema.problems(following: try SchemaText.read(other))
+        } else if FileManager.default.fileExists(atPath: try invocation.required("data")) {
+            what = "production"
+            let production = try await SchemaOperator(invocation).schema(of: .production).schema
+            problems = schema.problems(following: production)
+        }
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("valid", .bool(problems.isEmpty)), ("checkedAgainst", .string(what)),
+                    ("problems", .array(problems.map { .string($0) })),
+                ]).line)
+        } else {
+            for problem in problems { Terminal.print(problem) }
+            if problems.isEmpty { Terminal.print("\(path) is valid (\(what)): \(summary(of: schema))") }
+        }
+        return problems.isEmpty ? .done : .failed
+    }
+
+    private static func diff(_ invocation: Invocation) async throws -> ExitCode {
+        let old: Schema
+        let new: Schema
+        if let path = invocation.text("file") {
+            new = try SchemaText.read(path)
+            if let other = invocation.text("against") {
+                old = try SchemaText.read(other)
+            } else {
+                let environment = try CommandOptions.environment(invocation)
+                old = try await SchemaOperator(invocation).schema(of: environment).schema
+            }
+        } else {
+            let access = try SchemaOperator(invocation)
+            old = try await access.schema(of: .production).schema
+            new = try await access.schema(of: .development).schema
+        }
+        let difference = SchemaDifference(from: old, to: new)
+        show(difference, invocation, same: "the schemas are the same")
+        return difference.isEmpty ? .done : .failed
+    }
+
+    private static func importFile(_ invocation: Invocation) async throws -> ExitCode {
+        let schema = try SchemaText.read(try invocation.required("file"))
+        let access = try SchemaOperator(invocation)
+        let former = try await access.schema(of: .development).schema
+        try await access.importSchema(schema, validatesOnly: false)
+        show(SchemaDifference(from: former, to: schema), invocation, same: "development had this schema already")
+        return .done
+    }
+
+    private static func deploy(_ invocation: Invocation) async throws -> ExitCode {
+        let access = try SchemaOperator(invocation)
+        let (development, fingerprint) = try await access.schema(of: .development)
+        let production = try await access.schema(of: .production).schema
+        let deployed = try production.deploying(development)
+        let difference = SchemaDifference(from: production, to: deployed)
+        show(difference, invocation, same: "production has all of development's schema already")
+        if difference.isEmpty { return .done }
+        guard try isConfirmed("deploy this to production? It can't be taken back", invocation) else {
+            throw CommandError(.failed, "nothing was deployed")
+        }
+        try await access.deploy(fingerprint: fingerprint)
+        if !invocation.isOn("json") { Terminal.print("deployed to production") }
+        return .done
+    }
+
+    private static func reset(_ invocation: Invocation) async throws -> ExitCode {
+        let access = try SchemaOperator(invocation)
+        let name = try invocation.required("container")
+        guard try isConfirmed("delete all data of all users in development of \(name)?", invocation) else {
+            throw CommandError(.failed, "nothing was reset")
+        }
+        let summary = try await access.reset()
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("databases", .integer(Int64(summary.databases))), ("records", .integer(Int64(summary.records))),
+                ]).line)
+        } else {
+            Terminal.print(
+                "development has production's schema; emptied: \(summary.databases) databases, \(summary.records) records"
+            )
+        }
+        return .done
+    }
+
+    private static func role(_ invocation: Invocation) async throws -> ExitCode {
+        let (role, account) = (invocation.arguments[0], invocation.arguments[1])
+        let isMember = !invocation.isOn("remove")
+        try await SchemaOperator(invocation).setRoleMember(
+            role: role, account: account, isMember: isMember, try CommandOptions.environment(invocation))
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([("role", .string(role)), ("account", .string(account)), ("member", .bool(isMember))])
+                    .line)
+        } else {
+            Terminal.print(isMember ? "\(account) is in \(role)" : "\(account) is not in \(role)")
+        }
+        return .done
+    }
+
+    private static func members(_ invocation: Invocation) async throws -> ExitCode {
+        for member in try await SchemaOperator(invocation).roleMembers(try CommandOptions.environment(invocation)) {
+            if invocation.isOn("json") {
+                Terminal.print(
+                    JSONValue.object([
+                        ("account", .string(member.account)), ("user", .string(member.userRecordName)),
+                        ("roles", .array(member.roles.map { .string($0) })),
+                    ]).line)
+            } else {
+                let account = member.account.isEmpty ? "(removed)" : member.account
+                Terminal.print("\(account)  \(member.userRecordName)  \(member.roles.joined(separator: ", "))")
+            }
+        }
+        return .done
+    }
+
+    // MARK: Output
+
+    private static func summary(of schema: Schema) -> String {
+        "\(schema.recordTypes.count) record types, \(schema.fieldCount) fields"
+    }
+
+    private static func show(_ difference: SchemaDifference, _ invocation: Invocation, same: String) {
+        if invocation.isOn("json") {
+            let changes = difference.changes.map { change in
+                JSONValue.object([
+                    ("change", .string(change.kind.rawValue)), ("subject", .string(change.subject)),
+                    ("detail", .string(change.detail)),
+                ])
+            }
+            Terminal.print(JSONValue.object([("changes", .array(changes))]).line)
+        } else if difference.isEmpty {
+            Terminal.print(same)
+        } else {
+            for change in difference.changes { Terminal.print(change.line) }
+        }
+    }
+
+    /// Asks the person at the terminal; where nobody is, `--yes` has to be given.
+    private static func isConfirmed(_ question: String, _ invocation: Invocation) throws(UsageError) -> Bool {
+        if invocation.isOn("yes") { return true }
+        guard Terminal.isTerminal(Terminal.standardInput) else {
+            throw UsageError("there is nobody to ask: give --yes", command: invocation.command)
+        }
+        Terminal.write("\(question) [y/N] ", to: Terminal.standardError)
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+}

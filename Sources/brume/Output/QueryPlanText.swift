@@ -1,0 +1,48 @@
+internal import BrumeModel
+internal import Foundation
+
+/// How a query was run, as JSON and as text for people.
+enum QueryPlanText {
+    static func json(_ plan: QueryPlan) -> JSONValue {
+        .object([
+            ("steps", .array(plan.steps.map { .string($0) })), ("entriesRead", .integer(Int64(plan.entriesRead))),
+            ("recordsRead", .integer(Int64(plan.recordsRead))), ("matches", .integer(Int64(plan.matches))),
+            ("microseconds", .integer(Int64(plan.microseconds))), ("slices", .integer(Int64(plan.slices))),
+        ])
+    }
+
+    static func text(_ plan: QueryPlan, style: Style) -> String {
+        var lines: [String] = []
+        for (depth, step) in plan.steps.enumerated() {
+            lines.append(String(repeating: "  ", count: depth) + (depth > 0 ? "└ " : "") + style.bold(step))
+        }
+        lines.append(
+            """
+            read     \(count(plan.entriesRead, "index entry", "index entries")), \
+            \(count(plan.recordsRead, "record", "records"))
+            """)
+        lines.append("page     \(count(plan.matches, "match", "matches"))")
+        lines.append(
+            "time     \(milliseconds(plan.microseconds)) of the server's loop, in \(count(plan.slices, "slice", "slices"))"
+        )
+        return lines.joined(separator: "\n")
+    }
+
+    private static func count(_ number: Int, _ one: String, _ many: String) -> String {
+        "\(grouped(number)) \(number == 1 ? one : many)"
+    }
+
+    /// With commas between thousands.
+    private static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (index, digit) in String(number).reversed().enumerated() {
+            if index > 0, index % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+
+    private static func milliseconds(_ microseconds: Int) -> String {
+        String(format: "%.3f ms", locale: Locale(identifier: "en_US_POSIX"), Double(microseconds) / 1_000)
+    }
+}

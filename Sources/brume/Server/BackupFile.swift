@@ -1,0 +1,31 @@
+internal import BrumeServer
+internal import BrumeStore
+internal import BrumeSystem
+
+/// A backup in one file, by its path.
+enum BackupFile {
+    private static let suffix = ".brume"
+
+    /// Whether a backup that is to be made under this path is a file. A path that ends in a slash, or in any other name, is a
+    /// folder.
+    static func isNamed(_ path: String) -> Bool { path.hasSuffix(suffix) }
+
+    /// Reads the whole file, checking every byte, with a progress bar.
+    static func open(_ path: String) throws(StoreError) -> BackupFileDisk {
+        let size = (try? FileSystem.size(path)) ?? 0
+        let reporter = ProgressReporter(title: "check", total: size, unit: "bytes")
+        let disk = try BackupFileDisk(
+            reading: name(of: path), on: RealDisk(folder: FileSystem.directory(of: path)),
+            others: DataFolder.backedUpFiles
+        ) { done in
+            reporter.advance(to: Int(clamping: done))
+        }
+        reporter.finish()
+        return disk
+    }
+
+    /// The last part of a path.
+    static func name(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+}

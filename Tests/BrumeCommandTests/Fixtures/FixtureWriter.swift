@@ -1,0 +1,151 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// Writes the fixtures with the server as it is: starts, commits, a backup, a future that is lost, a restore, a kill.
+@Suite("Fixtures", .serialized, .timeLimit(.minutes(2)))
+struct FixtureWriter {
+    /// A server in this process, with small journal files.
+    private final class Run {
+        let server: Server
+        let certificates: Certificates
+
+        init(_ data: String, _ folder: TestFolder) throws {
+            certificates = Certificates(folder: folder.path + "/certificates")
+            try certificates.issue(names: Certificates.localNames)
+            var configuration = ServerConfiguration(
+                dataFolder: data, certificatePath: certificates.certificatePath, keyPath: certificates.keyPath)
+            configuration.port = 0
+            configuration.loopCount = 1
+            configuration.journalSegmentBytes = 16 * 1024
+            configuration.log = .none
+            server = try Server(configuration)
+            try server.start()
+        }
+
+        func container(_ token: String) -> CKContainer {
+            CKContainer(identifier: FixtureContent.container, configuration: configuration(token))
+        }
+
+        func session(_ token: String) throws -> ClientSession { try ClientSession.unshared(configuration(token)) }
+
+        private func configuration(_ token: String) -> BrumeConfiguration {
+            BrumeConfiguration(
+                server: server.address, caPath: certificates.caPath, token: token, container: FixtureContent.container,
+                stateFolder: certificates.folder + "/state-" + UUID().uuidString)
+        }
+
+        func stop() {
+            server.drain()
+            server.wait()
+        }
+    }
+
+    private static let notes = FixtureContent.notes
+
+    @Test(
+        "are written",
+        .enabled(
+            if: ProcessInfo.processInfo.environment["BRUME_WRITE_FIXTURES"] != nil, "BRUME_WRITE_FIXTURES is not set"))
+    func write() async throws {
+        let folder = try TestFolder()
+        var known = FixtureContent.Knowledge()
+        let (data, restored) = (folder.path + "/data", folder.path + "/restored")
+        try FileManager.default.createDirectory(atPath: FixtureContent.folder, withIntermediateDirectories: true)
+        let backup = FixtureContent.folder + "/version-1.brume"
+        let target = FixtureContent.folder + "/version-1"
+        for path in [backup, target] { try? FileManager.default.removeItem(atPath: path) }
+
+        var run = try Run(data, folder)
+        for name in ["ada", "bob"] {
+            let (account, token) = try run.server.addAccount(name: name, email: name + "@example.com")
+            known.texts[name] = token
+            let user = run.server.account(
+                named: account.name, container: FixtureContent.container, environment: .development)
+            known.texts[name + "User"] = user?.userRecordName
+        }
+        try await first(run, &known)
+        run.stop()
+
+        run = try Run(data, folder)
+        try await second(run, &known)
+        run.stop()
+        let made = try CommandRun(["backup", backup, "--data", data], in: folder)
+        try #require(made.status == 0, "\(made.errors)")
+
+        run = try Run(data, folder)
+        try await lost(run, &known)
+        run.stop()
+
+        let restore = try CommandRun(["restore", backup, "--data", restored], in: folder)
+        try #require(restore.status == 0, "\(restore.errors)")
+        run = try Run(restored, folder)
+        _ = try await run.session(known["ada"]).save(Self.notes, [.note("after-restore")])
+        known.set("late", token: try await run.session(known["ada"]).page(of: Self.notes).token)
+        run.stop()
+
+        run = try Run(restored, folder)
+        let ada = try run.session(known["ada"])
+        _ = try await ada.save(Self.notes, [.note("tail")], deletions: ["old3"])
+        known.set("last", token: try await ada.page(of: Self.notes).token)
+        // As a kill would leave it: the last commits are in the journal alone.
+        try FileManager.default.copyItem(atPath: restored, toPath: target)
+        for name in ["lock", "server.json"] { try? FileManager.default.removeItem(atPath: target + "/" + name) }
+        try FileManager.default.moveItem(atPath: target + "/secret.key", toPath: target + "/secret")
+        run.stop()
+        try known.write()
+    }
+
+    private func first(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+        let session = try run.session(known["ada"])
+        let database = run.container(try known["ada"]).privateCloudDatabase
+        let zones = [FixtureContent.notes, FixtureContent.again, FixtureContent.gone]
+        _ = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: zones))
+        let parent = try await session.save(Self.notes, [.note("parent")])
+        known.texts["parentTag"] = parent[0].record?.system.changeTag
+        let everything = RecordSave<DecodedFields>(
+            name: "everything", type: "Everything", fields: FixtureContent.values.mapValues { .some($0) })
+        _ = try await session.save(
+            Self.notes,
+            [everything, .note("child", parent: .set("parent")), .note("old1"), .note("old2"), .note("old3")])
+        _ = try await session.save(FixtureContent.again, [.note("first")])
+        _ = try await session.save(FixtureContent.gone, [.note("lost")])
+        _ = try await session.save(ZoneID.defaultZone, [.note("in-default", 7)])
+        _ = try await session.save(ZoneID.defaultZone, [.note("shared", 8)], database: .public)
+        let once = try await session.save(Self.notes, [.note("once")], operationID: FixtureContent.operationID)
+        known.texts["onceTag"] = once[0].record?.system.changeTag
+        _ = try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
+        _ = try await database.save(
+            CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Notes"), subscriptionID: "notes"))
+        known.set("early", token: try await session.page(of: Self.notes).token)
+        known.set("earlyAgain", token: try await session.page(of: FixtureContent.again).token)
+        known.set("earlyDatabase", token: try await database.databaseChanges(since: nil).changeToken.bytes)
+        let bob = try run.session(known["bob"])
+        _ = try await bob.modifyZones(ModifyZonesRequest(database: .private, saves: [FixtureContent.notes]))
+        _ = try await bob.save(Self.notes, [.note("bobs")])
+    }
+
+    private func second(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+        let session = try run.session(known["ada"])
+        _ = try await session.save(Self.notes, [], deletions: ["old1", "old2"])
+        _ = try await session.save(Self.notes, [.note("old3", 2)], policy: .allKeys)
+        for zone in [FixtureContent.gone, FixtureContent.again] {
+            _ = try await session.modifyZones(ModifyZonesRequest(database: .private, deletions: [zone]))
+        }
+        _ = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: [FixtureContent.again]))
+        _ = try await session.save(FixtureContent.again, [.note("second")])
+        known.set("middle", token: try await session.page(of: Self.notes).token)
+    }
+
+    private func lost(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+        let session = try run.session(known["ada"])
+        let outcome = try await session.save(
+            Self.notes, [.note("lost-future"), .note("parent", 99, tag: try known["parentTag"])])
+        known.texts["lostTag"] = outcome[1].record?.system.changeTag
+        known.set("lost", token: try await session.page(of: Self.notes).token)
+    }
+}

@@ -1,0 +1,100 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+@Suite("Schemas on the command line", .serialized)
+struct SchemaCommandTests {
+    private static let file = """
+        DEFINE SCHEMA
+        CREATE ROLE Editor;
+        RECORD TYPE Note (
+            "___recordID" REFERENCE QUERYABLE,
+            title STRING QUERYABLE,
+            GRANT READ TO "_world", GRANT CREATE TO "_icloud", GRANT WRITE TO Editor
+        );
+        """
+
+    @Test("files are checked and compared without a server or a data folder")
+    func files() throws {
+        let folder = try TestFolder()
+        let old = try folder.write("old.ckdb", Self.file)
+        let new = try folder.write("new.ckdb", Self.file.replacing("title STRING", with: "name STRING, title STRING"))
+        let broken = try folder.write("broken.ckdb", "DEFINE SCHEMA\n  RECORD TYPE Note (title TEXT);")
+        let data = folder.path + "/none"
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        #expect(try run("schema", "validate", "--file", old).status == 0)
+        let error = try run("schema", "validate", "--file", broken)
+        #expect(error.status == ExitCode.failed.rawValue)
+        #expect(error.errors.contains("broken.ckdb:2:27: expected a type"), "\(error.errors)")
+        #expect(try run("schema", "validate", "--file", new, "--against", old).status == 0)
+        let lost = try run("schema", "validate", "--file", old, "--against", new)
+        #expect(lost.status == ExitCode.failed.rawValue)
+        #expect(lost.output == ["Note.name is in production and missing here"])
+        let difference = try run("schema", "diff", "--file", new, "--against", old)
+        #expect(difference.status == ExitCode.failed.rawValue)
+        #expect(difference.output == ["+ Note.name: STRING"])
+        #expect(try run("schema", "diff", "--file", old, "--against", old).status == 0)
+        let json = try run("schema", "diff", "--file", new, "--against", old, "--json").json()
+        #expect(json["changes"] != nil)
+        #expect(try run("schema", "validate", "--file", folder.path + "/no").status == ExitCode.notFound.rawValue)
+        #expect(try run("schema", "export").status == ExitCode.notFound.rawValue)
+    }
+
+    @Test("a schema is learned, exported, deployed and enforced; roles are given", arguments: [true, false])
+    func life(isRunning: Bool) throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        let first = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try first.run("records", "save", "default", "x", "--type", "Note", "title=one").status == 0)
+        if !isRunning {
+            first.process.closeInput()
+            #expect(first.process.wait() == 0)
+        }
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        #expect(try run("schema", "export").output.contains("    RECORD TYPE Note ("))
+        let path = folder.path + "/schema.ckdb"
+        #expect(try run("schema", "export", "--file", path).status == 0)
+        #expect(try run("schema", "diff").output.first == "+ record type Note")
+        #expect(try run("schema", "deploy").status == ExitCode.usage.rawValue, "there is nobody to ask")
+        #expect(try run("schema", "deploy", "--yes").output.last == "deployed to production")
+        #expect(try run("schema", "diff").status == 0)
+        #expect(try run("schema", "deploy", "--yes", "--json").status == 0)
+        #expect(try run("schema", "diff", "--file", path, "--environment", "production").status == 0)
+        let other = try folder.write("other.ckdb", Self.file)
+        let refused = try run("schema", "import", "--file", try folder.write("empty.ckdb", "DEFINE SCHEMA"))
+        #expect(refused.status == ExitCode.failed.rawValue)
+        #expect(refused.errors.contains("record type Note is in production"), "\(refused.errors)")
+        #expect(try run("schema", "import", "--file", other).status == 0)
+        #expect(try run("schema", "role", "Nobody", "a").status == ExitCode.notFound.rawValue)
+        #expect(try run("schema", "role", "Editor", "a").output == ["a is in Editor"])
+        #expect(try run("schema", "members", "--json").json()["account"] == .string("a"))
+        #expect(try run("schema", "role", "Editor", "a", "--remove").status == 0)
+        #expect(try run("schema", "members").output.isEmpty)
+        let reset = try run("schema", "reset", "--yes")
+        #expect(reset.status == (isRunning ? 0 : ExitCode.unreachable.rawValue), "\(reset.errors)")
+        if isRunning {
+            #expect(try first.run("records", "get", "default", "x").status == ExitCode.notFound.rawValue)
+            #expect(try run("schema", "diff").status == 0)
+        }
+    }
+
+    @Test("dev with a schema file and the production environment refuses what the file does not have")
+    func dev() throws {
+        let folder = try TestFolder()
+        let path = try folder.write("schema.ckdb", Self.file)
+        let server = try DevServer(
+            folder: folder, arguments: ["--schema", path, "--environment", "production"])
+        let production = ["BRUME_ENVIRONMENT": "production"]
+        #expect(
+            try server.run("records", "save", "default", "x", "--type", "Note", "title=one", extra: production).status
+                == 0)
+        for (words, part) in [(["--type", "Note", "body=two"], "'body'"), (["--type", "Task", "title=x"], "Task")] {
+            let run = try CommandRun(
+                ["records", "save", "default", "y"] + words,
+                environment: server.environment().merging(production) { $1 }, in: folder)
+            #expect(run.status == ExitCode.failed.rawValue)
+            #expect(run.errors.contains(part) && run.errors.contains("brume schema deploy"), "\(run.errors)")
+        }
+    }
+}
