@@ -32,6 +32,27 @@ enum FuzzSamples {
             ])
     }
 
+    /// With every kind of term, key and sort descriptor.
+    static var queryRequest: QueryRequest {
+        let reference = FieldValue.reference(Reference(recordName: "__defaultOwner__", deletesSelf: false))
+        let predicate = Predicate.and([
+            .or([.constant(true), .not(.comparison(.field("title"), .beginsWith, .string("é")))]), .and([]),
+            .between(.creationDate, .date(-1.5), .date(2)), .isIn(.field("n"), [.int64(1), .double(0.5), .bytes([0])]),
+            .anyElement(.field("tags"), .equal, .string("x")), .anyElementIsIn(.field("tags"), [.string("y")]),
+            .text("two words", .allWords), .comparison(.creatorUserRecordID, .notEqual, reference),
+            .distance(.field("place"), latitude: 48.2, longitude: 16.4, metres: 100, isInclusive: true),
+        ])
+        return QueryRequest(
+            database: .private, zone: zone,
+            query: Query(
+                recordType: "Note", predicate: predicate,
+                sortDescriptors: [
+                    QuerySort(key: .field("title"), isAscending: false),
+                    QuerySort(key: .field("place"), relativeTo: .init(latitude: 1, longitude: 2)),
+                    QuerySort(key: .modificationDate),
+                ]), cursor: [1, 2, 3], resultsLimit: 7, desiredKeys: ["k"])
+    }
+
     static var record: [UInt8] { record("r1", sequence: 2) }
 
     private static func record(_ name: String, sequence: UInt64) -> [UInt8] {
@@ -67,7 +88,7 @@ enum FuzzSamples {
                 [
                     .recordPut(zone: incarnation, record: record("r3", sequence: 3)),
                     .recordDeletion(zone: incarnation, name: "r1", type: "Note"),
-                    .subscriptionDeletion(id: subscriptions[0].id),
+                    .subscriptionDeletion(id: subscriptions[0].id, owner: ""),
                 ]
             }
         var bytes: [UInt8] = []

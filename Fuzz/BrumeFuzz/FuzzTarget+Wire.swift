@@ -91,12 +91,13 @@ extension FuzzTarget {
                 coder.encodeNotificationsRequest(position: [1, 2, 3]),
                 coder.encodeAddAccountRequest(name: "a", email: "e@x"), [], coder.encodeRemoveAccountRequest(name: "a"),
                 coder.encodeCreateTokenRequest(name: "a"), coder.encodeRevokeTokensRequest(name: "a"), [], [],
+                coder.encodeQueryRequest(FuzzSamples.queryRequest),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 20
+    private static let requestCount = 21
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -139,6 +140,10 @@ extension FuzzTarget {
         case 16: _ = try coder.decodeCreateTokenRequest(bytes)
         case 17: _ = try coder.decodeRevokeTokensRequest(bytes)
         case 18: try coder.decodeSnapshotRequest(bytes)
+        case 20:
+            let request = try coder.decodeQueryRequest(bytes)
+            precondition(request.query.predicate.size.problem == nil, "a predicate over its limits was let through")
+            check(request, coder.encodeQueryRequest(request), coder.decodeQueryRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }
@@ -198,12 +203,16 @@ extension FuzzTarget {
                         kind: .zoneChanged(zone.id), committedMilliseconds: 1)),
                 coder.encodeListSubscriptionsResponse(FuzzSamples.subscriptions),
                 coder.encodeListZonesResponse([zone]),
+                coder.encodeQueryResponse(
+                    QueryPage(matches: [QueryMatch(zone: FuzzSamples.zone, record: record)], cursor: [1, 2])),
+                coder.encodeExplainResponse(
+                    QueryPlan(steps: ["a", "b"], entriesRead: 1, recordsRead: 2, matches: 3, microseconds: 4)),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 10
+    private static let answerCount = 12
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -218,6 +227,8 @@ extension FuzzTarget {
         case 6: _ = try coder.decodeModifyZonesResponse(bytes)
         case 7: _ = try coder.decodeNotificationEvent(bytes)
         case 8: _ = try coder.decodeListSubscriptionsResponse(bytes)
+        case 10: _ = try coder.decodeQueryResponse(bytes)
+        case 11: _ = try coder.decodeExplainResponse(bytes)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

@@ -7,8 +7,9 @@ package struct FuzzTarget: Sendable {
     package let seeds: @Sendable () -> [[UInt8]]
 
     package static let all: [FuzzTarget] = [
-        frames, requests, answers, tokens, journalFile, journalEntries, snapshotFile, snapshotContent, accounts,
-        records,
+        frames, requests, answers, tokens, cursors, journalFile, journalEntries, snapshotFile, snapshotContent,
+        accounts,
+        records, predicates, schemaText, schemaFile,
     ]
 }
 
