@@ -13,10 +13,11 @@ awk -v folder="$work" '
 
 built=$(swift build --show-bin-path)
 flags=(-typecheck -swift-version 6 -I "$built/Modules")
-for map in Sources/COpenSSL Sources/CProtobufC "$built"/CBrume.build "$built"/CBrumeProto.build; do
-    flags+=(-Xcc "-fmodule-map-file=$map/module.modulemap")
-done
 shopt -s nullglob
+# Every C module that the package knows: those of system libraries keep their map in Sources, the built ones beside their objects.
+for map in Sources/C*/module.modulemap "$built"/C*.build/module.modulemap; do
+    flags+=(-Xcc "-fmodule-map-file=$map")
+done
 examples=("$work"/example-*.swift)
 if [ ${#examples[@]} -eq 0 ]; then
     echo "check-readme: README.md holds no Swift example" >&2
