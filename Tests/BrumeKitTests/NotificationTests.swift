@@ -35,6 +35,47 @@ struct NotificationTests {
         #expect(notification.containerIdentifier == nil && notification.notificationID == nil)
     }
 
+    @Test("shows what the push payload's alert says")
+    func alertPayload() throws {
+        let alert: [String: Any] = [
+            "body": "b", "loc-key": "k", "loc-args": ["a"], "title": "t", "title-loc-key": "tk",
+            "title-loc-args": ["ta"],
+            "subtitle": "s", "subtitle-loc-key": "sk", "subtitle-loc-args": ["sa"], "action-loc-key": "ak",
+            "launch-image": "i",
+        ]
+        let payload: [AnyHashable: Any] = [
+            "aps": ["alert": alert, "badge": 3, "sound": "ping", "category": "c"] as [String: Any],
+            "ck": ["met": ["dbs": 2] as [String: Any]],
+        ]
+        let notification = try #require(CKNotification(fromRemoteNotificationDictionary: payload))
+        #expect(notification.alertBody == "b" && notification.alertLocalizationKey == "k")
+        #expect(notification.alertLocalizationArgs == ["a"] && notification.alertLaunchImage == "i")
+        #expect(notification.title == "t" && notification.titleLocalizationKey == "tk")
+        #expect(notification.titleLocalizationArgs == ["ta"] && notification.alertActionLocalizationKey == "ak")
+        #expect(notification.subtitle == "s" && notification.subtitleLocalizationKey == "sk")
+        #expect(notification.subtitleLocalizationArgs == ["sa"])
+        #expect(notification.badge == 3 && notification.soundName == "ping" && notification.category == "c")
+
+        let short: [AnyHashable: Any] = ["aps": ["alert": "text", "badge": "no"], "ck": ["met": [:] as [String: Any]]]
+        let plain = try #require(CKNotification(fromRemoteNotificationDictionary: short))
+        #expect(plain.alertBody == "text" && plain.title == nil && plain.badge == nil && plain.soundName == nil)
+    }
+
+    @Test("shows what its subscription says")
+    func alertOfSubscription() throws {
+        var info = NotificationInfo()
+        info.alertBody = "Changed"
+        info.title = "Notes"
+        let event = NotificationEvent(
+            position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: info,
+            kind: .databaseChanged(.private),
+            committedMilliseconds: 0)
+        let notification = try #require(
+            CKNotification(event, containerIdentifier: "iCloud.a", currentUser: "_u"))
+        #expect(notification.alertBody == "Changed" && notification.title == "Notes")
+        #expect(notification.subtitle == nil && notification.alertLocalizationArgs == nil)
+    }
+
     @Test("is none in other payloads, and hostile ones do no harm")
     func otherPayloads() throws {
         let payloads: [[AnyHashable: Any]] = [

@@ -14,6 +14,14 @@ struct SubscriptionTests {
             shouldSendMutableContent: true, category: "o", collapseIDKey: "p")
     }
 
+    @Test("without a name gets one of its own")
+    func randomNames() {
+        #expect(CKDatabaseSubscription().subscriptionID != CKDatabaseSubscription().subscriptionID)
+        let zoneID = CKRecordZone.ID(zoneName: "Notes")
+        let subscription = CKRecordZoneSubscription(zoneID: zoneID)
+        #expect(subscription.zoneID == zoneID && UUID(uuidString: subscription.subscriptionID) != nil)
+    }
+
     @Test("shows notifications as its info says, and an empty info says nothing")
     func info() {
         let info = Self.fullInfo()

@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// A notification is a hint to fetch changes, not a list of them. Immutable, so it may be passed between threads.
 ///
-/// Differs from CloudKit: the texts of the alert are not repeated here. A ``CKDatabaseNotification`` that is pruned and has no
+/// Differs from CloudKit: a ``CKDatabaseNotification`` that is pruned and has no
 /// subscription says that earlier ones were dropped: fetch changes from the last token, or in the public database, which has
 /// no changes to fetch, query again.
 public class CKNotification: NSObject, @unchecked Sendable {

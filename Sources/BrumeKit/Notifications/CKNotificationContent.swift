@@ -22,6 +22,7 @@ struct CKNotificationContent: Sendable {
     var subscriptionOwnerUserRecordID: CKRecord.ID?
     var subscriptionID: CKSubscription.ID?
     var isPruned = false
+    var alert: CKNotificationAlert
 
     /// Reads the `ck` dictionary of a push payload (cloudkit.md 1.9); nil when there is none of a kind that is built.
     ///
@@ -40,6 +41,7 @@ struct CKNotificationContent: Sendable {
         } else {
             return nil
         }
+        alert = CKNotificationAlert(payload: payload)
         notificationID = (content["nid"] as? String).map(CKNotificationID.init)
         containerIdentifier = content["cid"] as? String
         if let user = content["ckuserid"] as? String, CKRecord.ID.problem(withName: user) == nil {
@@ -71,6 +73,7 @@ struct CKNotificationContent: Sendable {
                     fields: asksForFields ? change.fields : nil, scope: CKDatabaseScope(change.database)))
             isPruned = change.isPruned
         }
+        alert = CKNotificationAlert(event.notificationInfo)
         notificationID = event.notificationID.isEmpty ? nil : CKNotificationID(event.notificationID)
         subscriptionID = event.subscriptionID.isEmpty ? nil : event.subscriptionID
         self.containerIdentifier = containerIdentifier

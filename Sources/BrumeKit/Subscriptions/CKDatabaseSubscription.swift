@@ -10,6 +10,13 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         set { sharedRecordType = newValue }
     }
 
+    /// A subscription to a database, under a random name.
+    ///
+    /// A name of the app's own is better: saving it again replaces the subscription instead of adding one.
+    public convenience init() {
+        self.init(subscriptionID: UUID().uuidString)
+    }
+
     /// A subscription to a database, under a name that is the app's to choose: 1 to 255 bytes, others trap.
     public convenience init(subscriptionID: CKSubscription.ID) {
         self.init(subscriptionID: subscriptionID, settings: Settings())

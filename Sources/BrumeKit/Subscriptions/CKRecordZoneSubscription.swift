@@ -13,6 +13,13 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         set { sharedRecordType = newValue }
     }
 
+    /// A subscription to a zone, under a random name.
+    ///
+    /// A name of the app's own is better: saving it again replaces the subscription instead of adding one.
+    public convenience init(zoneID: CKRecordZone.ID) {
+        self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
+    }
+
     /// A subscription to a zone, under a name that is the app's to choose: 1 to 255 bytes, others trap.
     public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.init(zoneID: zoneID, subscriptionID: subscriptionID, settings: Settings())
