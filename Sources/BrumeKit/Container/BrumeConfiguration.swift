@@ -30,6 +30,23 @@ public struct BrumeConfiguration: Hashable, Sendable {
     /// What was wrong with the environment's variables.
     var problem: String?
 
+    /// The time that schedules go by: the machine's, but for tests that turn their own clock.
+    package var clock: any ClientClock {
+        get { clockReference.clock }
+        set { clockReference = ClockReference(clock: newValue) }
+    }
+
+    private var clockReference = ClockReference(clock: SystemClientClock.shared)
+
+    /// Equal for one and the same clock.
+    private struct ClockReference: Hashable, Sendable {
+        let clock: any ClientClock
+
+        static func == (left: ClockReference, right: ClockReference) -> Bool { left.clock === right.clock }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(clock)) }
+    }
+
     /// A configuration in code.
     public init(
         server: String? = nil, caPath: String? = nil, token: String? = nil, container: String? = nil,
