@@ -33,6 +33,8 @@ release: packages ## Optimised build of the brume executable
 
 test: build ## All tests
 	@swift test --skip-build --disable-xctest $(DEBUG_FLAGS)
+	@# The example for XCTest is the one test that XCTest runs.
+	@swift test --skip-build --disable-swift-testing $(DEBUG_FLAGS) --filter BrumeTestingTests
 
 fuzz: packages ## Fuzz what bytes from outside reach, MINUTES (10) for each target
 	@Scripts/fuzz.sh $$(( $(or $(MINUTES),10) * 60 ))

@@ -23,6 +23,7 @@ let package = Package(
         .executable(name: "brume", targets: ["brume"]),
         .library(name: "BrumeKit", targets: ["BrumeKit"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "BrumeTesting", targets: ["BrumeTesting"]),
     ],
     targets: [
         // C enters here and nowhere else.
@@ -42,6 +43,7 @@ let package = Package(
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
+        library("BrumeTesting", ["BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
         library("BrumeLoad", ["BrumeKit", "BrumeModel"]),
         .executableTarget(
             name: "brume",
@@ -71,6 +73,7 @@ let package = Package(
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
+        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "brume"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),

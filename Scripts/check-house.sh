@@ -34,12 +34,13 @@ declare -A arrows=(
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
     [BrumeKit]="BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
+    [BrumeTesting]="BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
     [BrumeLoad]="BrumeKit BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CICU CLibm CZstd"
+modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CICU CLibm CZstd"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -81,9 +82,9 @@ forbid "write the access level on every import (internal import …)" \
     '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*import[[:space:]]' Sources
 not_public=()
 for folder in Sources/*/; do
-    case $folder in Sources/BrumeKit/ | Sources/CloudKit/) ;; *) not_public+=("$folder") ;; esac
+    case $folder in Sources/BrumeKit/ | Sources/CloudKit/ | Sources/BrumeTesting/) ;; *) not_public+=("$folder") ;; esac
 done
-forbid "public is for BrumeKit and CloudKit; between modules write package" \
+forbid "public is for BrumeKit, CloudKit and BrumeTesting; between modules write package" \
     '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*(public|open)[[:space:]]' "${not_public[@]}"
 forbid "what is not built is absent: no notes about work to come in the code" '\b(TODO|FIXME)\b' Sources Tests
 

@@ -211,7 +211,36 @@ package struct ClientSessionStateMachine: Sendable {
         if case .misconfigured = failure { actions = refuseAll(error) }
         var isUnfit = false
         if case .unfit = failure { isUnfit = true }
-        return actions + connectionEnded(error, isUnfit: isUnfit, now: now) + advance(now: now)
+        actions += connectionEnded(error, isUnfit: isUnfit, now: now)
+        if case .offline = failure { actions += finishOffline(error) }
+        return actions + advance(now: now)
+    }
+
+    /// Nothing waits for a network that is known to be absent; those that ask until the next attempt are told the same. The
+    /// notification stream stays wanted.
+    private mutating func finishOffline(_ error: ServiceError) -> [Action] {
+        refusal = error
+        var actions: [Action] = []
+        for id in calls.keys.sorted() {
+            guard let call = calls[id] else { continue }
+            var outcome = error
+            if call.losses > 0, case .unary(let unary) = call.work, unary.effect != .none {
+                outcome = .answerLost(serverName)
+            }
+            actions += finish(id, .failure(outcome))
+        }
+        return actions
+    }
+
+    /// What kept the session from its server may be over: the network came back, or the account did. The next attempt waits no
+    /// longer.
+    package mutating func circumstancesChanged(now: UInt64) -> [Action] {
+        refusal = nil
+        notBeforeNanoseconds = now
+        pause.reset()
+        stream.notBeforeNanoseconds = now
+        stream.pause.reset()
+        return advance(now: now)
     }
 
     /// Bytes came, be it a part of a frame.

@@ -133,6 +133,11 @@ package actor ClientSession {
         }
     }
 
+    /// What kept the session from its server may be over: it tries again at once. Any thread.
+    package nonisolated func circumstancesChanged() {
+        onExecutor { $0.perform($0.machine.circumstancesChanged(now: $0.transport.nowNanoseconds)) }
+    }
+
     // MARK: Doing what the machine says
 
     nonisolated func onExecutor(_ body: @escaping @Sendable (isolated ClientSession) -> Void) {

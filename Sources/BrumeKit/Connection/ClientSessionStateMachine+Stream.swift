@@ -7,7 +7,10 @@ extension ClientSessionStateMachine {
     package mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
         stream.opening = opening
         guard !stream.isWanted else { return [] }
-        if let refusal, now < notBeforeNanoseconds { return [.streamFailed(refusal)] }
+        // Who begins to listen without a network waits for it.
+        if let refusal, refusal.code != .networkUnavailable, now < notBeforeNanoseconds {
+            return [.streamFailed(refusal)]
+        }
         stream.isWanted = true
         return advance(now: now)
     }

@@ -50,6 +50,8 @@ package protocol TransportReceiver: AnyObject, Sendable {
 package enum TransportFailure: Error, Equatable, Sendable {
     /// The machine has no way to the server: no route, or its name is unknown.
     case noNetwork(String)
+    /// The device knows that it has no network: what is asked meanwhile fails at once instead of waiting for one.
+    case offline(String)
     /// There is a network, but nobody answers.
     case unreachable(String)
     /// Somebody answers who is not the server that is meant: another protocol, or a certificate that is not trusted.

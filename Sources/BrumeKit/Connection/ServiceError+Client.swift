@@ -56,6 +56,8 @@ extension ServiceError {
         switch failure {
         case .noNetwork(let reason):
             self.init(.networkUnavailable, "\(server) can't be reached: \(reason); check the network and BRUME_SERVER")
+        case .offline(let reason):
+            self.init(.networkUnavailable, "\(server) can't be reached: \(reason); try again when there is a network")
         case .unreachable(let reason):
             self.init(.networkFailure, "\(server) can't be reached: \(reason); check that the server runs there")
         case .unfit(let reason):

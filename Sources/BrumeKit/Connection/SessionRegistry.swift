@@ -19,6 +19,8 @@ package final class SessionRegistry: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The session for a key, made when there is none.
     package func session(_ key: ClientSession.Key, transport: any ClientTransport) -> ClientSession {
         var dropped: ClientSession?

@@ -82,6 +82,9 @@ public final class CKContainer: NSObject, Sendable {
         sharedCloudDatabase = CKDatabase(core: core, scope: .shared)
     }
 
+    /// What kept the container from its server, the network or the account, may be over: it tries again at once.
+    package func circumstancesChanged() { core.circumstancesChanged() }
+
     /// The container's name; nil when the configuration names none.
     public var containerIdentifier: String? { core.configuration.container }
 

@@ -42,6 +42,11 @@ final class ContainerCore: Sendable {
         }
     }
 
+    /// What kept the container from its server may be over: the session, if there is one, tries again at once.
+    func circumstancesChanged() {
+        session.withLock { $0 }?.circumstancesChanged()
+    }
+
     /// Sends a request and decodes its answer, both on the calling thread.
     func call<Response>(
         _ method: Method, effect: UnaryCall.Effect = .none,

@@ -37,11 +37,13 @@ private struct RandomSession {
         case 5: apply(machine.streamWanted(opening: [1], now: now))
         case 6: apply(machine.streamUnwanted(now: now))
         case 7: apply(machine.streamAcknowledged([2], now: now))
-        case 8...9: elapse()
+        case 8: elapse()
+        case 9: apply(machine.circumstancesChanged(now: now))
         case 10...11 where isConnecting:
             isConnecting = false
             if random.next() % 3 == 0 {
-                apply(machine.disconnected(.unreachable("chance"), now: now))
+                let isOffline = random.next() % 2 == 0
+                apply(machine.disconnected(isOffline ? .offline("chance") : .unreachable("chance"), now: now))
             } else {
                 isConnected = true
                 apply(machine.connected(now: now))
@@ -56,7 +58,7 @@ private struct RandomSession {
         case 12...17 where isConnected: serve()
         case 18 where isConnected && random.next() % 4 == 0:
             (isConnected, streams, notificationStream) = (false, [], nil)
-            apply(machine.disconnected(.lost("chance"), now: now))
+            apply(machine.disconnected(random.next() % 2 == 0 ? .offline("chance") : .lost("chance"), now: now))
         default: elapse()
         }
         if machine.openCalls != open.count {
@@ -183,6 +185,39 @@ struct ClientSessionStateMachineTests {
         #expect(session.callCancelled(id: 1, now: 3) == [.finish(id: 1, .failure(.cancelled))])
         #expect(session.disconnected(.unreachable("away"), now: 4) == [])
         #expect(session.timePassed(now: 1_000_000_000) == [])
+    }
+
+    @Test("fails calls at once while there is no network, but not who listens, and goes on at once when there is one")
+    func offline() {
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        func write(_ id: UInt64, now: UInt64) -> [ClientSessionStateMachine.Action] {
+            let call = UnaryCall(
+                method: .recordsModify, payload: [1], effect: .onceByOperationID, requestID: "")
+            return session.callStarted(id: id, .unary(call), deadline: 60_000_000_000, now: now)
+        }
+        func codes(_ actions: [ClientSessionStateMachine.Action]) -> [UInt64: ErrorCode] {
+            var codes: [UInt64: ErrorCode] = [:]
+            for case .finish(let id, .failure(let error)) in actions { codes[id] = error.code }
+            return codes
+        }
+        let welcome = Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)
+        #expect(write(1, now: 0) == [.connect])
+        _ = session.connected(now: 1)
+        _ = session.frameReceived(.welcome(welcome), now: 2)
+        // In flight: nobody knows whether it took effect.
+        #expect(codes(session.disconnected(.offline("away"), now: 3)) == [1: .serverResponseLost])
+        #expect(codes(write(2, now: 4)) == [2: .networkUnavailable])
+        #expect(session.streamWanted(opening: [], now: 5) == [])
+        #expect(session.timePassed(now: 1_000_000_000) == [.connect])
+        #expect(write(3, now: 1_000_000_001) == [])
+        #expect(codes(session.disconnected(.offline("away"), now: 1_000_000_002)) == [3: .networkUnavailable])
+        #expect(session.circumstancesChanged(now: 1_000_000_003) == [.connect])
+        _ = session.connected(now: 1_000_000_004)
+        let actions = session.frameReceived(.welcome(welcome), now: 1_000_000_005)
+        let opened = actions.contains { if case .send(.call) = $0 { true } else { false } }
+        #expect(opened, "who listens did not get the stream")
     }
 
     @Test("has no more than 8 MiB of requests in flight, and goes on as they end")

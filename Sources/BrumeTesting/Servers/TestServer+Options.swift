@@ -1,0 +1,69 @@
+public import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+public import FoundationEssentials
+internal import Foundation
+
+extension TestServer {
+    /// How a test server is set up. The defaults suit most tests.
+    public struct Options: Sendable {
+        /// The container that devices are given.
+        public var containerIdentifier = "iCloud.test"
+        /// The environment that devices are given. `production` takes what ``schema`` holds and nothing else.
+        public var environment = BrumeConfiguration.Environment.development
+        /// The container's schema in CloudKit's language (`.ckdb`), in both environments; nil: development learns from saves.
+        public var schema: String?
+        /// Refuses the queries that CloudKit refuses and Brume would answer, such as those with `OR`.
+        public var followsCloudKitQueryRules = false
+        /// What the server logs, on the standard error output.
+        public var log = LogLevel.none
+
+        /// From which level on a server logs.
+        public enum LogLevel: Sendable {
+            /// Nothing.
+            case none
+            /// Failures.
+            case error
+            /// What an operator would want to know.
+            case warning
+            /// Connections that were refused, starts and stops too.
+            case info
+            /// Everything.
+            case debug
+        }
+
+        /// The defaults.
+        public init() {}
+
+        /// The schema in a file, as `brume schema export` or `xcrun cktool export-schema` wrote it.
+        ///
+        /// - Throws: When the file can't be read as text.
+        public mutating func readSchema(_ file: URL) throws {
+            schema = try String(contentsOf: file, encoding: .utf8)
+        }
+    }
+}
+
+extension TestServer.Options {
+    var serverLog: Log {
+        switch log {
+        case .none: .none
+        case .error: .standardError(.error)
+        case .warning: .standardError(.warning)
+        case .info: .standardError(.info)
+        case .debug: .standardError(.debug)
+        }
+    }
+
+    var modelEnvironment: BrumeModel.Environment { environment == .production ? .production : .development }
+
+    /// The schema, read.
+    func parsedSchema() throws(TestServerError) -> Schema? {
+        guard let schema else { return nil }
+        do throws(SchemaSyntaxError) {
+            return try SchemaParser.parse(schema)
+        } catch {
+            throw TestServerError("the schema of the test server is none: \(error)")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeServer
+internal import Foundation
+internal import Synchronization
+
+/// A Brume server in the test's process: ready in milliseconds, with a temporary folder, a certificate made on the spot and a
+/// port of its own. It gives accounts and devices, and its behaviour can be scripted. Many run in parallel.
+///
+/// ```swift
+/// try await TestServer.run { server in
+///     let phone = try server.device(of: "ada")
+///     let laptop = try server.device(of: "ada")
+///     try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes"))
+///     …
+/// }
+/// ```
+///
+/// It is a whole server: TLS, journal, change tokens, conflicts, pushes and limits are those of `brume serve`. Use ``run(accounts:options:_:)``
+/// or call ``stop()`` when the test is over; a server that was forgotten stops when nothing refers to it or its devices any
+/// more, and its folder goes at the end of the process at the latest.
+public final class TestServer: Sendable {
+    /// What the server was set up with.
+    public let options: Options
+    /// `127.0.0.1:port`.
+    public let address: String
+    /// PEM file with the certificate that the server's is verified with.
+    public let caPath: String
+
+    private let running: Mutex<RunningServer?>
+    private let accounts = Mutex<[String: TestAccount]>([:])
+    private let devices = DeviceList()
+    private let folder: TestFolder
+
+    private init(_ server: RunningServer, options: Options) {
+        self.options = options
+        address = "127.0.0.1:\(server.port)"
+        caPath = server.caPath
+        folder = server.folder
+        running = Mutex(server)
+    }
+
+    deinit {
+        // Whoever let go of it last may be a thread that must not wait, or one that the server needs for its end.
+        guard let server = running.withLock({ $0.take() }) else { return }
+        Thread.detachNewThread {
+            server.stop()
+            server.folder.remove()
+        }
+    }
+
+    // MARK: Start and stop
+
+    /// Starts a server.
+    ///
+    /// - Parameter accounts: Names of accounts to make; ``account(_:)`` and ``device(of:)`` make further ones.
+    /// - Throws: ``TestServerError``.
+    public static func start(
+        accounts: [String] = [], options: Options = Options()
+    ) async throws -> TestServer {
+        try await BlockingWork.run {
+            let server = TestServer(try RunningServer(options), options: options)
+            for name in accounts { try server.account(name) }
+            return server
+        }
+    }
+
+    /// Starts a server, runs the test's body with it, and stops it, whatever happens in the body.
+    ///
+    /// - Parameter accounts: Names of accounts to make.
+    /// - Throws: ``TestServerError``, or what the body throws.
+    public static func run<Result>(
+        accounts: [String] = [], options: Options = Options(),
+        isolation: isolated (any Actor)? = #isolation, _ body: (TestServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try await start(accounts: accounts, options: options)
+        do {
+            let result = try await body(server)
+            await server.stop()
+            return result
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Stops the server and removes its folder. Calls of its devices fail at once from then on, with a sentence that says why.
+    ///
+    /// A second stop does nothing, and a stopped server does not come back: see ``restart()``.
+    public func stop() async {
+        await BlockingWork.run { [self] in
+            devices.end(Self.stoppedSentence)
+            running.withLock { server in
+                server?.stop()
+                server = nil
+            }
+            folder.remove()
+        }
+    }
+
+    /// Stops the server and starts it again with its data, on its port, as an update or a reboot of the machine would. Devices
+    /// reconnect by themselves; calls in flight end first.
+    ///
+    /// - Throws: ``TestServerError`` when the server was stopped.
+    public func restart() async throws {
+        try await BlockingWork.run { [self] in
+            try running.withLock { server in
+                guard let former = server else { throw Self.stopped }
+                former.stop()
+                server = nil
+                server = try RunningServer(options, folder: folder, port: former.port)
+            }
+        }
+        devices.circumstancesChanged()
+    }
+
+    /// Whether the server has not been stopped.
+    public var isRunning: Bool { running.withLock { $0 != nil } }
+
+    private static let stoppedSentence =
+        "the test server of this device was stopped: use its devices before, or TestServer.restart() instead of stop()"
+
+    private static let stopped = TestServerError(
+        "the test server was stopped: ask it for accounts and devices before that, or start another one")
+
+    // MARK: Accounts and devices
+
+    /// The account of that name, made when there is none.
+    ///
+    /// - Throws: ``TestServerError`` for a name that no account can have, and when the server was stopped.
+    @discardableResult
+    public func account(_ name: String) throws -> TestAccount {
+        try running.withLock { running in
+            guard let server = running?.server else { throw Self.stopped }
+            return try accounts.withLock { accounts in
+                if let account = accounts[name] { return account }
+                do throws(ServerError) {
+                    let (_, token) = try server.addAccount(name: name, email: "\(name)@example.com")
+                    let made = server.account(
+                        named: name, container: options.containerIdentifier, environment: options.modelEnvironment)!
+                    let account = TestAccount(
+                        name: name, email: made.email, token: token, userRecordName: made.userRecordName)
+                    accounts[name] = account
+                    return account
+                } catch {
+                    throw TestServerError("no account \"\(name)\" can be made: \(error)")
+                }
+            }
+        }
+    }
+
+    /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state folder of
+    /// its own: two devices of one account see each other's changes as two phones do.
+    ///
+    /// - Throws: ``TestServerError`` as ``account(_:)`` does.
+    public func device(of name: String) throws -> TestDevice {
+        try device(account: try account(name))
+    }
+
+    /// A new device without an account, which can read the public database.
+    ///
+    /// - Throws: ``TestServerError`` when the server was stopped.
+    public func deviceWithoutAccount() throws -> TestDevice {
+        try device(account: nil)
+    }
+
+    private func device(account: TestAccount?) throws -> TestDevice {
+        guard isRunning else { throw Self.stopped }
+        return try devices.add(to: self, account: account, folder: folder) { stateFolder in
+            BrumeConfiguration(
+                server: address, caPath: caPath, token: account?.token, container: options.containerIdentifier,
+                environment: options.environment, stateFolder: stateFolder)
+        }
+    }
+}

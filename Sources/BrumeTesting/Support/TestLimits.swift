@@ -1,0 +1,20 @@
+/// The kit's own limits, each with its reason.
+enum TestLimits {
+    /// Servers that run at a time in this process: each has five threads and some 25 descriptors.
+    static let serversMax = 128
+
+    /// Devices of one server that have not gone: each has a connection of its own.
+    static let devicesMax = 1_000
+
+    /// How old a folder is before it can be one that a process left behind: its owner has locked it long ago.
+    static let staleFolderSeconds: Double = 60
+
+    /// How long a stop waits for calls in flight. What a script holds is let go before.
+    static let drainMilliseconds: UInt64 = 2_000
+
+    /// A new segment is written whole before the server is ready; this one is there at once, and holds the largest request.
+    static let journalSegmentBytes = 4 * 1024 * 1024
+
+    /// How long a spawned server may take until it serves, and until it has stopped.
+    static let processSeconds: Double = 60
+}
