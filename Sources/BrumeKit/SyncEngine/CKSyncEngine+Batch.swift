@@ -1,0 +1,112 @@
+internal import BrumeModel
+
+extension CKSyncEngine {
+    /// Records to save and to delete in one request.
+    public struct RecordZoneChangeBatch: Sendable {
+        /// The records to save, each against the version that it came from.
+        public var recordsToSave: [CKRecord]
+        /// The records to delete.
+        public var recordIDsToDelete: [CKRecord.ID]
+        /// Whether the changes of each zone happen all or not at all.
+        public var atomicByZone: Bool
+
+        /// The changes at the front of a list that fit into one request: 400, and 2 MB of what the records' saves send.
+        ///
+        /// Goes through the changes in their order, once for each record.
+        ///
+        /// - Parameters:
+        ///   - pendingChanges: The changes; usually the engine's pending ones that are in the scope.
+        ///   - recordProvider: Gives the record to save. For nil, the change is left out; it stays pending, so remove it from
+        ///     the state when there is no such record any more.
+        /// - Returns: Nil when there is nothing to send.
+        public init?(
+            pendingChanges: [PendingRecordZoneChange],
+            recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
+        ) async {
+            var batch = RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
+            var byteCount = 0
+            var seen: Set<CKRecord.ID> = []
+            var zoneIDs: Set<CKRecordZone.ID> = []
+            /// Whether the item still fits. One that is too large by itself is sent by itself, so that the server says so.
+            func takes(_ id: CKRecord.ID, _ bytes: Int) -> Bool {
+                byteCount += bytes + id.recordName.utf8.count + Self.itemOverheadBytes
+                if zoneIDs.insert(id.zoneID).inserted {
+                    byteCount += id.zoneID.zoneName.utf8.count + id.zoneID.ownerName.utf8.count + Self.itemOverheadBytes
+                }
+                return byteCount <= Self.bytesMax || batch.itemCount == 0
+            }
+            filling: for change in pendingChanges where batch.itemCount < Limits.itemsPerRequest {
+                guard seen.insert(change.recordID).inserted else { continue }
+                switch change {
+                case .deleteRecord(let id):
+                    guard takes(id, 0) else { break filling }
+                    batch.recordIDsToDelete.append(id)
+                case .saveRecord(let id):
+                    guard let record = await recordProvider(id) else { continue }
+                    guard takes(id, record.outgoing().savedBytesMax) else { break filling }
+                    batch.recordsToSave.append(record)
+                }
+            }
+            if batch.itemCount == 0 { return nil }
+            self = batch
+        }
+
+        /// A batch of exactly these changes.
+        ///
+        /// Nothing is left out of it: one over 400 items or 2 MB fails with `limitExceeded` as a whole, and none of it stays
+        /// pending. Split it and add its changes again.
+        public init(recordsToSave: [CKRecord], recordIDsToDelete: [CKRecord.ID], atomicByZone: Bool = false) {
+            self.recordsToSave = recordsToSave
+            self.recordIDsToDelete = recordIDsToDelete
+            self.atomicByZone = atomicByZone
+        }
+
+        var itemCount: Int { recordsToSave.count + recordIDsToDelete.count }
+
+        /// What the protocol adds to an item, or to a zone of a request: tags, lengths, and marks.
+        private static let itemOverheadBytes = 64
+
+        /// The request's own fields have the rest.
+        private static let bytesMax = Limits.requestBytes - 4 * 1024
+    }
+}
+
+extension OutgoingRecord {
+    /// No fewer bytes than the record's save takes in a request.
+    var savedBytesMax: Int {
+        let save = save(policy: .ifServerRecordUnchanged)
+        var count = save.type.utf8.count + save.changeTag.utf8.count + CKRecord.ID.nameBytesMax
+        for (key, value) in save.fields { count += key.utf8.count + 16 + (value?.encodedBytesMax ?? 0) }
+        return count
+    }
+}
+
+extension CKRecordID {
+    /// A name's bytes at most: the parent's, for one.
+    fileprivate static var nameBytesMax: Int { Limits.nameCharacters }
+}
+
+extension FieldValue {
+    /// No fewer bytes than the value takes in a message.
+    fileprivate var encodedBytesMax: Int {
+        /// A length and a tag.
+        let overhead = 12
+        /// Seven numbers of eight bytes, with their tags.
+        let location = 7 * 9 + overhead
+        func reference(_ reference: Reference) -> Int { reference.recordName.utf8.count + 2 * overhead }
+        return switch self {
+        case .string(let text): text.utf8.count + overhead
+        case .int64, .double, .date: overhead
+        case .bytes(let bytes): bytes.count + overhead
+        case .location: location
+        case .reference(let value): reference(value)
+        case .strings(let texts): texts.reduce(overhead) { $0 + $1.utf8.count + overhead }
+        case .int64s(let values): overhead * (values.count + 1)
+        case .doubles(let values), .dates(let values): overhead * (values.count + 1)
+        case .bytesList(let list): list.reduce(overhead) { $0 + $1.count + overhead }
+        case .locations(let values): location * values.count + overhead
+        case .references(let values): values.reduce(overhead) { $0 + reference($1) }
+        case .emptyList: overhead
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// What the app says is to be sent.
+extension SyncEngineStateMachine {
+    /// Adds changes to records. Says whether the state is another one now.
+    package mutating func add(_ changes: [CKSyncEngine.PendingRecordZoneChange], now: UInt64) -> Bool {
+        additions += 1
+        var isChanged = false
+        for change in changes {
+            let isNew = state.recordChanges.add(change, id: change.recordID, stamp: additions)
+            isChanged = isNew || isChanged
+        }
+        return changesAdded(!changes.isEmpty, isChanged, now: now)
+    }
+
+    /// Removes changes to records, also from what is in flight, in so far as it does not come back.
+    package mutating func remove(_ changes: [CKSyncEngine.PendingRecordZoneChange], now: UInt64) -> Bool {
+        var isChanged = false
+        for change in changes {
+            if state.recordChanges[change.recordID] == change {
+                state.recordChanges.remove(change.recordID)
+                isChanged = true
+            }
+            if state.sentRecordChanges.contains(change) {
+                state.sentRecordChanges.removeAll { $0 == change }
+                removedInFlight.insert(change.recordID)
+                isChanged = true
+            }
+        }
+        if isChanged { markDirty(now: now) }
+        return isChanged
+    }
+
+    /// Adds changes to zones. Says whether the state is another one now.
+    package mutating func add(_ changes: [CKSyncEngine.PendingDatabaseChange], now: UInt64) -> Bool {
+        additions += 1
+        var isChanged = false
+        for change in changes {
+            let isNew = state.zoneChanges.add(change, id: change.zoneID, stamp: additions)
+            isChanged = isNew || isChanged
+        }
+        return changesAdded(!changes.isEmpty, isChanged, now: now)
+    }
+
+    /// Removes changes to zones, also from what is in flight, in so far as it does not come back.
+    package mutating func remove(_ changes: [CKSyncEngine.PendingDatabaseChange], now: UInt64) -> Bool {
+        var isChanged = false
+        for change in changes {
+            if state.zoneChanges[change.zoneID] == change {
+                state.zoneChanges.remove(change.zoneID)
+                isChanged = true
+            }
+            if state.sentZoneChanges.contains(change) {
+                state.sentZoneChanges.removeAll { $0 == change }
+                removedZonesInFlight.insert(change.zoneID)
+                isChanged = true
+            }
+        }
+        if isChanged { markDirty(now: now) }
+        return isChanged
+    }
+
+    /// The app has changes to send that it keeps itself, or has none any more.
+    package mutating func setHasUntrackedChanges(_ value: Bool, now: UInt64) -> Bool {
+        additions += 1
+        if value { untrackedAddition = additions }
+        let isChanged = state.hasUntrackedChanges != value
+        state.hasUntrackedChanges = value
+        return changesAdded(value, isChanged, now: now)
+    }
+
+    private mutating func changesAdded(_ isAnythingWanted: Bool, _ isChanged: Bool, now: UInt64) -> Bool {
+        if isAnythingWanted { schedule.wantSend(now: now) }
+        if isChanged { markDirty(now: now) }
+        return isChanged
+    }
+}

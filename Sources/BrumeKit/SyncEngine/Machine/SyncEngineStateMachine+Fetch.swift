@@ -1,0 +1,230 @@
+/// Fetching: the zones that changed, and then each zone's changes (cloudkit.md 1b, rule 6).
+extension SyncEngineStateMachine {
+    struct FetchCycle: Sendable {
+        enum Phase: Sendable {
+            case begin
+            case databaseOptions
+            case database
+            case zoneOptions
+            case chooseZone
+            case zone(CKRecordZone.ID)
+            case end
+            case over
+        }
+
+        let context: CKSyncEngine.FetchChangesContext
+        var callIDs: [UInt64]
+        var options: CKSyncEngine.FetchChangesOptions
+        var phase = Phase.begin
+        var isCancelled = false
+        var isToldOver = false
+        var isStateTold = false
+        /// Why the cycle ends early.
+        var failure: CKError?
+        var failedZones: [CKRecordZone.ID: CKError] = [:]
+        /// The zone that the delegate was told the begin of.
+        var openZone: CKRecordZone.ID?
+        /// Zones that had their turn.
+        var fetchedZones: Set<CKRecordZone.ID> = []
+        /// Tokens are given up once in a cycle: a server that always says they expired is not asked for ever.
+        var expiredZones: Set<CKRecordZone.ID> = []
+        var isDatabaseExpired = false
+
+        var isBegun: Bool {
+            if case .begin = phase { return false }
+            return true
+        }
+    }
+
+    mutating func beginFetch(
+        _ reason: CKSyncEngine.SyncReason, _ options: CKSyncEngine.FetchChangesOptions, callIDs: [UInt64]
+    ) {
+        if options.scope == .all { schedule.fetchBegan() }
+        fetchCycle = FetchCycle(
+            context: CKSyncEngine.FetchChangesContext(reason: reason, options: options), callIDs: callIDs,
+            options: options)
+    }
+
+    mutating func advanceFetch(now: UInt64) {
+        guard var cycle = fetchCycle else { return }
+        defer { if fetchCycle != nil { fetchCycle = cycle } }
+        if cycle.isCancelled {
+            switch cycle.phase {
+            case .databaseOptions, .database, .zoneOptions, .chooseZone:
+                cycle.failure = cycle.failure ?? .operationsCancelled
+                cycle.phase = .end
+            case .zone(let zoneID):
+                cycle.failure = cycle.failure ?? .operationsCancelled
+                cycle.failedZones[zoneID] = cycle.failure
+                cycle.phase = .end
+            case .begin, .end, .over: break
+            }
+        }
+        switch cycle.phase {
+        case .begin:
+            cycle.phase = .databaseOptions
+            tell(.willFetchChanges(.init(context: cycle.context)))
+        case .databaseOptions:
+            cycle.phase = .database
+            ask(.fetchOptions(cycle.context), .fetchOptions)
+        case .database:
+            request(.databaseChanges(since: state.databaseToken))
+        case .zoneOptions:
+            let isAnythingLeft = state.unfetchedZones.list.contains { !cycle.fetchedZones.contains($0) }
+            cycle.phase = isAnythingLeft ? .chooseZone : .end
+            if isAnythingLeft { ask(.fetchOptions(cycle.context), .fetchOptions) }
+        case .chooseZone:
+            let candidates = state.unfetchedZones.list.filter {
+                cycle.options.scope.contains($0) && !cycle.fetchedZones.contains($0)
+            }
+            guard let zoneID = cycle.options.prioritizedZoneIDs.first(where: candidates.contains) ?? candidates.first
+            else {
+                cycle.phase = .end
+                return
+            }
+            cycle.fetchedZones.insert(zoneID)
+            cycle.openZone = zoneID
+            cycle.phase = .zone(zoneID)
+            tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+        case .zone(let zoneID):
+            pushedZones.remove(zoneID)
+            request(.zoneChanges(zoneID, since: state.zoneTokens[zoneID]))
+        case .end:
+            if let zoneID = cycle.openZone {
+                cycle.openZone = nil
+                tell(
+                    .didFetchRecordZoneChanges(
+                        .init(zoneID: zoneID, error: cycle.failedZones[zoneID] ?? cycle.failure)))
+            }
+            cycle.phase = .over
+            if !cycle.isToldOver { tell(.didFetchChanges(.init(context: cycle.context))) }
+            cycle.isToldOver = true
+        case .over:
+            if dirtySince != nil, !cycle.isStateTold {
+                cycle.isStateTold = true
+                updateState()
+                return
+            }
+            fetchCycle = nil
+            fetchEnded(cycle, now: now)
+        }
+    }
+
+    private mutating func fetchEnded(_ cycle: FetchCycle, now: UInt64) {
+        let error: CKError? =
+            if let failure = cycle.failure {
+                failure
+            } else if !cycle.failedZones.isEmpty {
+                CKError.partialFailure(
+                    Dictionary(uniqueKeysWithValues: cycle.failedZones.map { (AnyHashable($0), $1 as any Error) }))
+            } else {
+                nil
+            }
+        // What holds up the zones that have to be fetched again.
+        if let cause = cycle.failure ?? cycle.failedZones.values.first(where: \.passesByItself) {
+            schedule.fetchFailed(cause, now: now)
+        } else if error == nil {
+            schedule.fetchSucceeded()
+            isAtHead = state.unfetchedZones.isEmpty && schedule.fetchDue == nil
+            if isAtHead { headsReached += 1 }
+        }
+        finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
+    }
+
+    mutating func databaseChangesFetched(_ result: Result<SyncEngineAnswer.DatabasePage, CKError>, now: UInt64) {
+        guard fetchCycle != nil else { preconditionFailure("changes came that no fetch asked for") }
+        switch result {
+        case .failure(let error) where error.code == .changeTokenExpired && !fetchCycle!.isDatabaseExpired:
+            fetchCycle!.isDatabaseExpired = true
+            state.databaseToken = nil
+            markDirty(now: now)
+        case .failure(let error):
+            fetchCycle!.failure = error
+            fetchCycle!.phase = .end
+        case .success(let page):
+            for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
+            for modification in page.modifications { state.unfetchedZones.insert(modification.zoneID) }
+            if !page.moreComing { fetchCycle!.phase = .zoneOptions }
+            if page.modifications.isEmpty, page.deletions.isEmpty {
+                apply(.databasePage(page.token), now: now)
+            } else {
+                tell(
+                    .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)),
+                    .databasePage(page.token))
+                markDirty(now: now)
+            }
+        }
+    }
+
+    /// A zone is gone on the server. Its deletion by this device comes back as well: what was to be sent before that is
+    /// gone already, and what was added since is for the zone that takes its place.
+    private mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID) {
+        if state.ownDeletedZones.contains(zoneID) {
+            state.ownDeletedZones.remove(zoneID)
+            state.zoneTokens[zoneID] = nil
+            state.unfetchedZones.remove(zoneID)
+        } else {
+            zoneIsGone(zoneID)
+        }
+    }
+
+    /// Forgets a zone that is gone, with what was to be sent to it. What the delegate adds on hearing of it stays.
+    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID) {
+        dropRecordChanges(in: zoneID)
+        state.zoneChanges.remove(zoneID)
+        state.zoneTokens[zoneID] = nil
+        state.unfetchedZones.remove(zoneID)
+    }
+
+    /// Drops what was to be sent to a zone, but what was added behind the given moment.
+    mutating func dropRecordChanges(in zoneID: CKRecordZone.ID, until addition: UInt64 = .max) {
+        for change in state.recordChanges.changes where change.recordID.zoneID == zoneID {
+            if let stamp = state.recordChanges.stamp(change.recordID), stamp <= addition {
+                state.recordChanges.remove(change.recordID)
+            }
+        }
+    }
+
+    mutating func zoneChangesFetched(_ result: Result<SyncEngineAnswer.ZonePage, CKError>, now: UInt64) {
+        guard case .zone(let zoneID)? = fetchCycle?.phase else {
+            preconditionFailure("a zone's changes came that no fetch asked for")
+        }
+        switch result {
+        case .failure(let error)
+        where error.code == .changeTokenExpired && !fetchCycle!.expiredZones.contains(zoneID):
+            fetchCycle!.expiredZones.insert(zoneID)
+            state.zoneTokens[zoneID] = nil
+            markDirty(now: now)
+        case .failure(let error):
+            fetchCycle!.failedZones[zoneID] = error
+            // A zone that is gone has nothing to fetch. Its deletion comes with the database's changes.
+            if error.code == .zoneNotFound || error.code == .userDeletedZone {
+                state.unfetchedZones.remove(zoneID)
+                schedule.wantFetch(now: now)
+                markDirty(now: now)
+            }
+            if error.concernsConnection {
+                fetchCycle!.failure = error
+                fetchCycle!.phase = .end
+            } else {
+                closeZone(zoneID, error)
+            }
+        case .success(let page):
+            let effect = Effect.zonePage(zoneID, page.token, isLast: !page.moreComing)
+            if page.modifications.isEmpty, page.deletions.isEmpty {
+                apply(effect, now: now)
+            } else {
+                tell(
+                    .fetchedRecordZoneChanges(.init(modifications: page.modifications, deletions: page.deletions)),
+                    effect)
+            }
+            if !page.moreComing { closeZone(zoneID, nil) }
+        }
+    }
+
+    private mutating func closeZone(_ zoneID: CKRecordZone.ID, _ error: CKError?) {
+        fetchCycle!.openZone = nil
+        fetchCycle!.phase = .zoneOptions
+        tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+    }
+}

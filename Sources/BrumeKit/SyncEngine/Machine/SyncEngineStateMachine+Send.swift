@@ -1,0 +1,303 @@
+internal import BrumeModel
+
+/// Sending: the changes to zones, and then batches of the changes to records (cloudkit.md 1b, rules 5 and 9 to 13).
+extension SyncEngineStateMachine {
+    struct SendCycle: Sendable {
+        enum Phase: Sendable {
+            case begin
+            case zones
+            case batch
+            case end
+            case over
+        }
+
+        let context: CKSyncEngine.SendChangesContext
+        var callIDs: [UInt64]
+        var phase = Phase.begin
+        var isCancelled = false
+        var isToldOver = false
+        var isStateTold = false
+        /// Why the cycle ends early.
+        var failure: CKError?
+        var failedZones: [CKRecordZone.ID: CKError] = [:]
+        var failedRecords: [CKRecord.ID: CKError] = [:]
+        var isProgressMade = false
+        /// Zones whose changes had their turn.
+        var sentZones: Set<CKRecordZone.ID> = []
+        /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in it.
+        var additionsAtQuestion: UInt64 = 0
+        /// The changes to zones that are in flight.
+        var zoneChanges: [CKSyncEngine.PendingDatabaseChange] = []
+        /// The batch in flight, and those of its changes that were pending.
+        var batch: CKSyncEngine.RecordZoneChangeBatch?
+        var trackedIDs: Set<CKRecord.ID> = []
+
+        var failedItems: [AnyHashable: any Error] {
+            var items: [AnyHashable: any Error] = [:]
+            for (id, error) in failedZones { items[id] = error }
+            for (id, error) in failedRecords { items[id] = error }
+            return items
+        }
+
+        var isBegun: Bool {
+            if case .begin = phase { return false }
+            return true
+        }
+    }
+
+    mutating func beginSend(
+        _ reason: CKSyncEngine.SyncReason, _ options: CKSyncEngine.SendChangesOptions, callIDs: [UInt64]
+    ) {
+        if options.scope == .all { schedule.sendBegan() }
+        sendCycle = SendCycle(
+            context: CKSyncEngine.SendChangesContext(reason: reason, options: options), callIDs: callIDs)
+    }
+
+    mutating func advanceSend(now: UInt64) {
+        guard var cycle = sendCycle else { return }
+        defer { if sendCycle != nil { sendCycle = cycle } }
+        if cycle.isCancelled, cycle.isBegun, !cycle.isToldOver {
+            cycle.failure = cycle.failure ?? .operationsCancelled
+            cycle.phase = .end
+        }
+        switch cycle.phase {
+        case .begin:
+            cycle.phase = .zones
+            tell(.willSendChanges(.init(context: cycle.context)))
+        case .zones:
+            let changes = state.zoneChanges.changes.filter {
+                cycle.context.options.scope.containsZone($0.zoneID) && !cycle.sentZones.contains($0.zoneID)
+            }
+            if changes.isEmpty {
+                cycle.phase = .batch
+            } else {
+                sendZones(Array(changes.prefix(Limits.itemsPerRequest)), &cycle)
+            }
+        case .batch:
+            cycle.additionsAtQuestion = additions
+            ask(.batch(cycle.context), .batch)
+        case .end:
+            cycle.phase = .over
+            cycle.isToldOver = true
+            tell(.didSendChanges(.init(context: cycle.context)))
+        case .over:
+            if dirtySince != nil, !cycle.isStateTold {
+                cycle.isStateTold = true
+                updateState()
+                return
+            }
+            sendCycle = nil
+            sendEnded(cycle, now: now)
+        }
+    }
+
+    private mutating func sendEnded(_ cycle: SendCycle, now: UInt64) {
+        let error: CKError? =
+            if let failure = cycle.failure {
+                failure
+            } else if !cycle.failedZones.isEmpty || !cycle.failedRecords.isEmpty {
+                CKError.partialFailure(cycle.failedItems)
+            } else {
+                nil
+            }
+        let errors = Array(cycle.failedZones.values) + Array(cycle.failedRecords.values)
+        let passing = errors.filter(\.passesByItself)
+        if let cause = cycle.failure ?? passing.max(by: { ($0.retryAfterSeconds ?? 0) < ($1.retryAfterSeconds ?? 0) }),
+            cause.passesByItself
+        {
+            schedule.sendFailed(cause, now: now)
+        } else if let error {
+            if hasUnsent { schedule.sendHadFailures(error, madeProgress: cycle.isProgressMade, now: now) }
+        } else {
+            schedule.sendSucceeded()
+        }
+        if !hasUnsent { schedule.sendBegan() }
+        finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
+    }
+
+    // MARK: Zones
+
+    private mutating func sendZones(_ changes: [CKSyncEngine.PendingDatabaseChange], _ cycle: inout SendCycle) {
+        var saves: [CKRecordZone] = []
+        var deletions: [CKRecordZone.ID] = []
+        for change in changes {
+            switch change {
+            case .saveZone(let zone): saves.append(zone)
+            case .deleteZone(let id): deletions.append(id)
+            }
+            cycle.sentZones.insert(change.zoneID)
+            state.zoneChanges.remove(change.zoneID)
+        }
+        state.sentZoneChanges = changes
+        cycle.zoneChanges = changes
+        removedZonesInFlight = []
+        cycle.additionsAtQuestion = additions
+        request(.modifyZones(saving: saves, deleting: deletions))
+    }
+
+    mutating func zonesModified(_ result: Result<SyncEngineAnswer.ZoneResults, CKError>, now: UInt64) {
+        guard let cycle = sendCycle else { preconditionFailure("zones were modified that no send asked for") }
+        var savedZones: [CKRecordZone] = []
+        var failedSaves: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = []
+        var deletedIDs: [CKRecordZone.ID] = []
+        var failedDeletes: [CKRecordZone.ID: CKError] = [:]
+        var returned: [CKSyncEngine.PendingDatabaseChange] = []
+        func failed(_ change: CKSyncEngine.PendingDatabaseChange, _ error: CKError) {
+            if error.passesByItself, !removedZonesInFlight.contains(change.zoneID) { returned.append(change) }
+            if case .success = result { sendCycle!.failedZones[change.zoneID] = error }
+        }
+        if case .failure(let error) = result { sendCycle!.failure = error }
+        for change in cycle.zoneChanges {
+            switch change {
+            case .saveZone(let zone):
+                switch result.flatMap({ $0.saves[zone.zoneID] ?? .failure(.missingResult) }) {
+                case .success(let saved): savedZones.append(saved)
+                case .failure(let error):
+                    failedSaves.append(.init(zone: zone, error: error))
+                    failed(change, error)
+                }
+            case .deleteZone(let id):
+                switch result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
+                case .success:
+                    deletedIDs.append(id)
+                    // What was to be sent to the zone is gone with it; what was added since is for the next one.
+                    dropRecordChanges(in: id, until: cycle.additionsAtQuestion)
+                    state.zoneTokens[id] = nil
+                    state.unfetchedZones.remove(id)
+                    state.ownDeletedZones.insert(id)
+                case .failure(let error):
+                    failedDeletes[id] = error
+                    failed(change, error)
+                }
+            }
+        }
+        returnToPending(returned)
+        sendCycle!.isProgressMade = cycle.isProgressMade || !savedZones.isEmpty || !deletedIDs.isEmpty
+        if sendCycle!.failure != nil || !returned.isEmpty { sendCycle!.phase = .end }
+        tell(
+            .sentDatabaseChanges(
+                .init(
+                    savedZones: savedZones, failedZoneSaves: failedSaves, deletedZoneIDs: deletedIDs,
+                    failedZoneDeletes: failedDeletes)),
+            .zonesSent)
+        markDirty(now: now)
+    }
+
+    private mutating func returnToPending(_ changes: [CKSyncEngine.PendingDatabaseChange]) {
+        state.zoneChanges.putBack(changes.map { ($0.zoneID, $0) }, stamp: additions)
+        let returned = Set(changes.map(\.zoneID))
+        state.sentZoneChanges.removeAll { returned.contains($0.zoneID) }
+    }
+
+    // MARK: Records
+
+    /// The delegate gave a batch. What is in it leaves the pending changes, but for what was added since it was asked for:
+    /// the delegate may have read the record before that.
+    mutating func batchProvided(_ provided: CKSyncEngine.RecordZoneChangeBatch?, now: UInt64) {
+        guard let cycle = sendCycle else { preconditionFailure("a batch came that no send asked for") }
+        let scope = cycle.context.options.scope
+        var batch = provided
+        // What is not in the scope is not sent, and stays as it is.
+        batch?.recordsToSave.removeAll { !scope.contains($0.recordID) }
+        batch?.recordIDsToDelete.removeAll { !scope.contains($0) }
+        if cycle.isCancelled { batch = nil }
+        guard let batch, batch.itemCount > 0 else {
+            if provided == nil, scope == .all, !cycle.isCancelled, state.hasUntrackedChanges,
+                untrackedAddition <= cycle.additionsAtQuestion
+            {
+                state.hasUntrackedChanges = false
+                markDirty(now: now)
+            }
+            sendCycle!.phase = .end
+            return
+        }
+        let changes =
+            batch.recordsToSave.map { CKSyncEngine.PendingRecordZoneChange.saveRecord($0.recordID) }
+            + batch.recordIDsToDelete.map { .deleteRecord($0) }
+        var tracked: [CKSyncEngine.PendingRecordZoneChange] = []
+        for change in changes {
+            let id = change.recordID
+            guard state.recordChanges[id] == change, let stamp = state.recordChanges.stamp(id) else { continue }
+            tracked.append(change)
+            if stamp <= cycle.additionsAtQuestion { state.recordChanges.remove(id) }
+        }
+        state.sentRecordChanges = tracked
+        removedInFlight = []
+        sendCycle!.trackedIDs = Set(tracked.map(\.recordID))
+        sendCycle!.batch = batch
+        markDirty(now: now)
+        request(.modifyRecords(batch))
+    }
+
+    mutating func recordsModified(_ result: Result<SyncEngineAnswer.RecordResults, CKError>, now: UInt64) {
+        guard let cycle = sendCycle, let batch = cycle.batch else {
+            preconditionFailure("records were modified that no send asked for")
+        }
+        var savedRecords: [CKRecord] = []
+        var failedSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
+        var deletedIDs: [CKRecord.ID] = []
+        var failedDeletes: [CKRecord.ID: CKError] = [:]
+        var returned: [CKSyncEngine.PendingRecordZoneChange] = []
+        var edited: [CKRecord.ID] = []
+        func failed(_ change: CKSyncEngine.PendingRecordZoneChange, _ error: CKError) {
+            if case .success = result { sendCycle!.failedRecords[change.recordID] = error }
+            guard error.passesByItself, !removedInFlight.contains(change.recordID) else { return }
+            if cycle.trackedIDs.contains(change.recordID) {
+                returned.append(change)
+            } else {
+                state.hasUntrackedChanges = true
+            }
+        }
+        if case .failure(let error) = result { sendCycle!.failure = error }
+        for record in batch.recordsToSave {
+            switch result.flatMap({ $0.saves[record.recordID] ?? .failure(.missingResult) }) {
+            case .success(let saved):
+                savedRecords.append(saved)
+                // The instance was edited while it was on its way, so that it is not yet what the server has.
+                if record.isEdited { edited.append(record.recordID) }
+            case .failure(let error):
+                failedSaves.append(.init(record: record, error: error))
+                failed(.saveRecord(record.recordID), error)
+            }
+        }
+        for id in batch.recordIDsToDelete {
+            switch result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
+            case .success: deletedIDs.append(id)
+            case .failure(let error):
+                failedDeletes[id] = error
+                failed(.deleteRecord(id), error)
+            }
+        }
+        state.recordChanges.putBack(returned.map { ($0.recordID, $0) }, stamp: additions)
+        let returnedIDs = Set(returned.map(\.recordID))
+        state.sentRecordChanges.removeAll { returnedIDs.contains($0.recordID) }
+        for id in edited where !state.recordChanges.contains(id) && !removedInFlight.contains(id) {
+            additions += 1
+            state.recordChanges.add(.saveRecord(id), id: id, stamp: additions)
+            schedule.wantSend(now: now)
+        }
+        sendCycle!.batch = nil
+        sendCycle!.isProgressMade = cycle.isProgressMade || !savedRecords.isEmpty || !deletedIDs.isEmpty
+        // A pass ends with its first failures: what the delegate mends is for the next one.
+        if !failedSaves.isEmpty || !failedDeletes.isEmpty { sendCycle!.phase = .end }
+        tell(
+            .sentRecordZoneChanges(
+                .init(
+                    savedRecords: savedRecords, failedRecordSaves: failedSaves, deletedRecordIDs: deletedIDs,
+                    failedRecordDeletes: failedDeletes)),
+            .recordsSent)
+        markDirty(now: now)
+    }
+}
+
+extension CKError {
+    static var missingResult: CKError { .unfitAnswer("it lacks the result of an item") }
+}
+
+extension CKRecord {
+    /// Whether something was set since the last fetch or save.
+    fileprivate var isEdited: Bool {
+        let state = snapshot
+        return !state.edits.isEmpty || state.parentEdit != nil
+    }
+}

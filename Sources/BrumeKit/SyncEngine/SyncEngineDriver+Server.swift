@@ -1,0 +1,140 @@
+internal import BrumeModel
+
+/// What the engine asks of the server, and what it hears from it.
+extension SyncEngineDriver {
+    func answer(_ request: SyncEngineRequest) async -> SyncEngineAnswer {
+        switch request {
+        case .account: return .account(await result { try await database.core.currentUserRecordName() })
+        case .subscription: return .subscription(await result { try await findOrMakeSubscription() })
+        case .databaseChanges(let token):
+            return .databaseChanges(
+                await result {
+                    let page = try await database.databaseChanges(since: token)
+                    return SyncEngineAnswer.DatabasePage(
+                        modifications: page.modifications, deletions: page.deletions, token: page.changeToken,
+                        moreComing: page.moreComing)
+                })
+        case .zoneChanges(let zoneID, let token):
+            return .zoneChanges(
+                await result {
+                    let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+                    return SyncEngineAnswer.ZonePage(
+                        modifications: try page.modificationResultsByID.values.map { try $0.get() }
+                            .sorted { $0.record.isBefore($1.record) },
+                        deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
+                })
+        case .modifyZones(let saves, let deletions):
+            return .modifyZones(
+                await result {
+                    let results = try await database.modifyRecordZones(saving: saves, deleting: deletions)
+                    return SyncEngineAnswer.ZoneResults(
+                        saves: results.saveResults.mapValues(\.typed),
+                        deletions: results.deleteResults.mapValues(\.typed))
+                })
+        case .modifyRecords(let batch):
+            return .modifyRecords(
+                await result {
+                    let results = try await database.modifyRecords(
+                        saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
+                        savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
+                    return SyncEngineAnswer.RecordResults(
+                        saves: results.saveResults.mapValues(\.typed),
+                        deletions: results.deleteResults.mapValues(\.typed))
+                })
+        }
+    }
+
+    private func result<Value>(_ body: () async throws -> Value) async -> Result<Value, CKError> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(CKError(any: error))
+        }
+    }
+
+    /// The name of the subscription that engines make: one for all of a user's devices.
+    private static let ownSubscriptionID = "CKSyncEngine"
+
+    private func findOrMakeSubscription() async throws {
+        if let subscriptionID {
+            if try await isThere(subscriptionID) { return }
+        } else {
+            let isThere = try await database.allSubscriptions().contains {
+                // One for a single type of records does not tell of the others.
+                ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false
+            }
+            if isThere { return }
+        }
+        let subscription = CKDatabaseSubscription(subscriptionID: subscriptionID ?? Self.ownSubscriptionID)
+        let info = CKSubscription.NotificationInfo()
+        info.shouldSendContentAvailable = true
+        subscription.notificationInfo = info
+        try await database.save(subscription)
+    }
+
+    private func isThere(_ id: CKSubscription.ID) async throws -> Bool {
+        do {
+            return try await database.subscription(for: id) is CKDatabaseSubscription
+        } catch CKError.unknownItem {
+            return false
+        }
+    }
+
+    func notificationEvents() -> CKContainer.NotificationEvents {
+        CKContainer.NotificationEvents(core: database.core)
+    }
+
+    func notified(_ event: NotificationEvent) {
+        let push: SyncEngineStateMachine.Push
+        switch event.kind {
+        case .ready: push = .opened
+        case .databaseChanged(.private), .fetchFromToken(.private): push = .databaseChanged
+        case .zoneChanged(let zone):
+            let currentUser = try? database.core.openSession().currentUser
+            guard let zoneID = CKRecordZone.ID(zone, currentUser: currentUser) else { return }
+            push = .zoneChanged(zoneID)
+        case .databaseChanged, .fetchFromToken, .recordChanged: return
+        }
+        handle { machine, now in machine.pushed(push, now: now) }
+    }
+}
+
+extension CKRecord {
+    /// Oldest changes first, so that what the delegate handles has one order.
+    fileprivate func isBefore(_ other: CKRecord) -> Bool {
+        let (date, otherDate) = (modificationDate ?? .distantPast, other.modificationDate ?? .distantPast)
+        return (date, recordID.recordName) < (otherDate, other.recordID.recordName)
+    }
+}
+
+extension ContainerCore {
+    /// The user record's name; nil when there is no account, or the server does not take it any more.
+    func currentUserRecordName() async throws -> String? {
+        guard configuration.token != nil else { return nil }
+        let session = try openSession()
+        do throws(ServiceError) {
+            guard let name = try await session.welcome().userRecordName else { return nil }
+            guard CKRecord.ID.problem(withName: name) == nil else {
+                throw ServiceError(.internalError, "the server named a user record that no record can be")
+            }
+            return name
+        } catch {
+            if error.code == .notAuthenticated { return nil }
+            throw CKError(error)
+        }
+    }
+}
+
+extension CKError {
+    /// The error as one of this framework's; others have no business here.
+    init(any error: any Error) {
+        self =
+            error as? CKError
+            ?? (error is CancellationError
+                ? CKError(.operationCancelled) : CKError(.internalError, message: "\(error)"))
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var typed: Result<Success, CKError> { mapError { CKError(any: $0) } }
+}

@@ -1,0 +1,335 @@
+internal import Foundation
+internal import Synchronization
+
+/// Does what a sync engine's state machine says: asks the server and the delegate, and gives it the time.
+final class SyncEngineDriver: Sendable {
+    private struct Held: Sendable {
+        var machine: SyncEngineStateMachine
+        var callers: [UInt64: CheckedContinuation<Result<Void, CKError>, Never>] = [:]
+        var lastCallID: UInt64 = 0
+        /// Calls whose task was cancelled before they began.
+        var cancelledEarly: Set<UInt64> = []
+        var isStopped = false
+        /// When a fetch of everything ended last.
+        var headDate: Date?
+
+        var request: (id: UInt64, task: Task<Void, Never>)?
+        /// A request to cancel that another thread is about to begin.
+        var cancelledRequestID: UInt64?
+        var timer: Task<Void, Never>?
+        var timerMilliseconds = UInt64.max
+        var listener: Task<Void, Never>?
+        var delegateCall: DelegateCall?
+    }
+
+    /// Objects that are let go of with the app's last reference to them.
+    private struct App: Sendable {
+        weak var engine: CKSyncEngine?
+        weak var delegate: (any CKSyncEngineDelegate)?
+    }
+
+    let database: CKDatabase
+    let subscriptionID: CKSubscription.ID?
+    let clock: any ClientClock
+    let statuses = SyncStatusBroadcast()
+    let conflicts = CKSyncEngine.ConflictLog()
+    private let persistState: (@Sendable (CKSyncEngine.State.Serialization) -> Void)?
+    private let held: Mutex<Held>
+    private let app: Mutex<App>
+    private let accountObserver = Mutex<ObserverToken?>(nil)
+    /// One call of ``persistState`` at a time. Recursive, so that a call from within can be told from one of another thread.
+    private let persisting = NSRecursiveLock()
+    private nonisolated(unsafe) var isPersisting = false
+
+    init(_ configuration: CKSyncEngine.Configuration) {
+        database = configuration.database
+        subscriptionID = configuration.subscriptionID
+        clock = configuration.database.core.configuration.clock
+        persistState = configuration.persistState
+        held = Mutex(
+            Held(
+                machine: SyncEngineStateMachine(
+                    state: configuration.stateSerialization?.state, isAutomatic: configuration.automaticallySync,
+                    seed: .random(in: .min ... .max))))
+        app = Mutex(App(engine: nil, delegate: configuration.delegate))
+    }
+
+    // MARK: The engine's life
+
+    func start(engine: CKSyncEngine) {
+        app.withLock { $0.engine = engine }
+        let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
+            [weak self] _ in
+            self?.handle { machine, now in machine.accountMayHaveChanged(now: now) }
+        }
+        let token = ObserverToken(observer)
+        accountObserver.withLock { $0 = token }
+        handle { machine, now in machine.started(now: now) }
+    }
+
+    /// The engine is gone: nothing more is begun, and what is under way is given up.
+    func stop() {
+        let (tasks, callers) = held.withLock { held in
+            held.isStopped = true
+            let tasks = [held.request?.task, held.timer, held.listener].compactMap { $0 }
+            let callers = held.callers.values.map { $0 }
+            held.callers = [:]
+            return (tasks, callers)
+        }
+        for task in tasks { task.cancel() }
+        for caller in callers { caller.resume(returning: .failure(.delegateGone)) }
+        if let token = accountObserver.withLock({ $0 }) { NotificationCenter.default.removeObserver(token.observer) }
+        statuses.finish()
+    }
+
+    // MARK: State
+
+    func read<Value>(_ body: (SyncEngineStateMachine) -> Value) -> Value {
+        held.withLock { body($0.machine) }
+    }
+
+    func status(_ zoneID: CKRecordZone.ID?) -> CKSyncEngine.SyncStatus {
+        let (source, date) = held.withLock {
+            (CKSyncEngine.SyncStatus.Source(state: $0.machine.state, isAtHead: $0.machine.isAtHead), $0.headDate)
+        }
+        return CKSyncEngine.SyncStatus(source, zoneID: zoneID, certified: date)
+    }
+
+    /// A change that the app makes. When it returns, ``persistState`` has had it.
+    func change(_ body: (inout SyncEngineStateMachine, UInt64) -> Bool) {
+        let now = clock.nowMilliseconds
+        let isChanged = held.withLock { body(&$0.machine, now) }
+        if isChanged { persist() }
+        handle { machine, now in machine.timePassed(now: now) }
+    }
+
+    private func persist() {
+        guard let persistState else { return }
+        persisting.lock()
+        defer { persisting.unlock() }
+        precondition(
+            !isPersisting, "CKSyncEngine: persistState added or removed changes; do that outside of it")
+        isPersisting = true
+        defer { isPersisting = false }
+        persistState(read { CKSyncEngine.State.Serialization($0.state) })
+    }
+
+    // MARK: Calls
+
+    func call(_ wish: SyncEngineStateMachine.Wish, name: String) async throws {
+        let enclosing = DelegateCall.current.flatMap { $0.driver === self && $0.isUnderWay ? $0 : nil }
+        if let enclosing, enclosing.isCurrentTask { throw CKError.calledByDelegate(name) }
+        let id = held.withLock { held in
+            held.lastCallID += 1
+            return held.lastCallID
+        }
+        // A child task of the delegate's call looks like a task of its own that the delegate began. The former waits for
+        // ever, the latter until the delegate's call is over.
+        let watch = enclosing.map { enclosing in
+            Task { [clock] in
+                try await clock.wait(untilMilliseconds: clock.nowMilliseconds + Self.delegateMilliseconds)
+                if enclosing.isUnderWay { self.fail(id, .calledByDelegate(name)) }
+            }
+        }
+        defer { watch?.cancel() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let refusal: CKError? = held.withLock { held in
+                    if held.cancelledEarly.remove(id) != nil { return .callCancelled }
+                    if held.isStopped { return .delegateGone }
+                    held.callers[id] = continuation
+                    return nil
+                }
+                if let refusal { return continuation.resume(returning: .failure(refusal)) }
+                handle { machine, now in machine.called(id, wish, now: now) }
+            }
+        } onCancel: {
+            let hasBegun = held.withLock { held in
+                if held.callers[id] != nil { return true }
+                held.cancelledEarly.insert(id)
+                return false
+            }
+            if hasBegun { handle { machine, now in machine.callCancelled(id, now: now) } }
+        }
+        held.withLock { _ = $0.cancelledEarly.remove(id) }
+        try result.get()
+    }
+
+    /// How long a call from within the delegate's may wait for it.
+    private static let delegateMilliseconds: UInt64 = 30_000
+
+    private func fail(_ id: UInt64, _ error: CKError) {
+        let caller = held.withLock { $0.callers.removeValue(forKey: id) }
+        caller?.resume(returning: .failure(error))
+        handle { machine, now in machine.callCancelled(id, now: now) }
+    }
+
+    func cancelOperations() {
+        handle { machine, now in machine.operationsCancelled(now: now) }
+    }
+
+    // MARK: Doing what the machine says
+
+    func handle(_ event: (inout SyncEngineStateMachine, UInt64) -> [SyncEngineStateMachine.Action]) {
+        let now = clock.nowMilliseconds
+        let actions = held.withLock { held in
+            if held.isStopped { return [SyncEngineStateMachine.Action]() }
+            let heads = held.machine.headsReached
+            let actions = event(&held.machine, now)
+            if held.machine.headsReached != heads { held.headDate = Date() }
+            return actions
+        }
+        for action in actions { perform(action) }
+        armTimer()
+        statuses.changed(status)
+    }
+
+    private func perform(_ action: SyncEngineStateMachine.Action) {
+        switch action {
+        case .request(let id, let request): begin(id, request)
+        case .cancelRequest(let id):
+            let task = held.withLock { held in
+                guard let request = held.request, request.id == id else {
+                    held.cancelledRequestID = id
+                    return nil as Task<Void, Never>?
+                }
+                return request.task
+            }
+            task?.cancel()
+        case .ask(let question): ask(question)
+        case .listen: listen()
+        case .finish(let id, let result):
+            held.withLock { $0.callers.removeValue(forKey: id) }?.resume(returning: result)
+        }
+    }
+
+    private func begin(_ id: UInt64, _ request: SyncEngineRequest) {
+        let task = Task {
+            let answer = await self.answer(request)
+            self.handle { machine, now in machine.answered(id, answer, now: now) }
+        }
+        let isCancelled = held.withLock { held in
+            // One that ended meanwhile is replaced by the next one, or cancelled to no effect.
+            if held.request.map({ $0.id < id }) ?? true { held.request = (id, task) }
+            return held.isStopped || held.cancelledRequestID == id
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    private func armTimer() {
+        let old: Task<Void, Never>? = held.withLock { held in
+            let deadline = held.isStopped ? .max : held.machine.deadlineMilliseconds ?? .max
+            guard deadline != held.timerMilliseconds else { return nil }
+            let old = held.timer
+            held.timerMilliseconds = deadline
+            held.timer =
+                deadline == .max
+                ? nil
+                : Task { [weak self, clock] in
+                    guard (try? await clock.wait(untilMilliseconds: deadline)) != nil else { return }
+                    self?.timerFired(deadline)
+                }
+            return old
+        }
+        old?.cancel()
+    }
+
+    private func timerFired(_ deadline: UInt64) {
+        held.withLock { held in
+            if held.timerMilliseconds == deadline { held.timerMilliseconds = .max }
+        }
+        handle { machine, now in machine.timePassed(now: now) }
+    }
+
+    private func listen() {
+        let task = Task { [weak self] in
+            do {
+                guard let events = self?.notificationEvents() else { return }
+                for try await event in events {
+                    guard let self else { return }
+                    self.notified(event)
+                }
+            } catch {}
+            guard !Task.isCancelled else { return }
+            self?.handle { machine, now in machine.listeningEnded(now: now) }
+        }
+        let old = held.withLock { held in
+            let old = held.listener
+            held.listener = held.isStopped ? nil : task
+            return held.isStopped ? task : old
+        }
+        old?.cancel()
+    }
+
+    // MARK: The delegate
+
+    private func ask(_ question: SyncEngineQuestion) {
+        if case .event(.stateUpdate) = question { persist() }
+        Task {
+            let reply = await self.reply(to: question)
+            self.handle { machine, now in machine.replied(reply, now: now) }
+        }
+    }
+
+    private func reply(to question: SyncEngineQuestion) async -> SyncEngineReply {
+        let (engine, delegate) = app.withLock { ($0.engine, $0.delegate) }
+        guard let engine, let delegate else { return .gone }
+        let call = DelegateCall(driver: self)
+        defer { call.end() }
+        return await DelegateCall.$current.withValue(call) {
+            switch question {
+            case .event(let event):
+                if case .sentRecordZoneChanges(let sent) = event { conflicts.add(sent) }
+                await delegate.handleEvent(event, syncEngine: engine)
+                return .handled
+            case .batch(let context):
+                return .batch(await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine))
+            case .fetchOptions(let context):
+                return .fetchOptions(await delegate.nextFetchChangesOptions(context, syncEngine: engine))
+            }
+        }
+    }
+}
+
+/// Foundation's token of an observer, which is given back to it and used for nothing else.
+private final class ObserverToken: @unchecked Sendable {
+    let observer: any NSObjectProtocol
+
+    init(_ observer: any NSObjectProtocol) {
+        self.observer = observer
+    }
+}
+
+/// One call of the delegate, known to what runs in its task and in those that it begins.
+final class DelegateCall: Sendable {
+    @TaskLocal static var current: DelegateCall?
+
+    let driver: SyncEngineDriver
+    private let task: Int
+    private let isOver = Atomic(false)
+
+    /// Begins in the current task.
+    init(driver: SyncEngineDriver) {
+        self.driver = driver
+        task = Self.currentTask
+    }
+
+    func end() {
+        isOver.store(true, ordering: .releasing)
+    }
+
+    var isUnderWay: Bool { !isOver.load(ordering: .acquiring) }
+    var isCurrentTask: Bool { task == Self.currentTask }
+
+    private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+}
+
+extension CKError {
+    static func calledByDelegate(_ name: String) -> CKError {
+        CKError(
+            .invalidArguments,
+            message:
+                "\(name)() was called within a call of the sync engine's delegate, which it waits for; start a Task for "
+                + "it, and don't await that one there")
+    }
+}

@@ -1,0 +1,267 @@
+@testable import BrumeKit
+import Foundation
+
+/// Runs a sync engine's machine against a scripted server and a scripted delegate, and writes down what happens.
+final class EngineScript {
+    var machine: SyncEngineStateMachine
+    var now: UInt64 = 1_000
+    /// Requests (`> …`), what the delegate is told and asked, and the ends of calls (`< …`).
+    var log: [String] = []
+    /// Gives an answer, or nil to leave the request open.
+    var server: (SyncEngineRequest) -> SyncEngineAnswer? = EngineScript.friendlyServer
+    var onEvent: (CKSyncEngine.Event) -> Void = { _ in }
+    var onBatch: ((CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch?)?
+    var onOptions: (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions = { $0.options }
+    var isDelegateThere = true
+    /// Leaves questions to the delegate open.
+    var holdsQuestions = false
+    var openRequestID: UInt64?
+    var openQuestion: SyncEngineQuestion?
+    private var lastCall: UInt64 = 0
+    private var todo: [SyncEngineStateMachine.Action] = []
+    private var isPerforming = false
+
+    init(_ state: SyncEngineState? = nil, isAutomatic: Bool = false) {
+        machine = SyncEngineStateMachine(state: state, isAutomatic: isAutomatic, seed: 7)
+    }
+
+    /// A state with a user, as a launch before left it.
+    static func signedIn(_ change: (inout SyncEngineState) -> Void = { _ in }) -> SyncEngineState {
+        var state = SyncEngineState()
+        state.account = .user("_ada")
+        change(&state)
+        return state
+    }
+
+    // MARK: Events
+
+    func start() { perform(machine.started(now: now)) }
+
+    @discardableResult
+    func fetch(_ scope: CKSyncEngine.FetchChangesOptions.Scope = .all) -> UInt64 {
+        lastCall += 1
+        perform(machine.called(lastCall, .fetch(.init(scope: scope)), now: now))
+        return lastCall
+    }
+
+    @discardableResult
+    func send(_ scope: CKSyncEngine.SendChangesOptions.Scope = .all) -> UInt64 {
+        lastCall += 1
+        perform(machine.called(lastCall, .send(.init(scope: scope)), now: now))
+        return lastCall
+    }
+
+    func add(_ changes: CKSyncEngine.PendingRecordZoneChange...) {
+        _ = machine.add(changes, now: now)
+        perform(machine.timePassed(now: now))
+    }
+
+    func remove(_ changes: CKSyncEngine.PendingRecordZoneChange...) {
+        _ = machine.remove(changes, now: now)
+        perform(machine.timePassed(now: now))
+    }
+
+    func add(zones changes: CKSyncEngine.PendingDatabaseChange...) {
+        _ = machine.add(changes, now: now)
+        perform(machine.timePassed(now: now))
+    }
+
+    func push(_ push: SyncEngineStateMachine.Push) { perform(machine.pushed(push, now: now)) }
+
+    /// Turns the clock to the machine's next deadline. Says how many milliseconds that took; nil when nothing waits for time.
+    @discardableResult
+    func turnClock() -> UInt64? {
+        guard let deadline = machine.deadlineMilliseconds else { return nil }
+        let passed = deadline - min(now, deadline)
+        now += passed
+        perform(machine.timePassed(now: now))
+        return passed
+    }
+
+    /// Answers the open request.
+    func answer(_ answer: SyncEngineAnswer) {
+        let id = openRequestID!
+        openRequestID = nil
+        perform(machine.answered(id, answer, now: now))
+    }
+
+    /// The delegate answers the open question.
+    func reply() {
+        let question = openQuestion!
+        openQuestion = nil
+        perform(machine.replied(reply(to: question), now: now))
+    }
+
+    var pending: [CKSyncEngine.PendingRecordZoneChange] { machine.state.recordChanges.changes }
+    var pendingZones: [CKSyncEngine.PendingDatabaseChange] { machine.state.zoneChanges.changes }
+
+    /// The log since it was taken last, without state updates.
+    func taken() -> [String] {
+        defer { log = [] }
+        return log.filter { $0 != "stateUpdate" }
+    }
+
+    // MARK: Actions
+
+    func perform(_ actions: [SyncEngineStateMachine.Action]) {
+        todo += actions
+        if isPerforming { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !todo.isEmpty { perform(todo.removeFirst()) }
+    }
+
+    private func perform(_ action: SyncEngineStateMachine.Action) {
+        switch action {
+        case .request(let id, let request):
+            log.append("> \(Self.text(request))")
+            if let answer = server(request) {
+                todo += machine.answered(id, answer, now: now)
+            } else {
+                openRequestID = id
+            }
+        case .cancelRequest: log.append("> cancel")
+        case .ask(let question):
+            switch question {
+            case .event(let event): log.append("\(event)")
+            case .batch: log.append("batch?")
+            case .fetchOptions: log.append("options?")
+            }
+            if holdsQuestions {
+                openQuestion = question
+            } else {
+                todo += machine.replied(reply(to: question), now: now)
+            }
+        case .listen: log.append("> listen")
+        case .finish(let id, let result):
+            switch result {
+            case .success: log.append("< \(id)")
+            case .failure(let error): log.append("< \(id) \(error.code)")
+            }
+        }
+    }
+
+    private func reply(to question: SyncEngineQuestion) -> SyncEngineReply {
+        guard isDelegateThere else { return .gone }
+        switch question {
+        case .event(let event):
+            onEvent(event)
+            return .handled
+        case .batch(let context): return .batch(onBatch.map { $0(context) } ?? allPending(context))
+        case .fetchOptions(let context): return .fetchOptions(onOptions(context))
+        }
+    }
+
+    private func allPending(_ context: CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch? {
+        var batch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
+        for change in pending.filter({ context.options.scope.contains($0) }).prefix(400) {
+            switch change {
+            case .saveRecord(let id): batch.recordsToSave.append(CKRecord(recordType: "Note", recordID: id))
+            case .deleteRecord(let id): batch.recordIDsToDelete.append(id)
+            }
+        }
+        return batch.itemCount == 0 ? nil : batch
+    }
+
+    // MARK: The server
+
+    /// Has an account and no changes, and takes everything.
+    static func friendlyServer(_ request: SyncEngineRequest) -> SyncEngineAnswer? {
+        switch request {
+        case .account: .account(.success("_ada"))
+        case .subscription: .subscription(.success(()))
+        case .databaseChanges: databasePage([], token: "d")
+        case .zoneChanges: zonePage([], token: "z")
+        case .modifyZones(let saves, let deletions):
+            .modifyZones(
+                .success(
+                    .init(
+                        saves: Dictionary(uniqueKeysWithValues: saves.map { ($0.zoneID, .success($0)) }),
+                        deletions: Dictionary(uniqueKeysWithValues: deletions.map { ($0, .success(())) }))))
+        case .modifyRecords(let batch): saved(batch)
+        }
+    }
+
+    /// The friendly server, but that some records fail.
+    static func server(
+        failing errors: [CKRecord.ID: CKError]
+    ) -> (SyncEngineRequest) -> SyncEngineAnswer? {
+        { request in
+            guard case .modifyRecords(let batch) = request else { return friendlyServer(request) }
+            return saved(batch, failing: errors)
+        }
+    }
+
+    static func saved(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, failing errors: [CKRecord.ID: CKError] = [:]
+    ) -> SyncEngineAnswer {
+        var results = SyncEngineAnswer.RecordResults(saves: [:], deletions: [:])
+        for record in batch.recordsToSave {
+            results.saves[record.recordID] = errors[record.recordID].map { .failure($0) } ?? .success(record)
+        }
+        for id in batch.recordIDsToDelete {
+            results.deletions[id] = errors[id].map { .failure($0) } ?? .success(())
+        }
+        return .modifyRecords(.success(results))
+    }
+
+    static func token(_ text: String) -> CKServerChangeToken { CKServerChangeToken(bytes: [UInt8](text.utf8)) }
+
+    static func databasePage(
+        _ zones: [CKRecordZone.ID], deleted: [CKRecordZone.ID] = [], token: String, moreComing: Bool = false
+    ) -> SyncEngineAnswer {
+        .databaseChanges(
+            .success(
+                .init(
+                    modifications: zones.map { .init(zoneID: $0) },
+                    deletions: deleted.map { .init(zoneID: $0, reason: .deleted) }, token: self.token(token),
+                    moreComing: moreComing)))
+    }
+
+    static func zonePage(
+        _ records: [CKRecord.ID], deleted: [CKRecord.ID] = [], token: String, moreComing: Bool = false
+    ) -> SyncEngineAnswer {
+        .zoneChanges(
+            .success(
+                .init(
+                    modifications: records.map { .init(record: CKRecord(recordType: "Note", recordID: $0)) },
+                    deletions: deleted.map { .init(recordID: $0, recordType: "Note") }, token: self.token(token),
+                    moreComing: moreComing)))
+    }
+
+    private static func text(_ token: CKServerChangeToken?) -> String {
+        token.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "nil"
+    }
+
+    private static func text(_ request: SyncEngineRequest) -> String {
+        switch request {
+        case .account: "account"
+        case .subscription: "subscription"
+        case .databaseChanges(let token): "databaseChanges(\(text(token)))"
+        case .zoneChanges(let zone, let token): "zoneChanges(\(zone.zoneName), \(text(token)))"
+        case .modifyZones(let saves, let deletions):
+            "modifyZones(\(saves.map(\.zoneID.zoneName)), \(deletions.map(\.zoneName)))"
+        case .modifyRecords(let batch):
+            "modifyRecords(\(batch.recordsToSave.map(\.recordID.recordName)), "
+                + "\(batch.recordIDsToDelete.map(\.recordName)))"
+        }
+    }
+}
+
+/// Zones and records that the transcripts speak of.
+enum Sample {
+    static let zone = CKRecordZone.ID(zoneName: "A")
+    static let zoneB = CKRecordZone.ID(zoneName: "B")
+
+    static func id(_ name: String, _ zone: CKRecordZone.ID = zone) -> CKRecord.ID {
+        CKRecord.ID(recordName: name, zoneID: zone)
+    }
+
+    static func save(_ name: String, _ zone: CKRecordZone.ID = zone) -> CKSyncEngine.PendingRecordZoneChange {
+        .saveRecord(id(name, zone))
+    }
+
+    static func delete(_ name: String, _ zone: CKRecordZone.ID = zone) -> CKSyncEngine.PendingRecordZoneChange {
+        .deleteRecord(id(name, zone))
+    }
+}

@@ -1,0 +1,266 @@
+@testable import BrumeKit
+import Testing
+
+@Suite("A sync engine's fetches")
+struct SyncEngineFetchTests {
+    private let zone = Sample.zone
+    private let zoneB = Sample.zoneB
+
+    @Test("tell the zones, then each zone's pages, and ask for options before each request of another kind")
+    func order() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { request in
+            switch request {
+            case .databaseChanges(nil):
+                EngineScript.databasePage([zone], token: "d1", moreComing: true)
+            case .databaseChanges: EngineScript.databasePage([zoneB], token: "d2")
+            case .zoneChanges(zone, nil):
+                EngineScript.zonePage([Sample.id("a")], token: "a1", moreComing: true)
+            case .zoneChanges(zone, _): EngineScript.zonePage([], deleted: [Sample.id("b")], token: "a2")
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        #expect(
+            script.taken() == [
+                "> account", "willFetchChanges(manual)", "options?", "> databaseChanges(nil)",
+                "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])", "> databaseChanges(d1)",
+                "fetchedDatabaseChanges(modifications: [\"B\"], deletions: [])", "options?",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, nil)",
+                "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "> zoneChanges(A, a1)",
+                "fetchedRecordZoneChanges(modifications: [], deletions: [\"b\"])", "didFetchRecordZoneChanges(A)",
+                "options?", "willFetchRecordZoneChanges(B)", "> zoneChanges(B, nil)", "didFetchRecordZoneChanges(B)",
+                "didFetchChanges(manual)", "< 1",
+            ])
+        #expect(script.machine.state.databaseToken == EngineScript.token("d2"))
+        #expect(script.machine.state.zoneTokens == [zone: EngineScript.token("a2"), zoneB: EngineScript.token("z")])
+        #expect(script.machine.state.unfetchedZones.isEmpty)
+    }
+
+    @Test("take prioritised zones first, and leave those outside of the scope for later")
+    func scope() {
+        let script = EngineScript(EngineScript.signedIn())
+        let zoneC = CKRecordZone.ID(zoneName: "C")
+        script.server = { request in
+            if case .databaseChanges(nil) = request {
+                return EngineScript.databasePage([zone, zoneB, zoneC], token: "d")
+            }
+            return EngineScript.friendlyServer(request)
+        }
+        script.onOptions = { context in
+            var options = context.options
+            options.prioritizedZoneIDs = [zoneC, zone]
+            return options
+        }
+        script.fetch(.allExcluding([zone]))
+        #expect(script.taken().filter { $0.hasPrefix("> zone") } == ["> zoneChanges(C, nil)", "> zoneChanges(B, nil)"])
+        #expect(script.machine.state.unfetchedZones.list == [zone])
+        script.fetch(.zoneIDs([zone]))
+        #expect(script.taken().filter { $0.hasPrefix("> zone") } == ["> zoneChanges(A, nil)"])
+    }
+
+    @Test(
+        "advance a token, and forget that a zone is to be fetched, when the delegate has handled the page and not before"
+    )
+    func handledFirst() throws {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { request in
+            switch request {
+            case .databaseChanges(nil): EngineScript.databasePage([zone], token: "d1")
+            case .zoneChanges: EngineScript.zonePage([Sample.id("a")], token: "a1")
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        var seen: [String] = []
+        script.onEvent = { event in
+            let state = script.machine.state
+            switch event {
+            case .fetchedDatabaseChanges: seen.append("database \(state.databaseToken == nil)")
+            case .fetchedRecordZoneChanges:
+                seen.append("zone \(state.zoneTokens.isEmpty && state.unfetchedZones.contains(zone))")
+            case .didFetchRecordZoneChanges:
+                seen.append("did \(!state.zoneTokens.isEmpty && state.unfetchedZones.isEmpty)")
+            default: break
+            }
+        }
+        script.fetch()
+        #expect(seen == ["database true", "zone true", "did true"])
+    }
+
+    @Test("start over by themselves with a token that expired, once")
+    func expiredTokens() {
+        let state = EngineScript.signedIn { state in
+            state.databaseToken = EngineScript.token("old")
+            state.zoneTokens[zone] = EngineScript.token("old")
+        }
+        let script = EngineScript(state)
+        let expired = CKError(.changeTokenExpired)
+        script.server = { request in
+            switch request {
+            case .databaseChanges(nil): EngineScript.databasePage([zone, zoneB], token: "d")
+            case .databaseChanges: .databaseChanges(.failure(expired))
+            case .zoneChanges(zone, nil): EngineScript.zonePage([Sample.id("a")], token: "a")
+            case .zoneChanges: .zoneChanges(.failure(expired))
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        let log = script.taken()
+        #expect(
+            log.filter { $0.hasPrefix("> ") } == [
+                "> account", "> databaseChanges(old)", "> databaseChanges(nil)", "> zoneChanges(A, old)",
+                "> zoneChanges(A, nil)", "> zoneChanges(B, nil)", "> zoneChanges(B, nil)",
+            ])
+        #expect(log.contains("didFetchRecordZoneChanges(A)"))
+        #expect(log.contains("didFetchRecordZoneChanges(B, error: changeTokenExpired)"))
+        #expect(log.last == "< 1 partialFailure")
+    }
+
+    @Test("go on with the other zones when one fails, and end when the way to the server does")
+    func failures() {
+        for (code, requests, end) in [
+            (CKError.Code.internalError, 2, "< 1 partialFailure"), (.networkFailure, 1, "< 1 networkFailure"),
+        ] {
+            let script = EngineScript(EngineScript.signedIn())
+            script.server = { request in
+                switch request {
+                case .databaseChanges: EngineScript.databasePage([zone, zoneB], token: "d")
+                case .zoneChanges(zone, _): .zoneChanges(.failure(CKError(code)))
+                default: EngineScript.friendlyServer(request)
+                }
+            }
+            script.fetch()
+            let log = script.taken()
+            #expect(log.filter { $0.hasPrefix("> zoneChanges") }.count == requests)
+            #expect(log.contains("didFetchRecordZoneChanges(A, error: \(code))"))
+            #expect(log.suffix(2) == ["didFetchChanges(manual)", end])
+            #expect(script.machine.state.unfetchedZones.contains(zone))
+        }
+    }
+
+    @Test("are done again after a retryable error, no sooner than the server asks")
+    func retry() {
+        let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
+        let busy = CKError(.requestRateLimited, message: "later", retryAfterSeconds: 5)
+        script.server = { request in
+            if case .databaseChanges = request { return .databaseChanges(.failure(busy)) }
+            return EngineScript.friendlyServer(request)
+        }
+        script.start()
+        let start = script.now
+        script.server = EngineScript.friendlyServer
+        script.push(.opened)
+        script.log = []
+        while !script.log.contains("> databaseChanges(nil)") { script.turnClock() }
+        #expect(script.now - start >= 5_000 && script.now - start < 7_000)
+    }
+
+    @Test("come with a push, which names what is unfetched, and end a pause that waited for the network")
+    func pushes() {
+        let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
+        script.start()
+        script.log = []
+        script.push(.databaseChanged)
+        #expect(script.taken().first == "willFetchChanges(scheduled)")
+        script.server = { _ in nil }
+        script.push(.zoneChanged(zone))
+        script.push(.zoneChanged(.default))
+        #expect(script.machine.state.unfetchedZones.list == [zone])
+        script.answer(.databaseChanges(.failure(CKError(.networkFailure))))
+        #expect(script.openRequestID == nil)
+        script.push(.opened)
+        #expect(script.taken().suffix(3) == ["willFetchChanges(scheduled)", "options?", "> databaseChanges(d)"])
+    }
+
+    @Test("that a push overtakes leave the zone unfetched, and are followed by another one")
+    func overtaken() {
+        let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
+        script.server = { request in
+            if case .zoneChanges = request { return nil }
+            return EngineScript.friendlyServer(request)
+        }
+        script.start()
+        script.push(.zoneChanged(zone))
+        script.push(.zoneChanged(zone))
+        script.answer(EngineScript.zonePage([], token: "z1"))
+        #expect(script.machine.state.unfetchedZones.list == [zone])
+        script.answer(EngineScript.zonePage([], token: "z2"))
+        #expect(script.machine.state.unfetchedZones.isEmpty)
+        #expect(script.log.filter { $0.hasPrefix("willFetchChanges") }.count == 3)
+    }
+
+    @Test("of calls that wait with the same options are one")
+    func joined() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { _ in nil }
+        for _ in 0..<3 { script.fetch() }
+        script.fetch(.zoneIDs([zone]))
+        script.server = EngineScript.friendlyServer
+        script.answer(.account(.success("_ada")))
+        let log = script.taken()
+        #expect(log.filter { $0.hasPrefix("willFetchChanges") }.count == 2)
+        #expect(log.filter { $0.hasPrefix("<") } == ["< 1", "< 2", "< 3", "< 4"])
+    }
+
+    @Test("of a zone that is gone drop what was to be sent there, but not what the delegate then adds")
+    func zoneDeletion() {
+        let script = EngineScript(EngineScript.signedIn { $0.zoneTokens[zone] = EngineScript.token("z") })
+        script.add(Sample.save("a"), Sample.save("b", zoneB))
+        script.add(zones: .saveZone(CKRecordZone(zoneID: zone)))
+        script.server = { request in
+            if case .databaseChanges = request { return EngineScript.databasePage([], deleted: [zone], token: "d") }
+            return EngineScript.friendlyServer(request)
+        }
+        script.onEvent = { event in
+            guard case .fetchedDatabaseChanges = event else { return }
+            #expect(script.pending == [Sample.save("b", zoneB)])
+            #expect(script.pendingZones.isEmpty)
+            script.add(Sample.save("c"))
+        }
+        script.fetch()
+        #expect(script.pending == [Sample.save("b", zoneB), Sample.save("c")])
+        #expect(script.machine.state.zoneTokens.isEmpty)
+    }
+
+    @Test("leave a pending save of a fetched record as it is")
+    func noMerging() {
+        let script = EngineScript(EngineScript.signedIn { $0.unfetchedZones.insert(zone) })
+        script.add(Sample.save("a"))
+        script.server = { request in
+            if case .zoneChanges = request { return EngineScript.zonePage([Sample.id("a")], token: "z") }
+            return EngineScript.friendlyServer(request)
+        }
+        script.fetch()
+        #expect(script.log.contains("fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])"))
+        #expect(script.pending == [Sample.save("a")])
+    }
+
+    @Test("end, paired, when operations are cancelled, in whatever request", arguments: ["database", "zone"])
+    func cancelled(request open: String) {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { request in
+            switch request {
+            case .databaseChanges: open == "database" ? nil : EngineScript.databasePage([zone, zoneB], token: "d")
+            case .zoneChanges: nil
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        script.fetch(.zoneIDs([zone]))
+        script.log = []
+        script.perform(script.machine.operationsCancelled(now: script.now))
+        #expect(script.taken() == ["< 2 operationCancelled", "> cancel"])
+        if open == "database" {
+            script.answer(.databaseChanges(.failure(CKError(.operationCancelled))))
+            #expect(script.taken() == ["didFetchChanges(manual)", "< 1 operationCancelled"])
+        } else {
+            // It arrived all the same.
+            script.answer(EngineScript.zonePage([Sample.id("a")], token: "z"))
+            #expect(
+                script.taken() == [
+                    "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "didFetchRecordZoneChanges(A)",
+                    "didFetchChanges(manual)", "< 1 operationCancelled",
+                ])
+        }
+    }
+}
