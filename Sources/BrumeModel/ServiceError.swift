@@ -30,7 +30,9 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let limitExceeded = ErrorCode(rawValue: 27)
     package static let userDeletedZone = ErrorCode(rawValue: 28)
     package static let referenceViolation = ErrorCode(rawValue: 31)
+    package static let managedAccountRestricted = ErrorCode(rawValue: 32)
     package static let serverResponseLost = ErrorCode(rawValue: 34)
+    package static let accountTemporarilyUnavailable = ErrorCode(rawValue: 36)
 }
 
 /// A failure that a client is told: CloudKit's code and a sentence that says what was wrong and what to do next.

@@ -7,9 +7,12 @@ extension ClientSession {
     var consumerCount: Int { fanOut.consumerIDs.count }
 
     /// Someone begins to listen; the stream opens with the first one.
-    func consumerAdded() -> UInt64 {
+    ///
+    /// - Parameter owner: For whom; see ``release(_:)``.
+    func consumerAdded(owner: ObjectIdentifier? = nil) -> UInt64 {
         lastID += 1
         fanOut.consumerAdded(lastID)
+        consumerOwners[lastID] = owner
         perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
         return lastID
     }
@@ -38,13 +41,23 @@ extension ClientSession {
     /// A consumer ended; the stream closes with the last one.
     nonisolated func consumerRemoved(_ id: UInt64) {
         onExecutor { session in
-            session.fanOut.consumerRemoved(id)
+            session.stopListening(id)
             session.failedConsumers[id] = nil
-            session.acknowledge()
-            if session.fanOut.isEmpty {
-                session.perform(session.machine.streamUnwanted(now: session.transport.nowNanoseconds))
-            }
         }
+    }
+
+    /// A consumer hears nothing any more, and learns why when it asks.
+    func consumerEnded(_ id: UInt64, _ error: ServiceError) {
+        failedConsumers[id] = error
+        stopListening(id)
+        listeners.removeValue(forKey: id)?.resume(returning: .failure(error))
+    }
+
+    private func stopListening(_ id: UInt64) {
+        consumerOwners[id] = nil
+        fanOut.consumerRemoved(id)
+        acknowledge()
+        if fanOut.isEmpty { perform(machine.streamUnwanted(now: transport.nowNanoseconds)) }
     }
 
     func streamReceived(_ payload: [UInt8]) {

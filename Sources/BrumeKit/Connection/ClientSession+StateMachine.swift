@@ -15,6 +15,8 @@ package struct ClientSessionStateMachine: Sendable {
         case unary(UnaryCall)
         /// The welcome of an open connection.
         case welcome
+        /// The same, or why there is none just now: fails with the first attempt to connect that fails.
+        case probe
         /// A round trip.
         case ping
     }
@@ -34,6 +36,8 @@ package struct ClientSessionStateMachine: Sendable {
         case disconnect
         /// The server took us in.
         case welcomed(Welcome)
+        /// The server does not take the account, or not any more.
+        case accountRefused(ServiceError)
         /// Hand the outcome to who started the call. Once for each.
         case finish(id: UInt64, Result<Answer, ServiceError>)
         /// A message of the notification stream.
@@ -92,12 +96,14 @@ package struct ClientSessionStateMachine: Sendable {
     /// What the server said when it refused us; calls until the next attempt are told the same.
     var refusal: ServiceError?
     var stream: NotificationStream
+    var account: AccountWatch
 
     package init(hello: Hello, serverName: String, seed: UInt64) {
         self.hello = hello
         self.serverName = serverName
         pause = RetryPause(seed: seed)
         stream = NotificationStream(pause: RetryPause(seed: ~seed))
+        account = AccountWatch(seed: seed ^ 0xACC0)
     }
 
     /// Calls that have not ended.
@@ -160,7 +166,9 @@ package struct ClientSessionStateMachine: Sendable {
         var deadline = earliestDeadline
         if let connection, let next = connection.deadlineNanoseconds { deadline = min(deadline, next) }
         switch link {
-        case .down: if wantsConnection { deadline = min(deadline, notBeforeNanoseconds) }
+        case .down:
+            if wantsConnection { deadline = min(deadline, notBeforeNanoseconds) }
+            if let look = account.nextLookNanoseconds { deadline = min(deadline, max(look, notBeforeNanoseconds)) }
         case .connecting: break
         case .connected:
             if stream.isWanted, stream.id == nil, connection?.state == .open {
@@ -240,6 +248,7 @@ package struct ClientSessionStateMachine: Sendable {
         pause.reset()
         stream.notBeforeNanoseconds = now
         stream.pause.reset()
+        account.circumstancesChanged(now: now)
         return advance(now: now)
     }
 
@@ -270,6 +279,7 @@ package struct ClientSessionStateMachine: Sendable {
             case .welcomed(let welcome):
                 link = .connected(welcome)
                 (refusal, unfitAttempts) = (nil, 0)
+                account.accepted()
                 result.append(.welcomed(welcome))
                 result += serveWithoutQueue(calls.keys.sorted(), now: now)
             case .refused(let status): result += refused(ServiceError(status), now: now)
@@ -309,7 +319,7 @@ package struct ClientSessionStateMachine: Sendable {
             lastFailure = error
             return []
         default:
-            return refuseAll(error)
+            return accountRefused(error, now: now) + refuseAll(error)
         }
     }
 
@@ -339,6 +349,7 @@ package struct ClientSessionStateMachine: Sendable {
             actions += connectionEnded(.connectionLost(serverName, message), isUnfit: wasGreeting, now: now)
         case .status(let status):
             let error = ServiceError(status)
+            if !wasGreeting { actions += accountRefused(error, now: now) }
             if !wasGreeting, !error.isWorthRepeating {
                 // What was in flight may be what the server does not stand: it is not sent again.
                 for id in calls.keys.sorted() where calls[id]?.isInFlight == true {
@@ -365,6 +376,10 @@ package struct ClientSessionStateMachine: Sendable {
         var actions: [Action] = []
         var again: [UInt64] = []
         for id in calls.keys.sorted() {
+            if case .probe? = calls[id]?.work {
+                actions += finish(id, .failure(reason))
+                continue
+            }
             guard var call = calls[id], call.isInFlight else { continue }
             call.losses += 1
             call.isInFlight = false
@@ -389,9 +404,10 @@ package struct ClientSessionStateMachine: Sendable {
     mutating func advance(now: UInt64) -> [Action] {
         switch link {
         case .down:
-            guard wantsConnection, now >= notBeforeNanoseconds else { return [] }
+            guard wantsConnection || account.isLookDue(now: now), now >= notBeforeNanoseconds else { return [] }
             link = .connecting
             refusal = nil
+            account.looked(now: now)
             return [.connect]
         case .connecting: return []
         case .connected:
@@ -442,7 +458,7 @@ package struct ClientSessionStateMachine: Sendable {
         var actions: [Action] = []
         for id in ids {
             switch calls[id]?.work {
-            case .welcome?: actions += finish(id, .success(.welcome(welcome)))
+            case .welcome?, .probe?: actions += finish(id, .success(.welcome(welcome)))
             case .ping?:
                 calls[id]!.isInFlight = true
                 calls[id]!.sentNanoseconds = now

@@ -33,8 +33,7 @@ package actor ClientSession {
     private var reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
     let coder = MessageCoder()
     private var connection: (any TransportConnection)?
-    private var callers: [UInt64: CheckedContinuation<Result<ClientSessionStateMachine.Answer, ServiceError>, Never>] =
-        [:]
+    private var callers: [UInt64: Caller] = [:]
     var lastID: UInt64 = 0
     private var timer: (any TransportTimer)?
     private var timerNanoseconds = UInt64.max
@@ -43,6 +42,18 @@ package actor ClientSession {
     var listeners: [UInt64: CheckedContinuation<Result<NotificationEvent, ServiceError>, Never>] = [:]
     /// Why the notification stream ended, for consumers that have not been told.
     var failedConsumers: [UInt64: ServiceError] = [:]
+    /// For whom consumers listen, where it matters.
+    var consumerOwners: [UInt64: ObjectIdentifier] = [:]
+
+    /// What the server said of the account last, and who wants to hear it.
+    var accountAnswer: AccountAnswer?
+    var accountReceivers: [ObjectIdentifier: AccountReceiver] = [:]
+
+    /// Who waits for a call.
+    private struct Caller {
+        let continuation: CheckedContinuation<Result<ClientSessionStateMachine.Answer, ServiceError>, Never>
+        let owner: ObjectIdentifier?
+    }
 
     package init(key: Key, transport: any ClientTransport, seed: UInt64 = .random(in: .min ... .max)) {
         self.key = key
@@ -81,18 +92,26 @@ package actor ClientSession {
     /// - Throws: What the server says of the call; `networkUnavailable`, `networkFailure` or `serverResponseLost` when there
     ///   was no answer in time; what the server says of the account when it does not take it; `operationCancelled` when the
     ///   task is cancelled; `requestRateLimited` beyond ``ClientSessionLimits/callsMax``.
-    func unary(_ call: UnaryCall, timeoutNanoseconds: UInt64) async throws(ServiceError) -> [UInt8] {
-        guard case .message(let payload) = try await answer(.unary(call), timeoutNanoseconds).get() else {
+    ///
+    /// - Parameter owner: For whom the call is made; see ``endCalls(of:)``.
+    func unary(
+        _ call: UnaryCall, timeoutNanoseconds: UInt64, owner: ObjectIdentifier? = nil
+    ) async throws(ServiceError) -> [UInt8] {
+        guard case .message(let payload) = try await answer(.unary(call), timeoutNanoseconds, owner).get() else {
             preconditionFailure("a unary call was answered with something else than a message")
         }
         return payload
     }
 
     /// What the server said when it took the connection in; connects when there is none.
+    ///
+    /// - Parameter isPatient: Whether to wait for a server that can't be reached, within the timeout.
     package func welcome(
-        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds, isPatient: Bool = true,
+        owner: ObjectIdentifier? = nil
     ) async throws(ServiceError) -> SessionWelcome {
-        guard case .welcome(let welcome) = try await answer(.welcome, timeoutNanoseconds).get() else {
+        let work: ClientSessionStateMachine.Work = isPatient ? .welcome : .probe
+        guard case .welcome(let welcome) = try await answer(work, timeoutNanoseconds, owner).get() else {
             preconditionFailure("who asked for the welcome got something else")
         }
         return SessionWelcome(
@@ -104,7 +123,7 @@ package actor ClientSession {
     package func ping(
         timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
     ) async throws(ServiceError) -> UInt64 {
-        guard case .roundTrip(let nanoseconds) = try await answer(.ping, timeoutNanoseconds).get() else {
+        guard case .roundTrip(let nanoseconds) = try await answer(.ping, timeoutNanoseconds, nil).get() else {
             preconditionFailure("a ping was answered with something else than a round trip")
         }
         return nanoseconds
@@ -114,13 +133,13 @@ package actor ClientSession {
     package static let defaultTimeoutNanoseconds = ClientSessionLimits.callNanoseconds
 
     private func answer(
-        _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64
+        _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64, _ owner: ObjectIdentifier?
     ) async -> Result<ClientSessionStateMachine.Answer, ServiceError> {
         lastID += 1
         let id = lastID
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                callers[id] = continuation
+                callers[id] = Caller(continuation: continuation, owner: owner)
                 let now = transport.nowNanoseconds
                 let (deadline, overflow) = now.addingReportingOverflow(timeoutNanoseconds)
                 perform(machine.callStarted(id: id, work, deadline: overflow ? .max : deadline, now: now))
@@ -136,6 +155,13 @@ package actor ClientSession {
     /// What kept the session from its server may be over: it tries again at once. Any thread.
     package nonisolated func circumstancesChanged() {
         onExecutor { $0.perform($0.machine.circumstancesChanged(now: $0.transport.nowNanoseconds)) }
+    }
+
+    /// Ends the calls that wait or are in flight for an owner, with `operationCancelled`.
+    func cancelCalls(of owner: ObjectIdentifier) {
+        for (id, caller) in callers where caller.owner == owner {
+            perform(machine.callCancelled(id: id, now: transport.nowNanoseconds))
+        }
     }
 
     // MARK: Doing what the machine says
@@ -164,11 +190,13 @@ package actor ClientSession {
             case .welcomed(let welcome):
                 let name = welcome.userRecordName
                 userRecordName.withLock { $0 = name.isEmpty ? nil : name }
+                if !name.isEmpty { accountAnswered(.accepted(userRecordName: name)) }
+            case .accountRefused(let error): accountAnswered(.refused(error.code))
             case .finish(let id, let result):
                 guard let caller = callers.removeValue(forKey: id) else {
                     preconditionFailure("a call was finished twice, or never started")
                 }
-                caller.resume(returning: result)
+                caller.continuation.resume(returning: result)
             case .streamReceived(let payload):
                 flush()
                 streamReceived(payload)

@@ -13,6 +13,14 @@ enum ClientSessionLimits {
     /// How long a call takes when the caller says nothing, waiting for a connection included: CloudKit's request timeout.
     static let callNanoseconds: UInt64 = 60_000_000_000
 
+    /// How long the question for the account's status takes at most: an app that starts waits for the answer.
+    static let accountStatusNanoseconds: UInt64 = 5_000_000_000
+
+    /// Pauses between looks whether the server takes an account again that it refused, each with jitter: a token comes back
+    /// seldom, and a look is a handshake.
+    static let refusedAccountPauseNanosecondsMin: UInt64 = 60_000_000_000
+    static let refusedAccountPauseNanosecondsMax: UInt64 = 1_800_000_000_000
+
     /// How often a call is sent again because its connection broke before the answer. A request that always breaks the
     /// connection would otherwise break it until its time is over.
     static let lossesMax = 10

@@ -4,9 +4,16 @@
 struct RetryPause: Sendable {
     private var failures: UInt64 = 0
     private var state: UInt64
+    private let nanosecondsMin: UInt64
+    private let nanosecondsMax: UInt64
 
-    init(seed: UInt64) {
+    init(
+        seed: UInt64, nanosecondsMin: UInt64 = ClientSessionLimits.pauseNanosecondsMin,
+        nanosecondsMax: UInt64 = ClientSessionLimits.pauseNanosecondsMax
+    ) {
         state = seed
+        self.nanosecondsMin = nanosecondsMin
+        self.nanosecondsMax = nanosecondsMax
     }
 
     /// An attempt succeeded: the next pause is a short one.
@@ -17,8 +24,7 @@ struct RetryPause: Sendable {
     /// How long to wait after another failure: between half of the pause and all of it, and no less than the server's hint
     /// with up to a quarter (1 s at most) on top.
     mutating func next(hintMilliseconds: UInt32 = 0) -> UInt64 {
-        let doubled = ClientSessionLimits.pauseNanosecondsMin << min(failures, 16)
-        let pause = min(doubled, ClientSessionLimits.pauseNanosecondsMax)
+        let pause = min(nanosecondsMin << min(failures, 16), nanosecondsMax)
         failures += 1
         let jittered = pause / 2 + random(below: pause / 2 + 1)
         guard hintMilliseconds > 0 else { return jittered }

@@ -12,6 +12,11 @@ extension ServiceError {
 
     static let cancelled = ServiceError(.operationCancelled, "the task that made the call was cancelled")
 
+    static let accountChanged = ServiceError(
+        .notAuthenticated,
+        "the container's account was signed out or switched meanwhile; what the call sent may have happened for the account "
+            + "before. Ask accountStatus(), and begin anew")
+
     static let tooManyCalls = ServiceError(
         .requestRateLimited,
         "\(ClientSessionLimits.callsMax) calls, or calls with \(ClientSessionLimits.callBytesMax) bytes, wait for the "
@@ -33,13 +38,21 @@ extension ServiceError {
     }
 
     static func connectionRefusedLater(_ error: ServiceError) -> ServiceError {
-        error.code == .notAuthenticated
+        error.concernsAccount
             ? error : ServiceError(.internalError, "the server ended the connection: \(error.message)")
     }
 
     static func tooLarge(_ byteCount: Int, limit: Int) -> ServiceError {
         ServiceError(
             .limitExceeded, "a request has \(byteCount) bytes; the server takes \(limit): send less at a time")
+    }
+
+    /// Whether it says that the server does not take the account, or not just now.
+    var concernsAccount: Bool {
+        switch code {
+        case .notAuthenticated, .managedAccountRestricted, .accountTemporarilyUnavailable: true
+        default: false
+        }
     }
 
     /// Whether the same call may succeed later without anybody's doing.

@@ -21,6 +21,11 @@ package final class SessionRegistry: Sendable {
 
     package init() {}
 
+    /// Keeps a session no longer that somebody is done with. Those who use it have it.
+    package func forget(_ session: ClientSession) {
+        state.withLock { state in state.recent.removeAll { $0 === session } }
+    }
+
     /// The session for a key, made when there is none.
     package func session(_ key: ClientSession.Key, transport: any ClientTransport) -> ClientSession {
         var dropped: ClientSession?

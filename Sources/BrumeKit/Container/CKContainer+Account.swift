@@ -1,39 +1,70 @@
 internal import BrumeModel
 
 extension CKContainer {
-    /// Whether the user's private database can be used.
+    /// Whether the user's private database can be used: what the server says of the account's token.
     ///
-    /// `available` when the server knows the account's token. `noAccount` when the container has no token, and also when the
-    /// server does not take it any more: its owner revoked it, so to this device the account is gone.
+    /// - `available`: the server takes the account.
+    /// - `noAccount`: the container has no token; the server is not asked. Also when the server does not know the token, or its
+    ///   operator revoked it or removed the account: to this device the account is gone.
+    /// - `restricted`: the server said that the account may not be used (`managedAccountRestricted`).
+    /// - `temporarilyUnavailable`: the server said that it may not be used just now (`accountTemporarilyUnavailable`). Keep the
+    ///   user's data and wait for `CKAccountChanged`.
     ///
-    /// - Throws: The `CKError` that kept the container from finding out (`networkFailure`, for example), where the status is
-    ///   `couldNotDetermine`.
+    /// A server of this version knows no restrictions and says neither of the last two; the testing kit does.
+    ///
+    /// Waits 5 s at most, and ends with the first attempt to connect that fails.
+    ///
+    /// Differs from CloudKit: the answer is the server's, not the device's, so that it takes a connection.
+    ///
+    /// - Throws: Where the status is `couldNotDetermine`, the `CKError` that kept the container from finding out, such as
+    ///   `networkFailure`. `CKAccountChanged` is posted when a later call finds out.
     public func accountStatus() async throws -> CKAccountStatus {
-        guard core.configuration.token != nil else { return .noAccount }
-        let session = try core.openSession()
-        do throws(ServiceError) {
-            return try await session.welcome().userRecordName == nil ? .noAccount : .available
+        let account = core.account
+        guard account.configuration.token != nil else { return .noAccount }
+        do throws(CKError) {
+            let welcome = try await account.welcome(
+                timeoutNanoseconds: ClientSessionLimits.accountStatusNanoseconds, isPatient: false)
+            return welcome.userRecordName == nil ? .noAccount : .available
         } catch {
-            if error.code == .notAuthenticated { return .noAccount }
-            throw CKError(error)
+            switch error.code {
+            case .notAuthenticated where account.isEnded: return try await accountStatus()
+            case .notAuthenticated: return .noAccount
+            case .managedAccountRestricted: return .restricted
+            case .accountTemporarilyUnavailable: return .temporarilyUnavailable
+            default:
+                account.statusRemainedOpen()
+                throw error
+            }
+        }
+    }
+
+    /// ``accountStatus()`` with a completion handler, which is called on a thread of its own.
+    ///
+    /// - Parameter completionHandler: Gets the status, or `couldNotDetermine` with the error that kept the container from finding
+    ///   out.
+    public func accountStatus(
+        completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void
+    ) {
+        Task(priority: .userInitiated) {
+            do {
+                completionHandler(try await accountStatus(), nil)
+            } catch {
+                completionHandler(.couldNotDetermine, error)
+            }
         }
     }
 
     /// The id of the account's user record, which differs between containers and environments.
     ///
-    /// - Throws: `notAuthenticated` without an account.
+    /// - Throws: `notAuthenticated` without an account, or with one that the server does not take.
     public func userRecordID() async throws -> CKRecord.ID {
-        guard core.configuration.token != nil else { throw CKError.noAccount }
-        let session = try core.openSession()
-        do throws(ServiceError) {
-            guard let name = try await session.welcome().userRecordName else { throw .noAccount }
-            guard CKRecord.ID.problem(withName: name) == nil else {
-                throw ServiceError(.internalError, "the server named a user record that no record can be")
-            }
-            return CKRecord.ID(recordName: name)
-        } catch {
-            throw CKError(error)
+        let account = core.account
+        guard account.configuration.token != nil else { throw CKError.noAccount }
+        guard let name = try await account.welcome().userRecordName else { throw CKError.noAccount }
+        guard CKRecord.ID.problem(withName: name) == nil else {
+            throw CKError.unfitAnswer("it names a user record that no record can be")
         }
+        return CKRecord.ID(recordName: name)
     }
 
     /// Nanoseconds from a ping to the server's answer; connects when there is no connection.
@@ -51,7 +82,9 @@ extension CKContainer {
 
 extension ServiceError {
     static let noAccount = ServiceError(
-        .notAuthenticated, "there is no account for this; set BRUME_TOKEN to an account's token")
+        .notAuthenticated,
+        "there is no account for this; set BRUME_TOKEN to an account's token, or sign in with CKContainer.signIn(token:)"
+    )
 }
 
 extension CKError {

@@ -11,8 +11,8 @@ extension CKContainer {
     /// device was away for long or an iterator left 256 of them waiting, one ``CKDatabaseNotification`` stands for them
     /// whose `isPruned` is true: fetch changes from your tokens.
     ///
-    /// Connections that break don't end the iteration. An account that is missing or refused does, with that error, and so
-    /// does a missing configuration.
+    /// Connections that break don't end the iteration. An account that is missing or refused does, with that error, and one
+    /// that is signed out or switched, with `notAuthenticated`; so does a missing configuration.
     public var notifications: Notifications { Notifications(core: core) }
 
     /// The events behind ``notifications``, with the server's time of each commit, and the one that says that the stream is
@@ -38,8 +38,7 @@ extension CKContainer {
                 while let event = try await events.next() {
                     // An event about the stream itself, or of a kind that this version does not know, is none.
                     let notification = CKNotification(
-                        event, containerIdentifier: core.configuration.container,
-                        currentUser: try core.openSession().currentUser)
+                        event, containerIdentifier: core.configuration.container, currentUser: events.currentUser)
                     if let notification { return notification }
                 }
                 return nil
@@ -57,17 +56,21 @@ extension CKContainer {
             let core: ContainerCore
             private var consumer: NotificationConsumer?
 
+            /// Of the account that the events are for.
+            var currentUser: String? { consumer?.session.currentUser }
+
             init(core: ContainerCore) {
                 self.core = core
             }
 
             package mutating func next() async throws -> NotificationEvent? {
-                guard core.configuration.token != nil else { throw CKError.noAccount }
                 let listening: NotificationConsumer
                 if let consumer {
                     listening = consumer
                 } else {
-                    listening = await NotificationConsumer(session: try core.openSession())
+                    let account = core.account
+                    guard account.configuration.token != nil else { throw CKError.noAccount }
+                    listening = try await account.listen()
                     consumer = listening
                 }
                 do throws(ServiceError) {
@@ -87,9 +90,9 @@ final class NotificationConsumer: Sendable {
     let session: ClientSession
     let id: UInt64
 
-    init(session: ClientSession) async {
+    init(session: ClientSession, owner: ObjectIdentifier) async {
         self.session = session
-        id = await session.consumerAdded()
+        id = await session.consumerAdded(owner: owner)
     }
 
     deinit {

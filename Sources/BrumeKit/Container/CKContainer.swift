@@ -33,7 +33,7 @@ public final class CKContainer: NSObject, Sendable {
     public class func `default`() -> CKContainer {
         let configuration = defaultConfiguration
         return shared.withLock { shared in
-            if let container = shared.container, container.core.configuration == configuration { return container }
+            if let container = shared.container, container.core.madeWith == configuration { return container }
             let container = CKContainer(configuration: configuration)
             shared.container = container
             return container
@@ -52,9 +52,13 @@ public final class CKContainer: NSObject, Sendable {
             ?? BrumeConfiguration(environmentVariables: ProcessInfo.processInfo.environment)
     }
 
-    /// The container of the given name, on the server of the default configuration.
+    /// The container of the given name, on the server of the default configuration, with the account that ``default()`` has now.
     public convenience init(identifier containerIdentifier: String) {
-        self.init(identifier: containerIdentifier, configuration: Self.defaultConfiguration)
+        var configuration = Self.defaultConfiguration
+        if let container = Self.shared.withLock({ $0.container }), container.core.madeWith == configuration {
+            configuration.token = container.core.configuration.token
+        }
+        self.init(identifier: containerIdentifier, configuration: configuration)
     }
 
     /// Brume's addition: the container of the given name, on the server of the given configuration, whose own container name
@@ -80,6 +84,8 @@ public final class CKContainer: NSObject, Sendable {
         privateCloudDatabase = CKDatabase(core: core, scope: .private)
         publicCloudDatabase = CKDatabase(core: core, scope: .public)
         sharedCloudDatabase = CKDatabase(core: core, scope: .shared)
+        super.init()
+        core.announcer.attach(self)
     }
 
     /// What kept the container from its server, the network or the account, may be over: it tries again at once.

@@ -3,49 +3,60 @@ internal import BrumeWire
 internal import Foundation
 internal import Synchronization
 
-/// What a container and its databases share: the configuration, and the session that the first call opens.
+/// What a container and its databases share: the account that they have at the moment, with the session that the first call
+/// opens.
 final class ContainerCore: Sendable {
-    let configuration: BrumeConfiguration
-    private let transport: Result<any ClientTransport, TransportFailure>
-    private let registry: SessionRegistry
-    private let session = Mutex<ClientSession?>(nil)
+    /// As the container was made; its account may have changed since.
+    let madeWith: BrumeConfiguration
+    let announcer: AccountAnnouncer
+    private let current: Mutex<AccountBinding>
 
     init(
         configuration: BrumeConfiguration, transport: Result<any ClientTransport, TransportFailure>,
         registry: SessionRegistry
     ) {
-        self.configuration = configuration
-        self.transport = transport
-        self.registry = registry
+        madeWith = configuration
+        announcer = AccountAnnouncer()
+        current = Mutex(
+            AccountBinding(
+                configuration: configuration, transport: transport, registry: registry, announcer: announcer))
     }
 
-    /// The session of the configuration, which reads the device's id at the first call.
-    ///
-    /// - Throws: `internalError` with a sentence that says what to set.
-    func openSession() throws(CKError) -> ClientSession {
-        if let session = session.withLock({ $0 }) { return session }
-        let opened: ClientSession
-        do throws(ConfigurationProblem) {
-            let key = try configuration.sessionKey()
-            switch transport {
-            case .success(let transport): opened = registry.session(key, transport: transport)
-            case .failure(let failure):
-                throw ConfigurationProblem(ServiceError(failure, server: key.endpoint.name).message)
-            }
-        } catch {
-            throw CKError(.internalError, message: error.message)
-        }
-        return session.withLock { session in
-            // Another call may have been first; the registry gave both the same.
-            session = session ?? opened
-            return session!
-        }
+    /// The same place for one account alone: see ``CKDatabase/boundToAccount``.
+    private init(boundTo core: ContainerCore) {
+        madeWith = core.madeWith
+        announcer = core.announcer
+        current = Mutex(core.account)
     }
 
     /// What kept the container from its server may be over: the session, if there is one, tries again at once.
     func circumstancesChanged() {
-        session.withLock { $0 }?.circumstancesChanged()
+        account.circumstancesChanged()
     }
+
+    /// The account that calls which begin now are for.
+    var account: AccountBinding { current.withLock { $0 } }
+
+    var configuration: BrumeConfiguration { account.configuration }
+
+    func boundToAccount() -> ContainerCore { ContainerCore(boundTo: self) }
+
+    /// From now on calls are for the account of another token, or for none; those under way end.
+    ///
+    /// Does nothing when the token is the one that it was.
+    func switchAccount(token: String?) {
+        let before: AccountBinding? = current.withLock { account in
+            guard account.configuration.token != token else { return nil }
+            let before = account
+            account = before.successor(token: token)
+            return before
+        }
+        guard let before else { return }
+        before.end()
+        announcer.announce()
+    }
+
+    func openSession() throws(CKError) -> ClientSession { try account.openSession() }
 
     /// Sends a request and decodes its answer, both on the calling thread.
     func call<Response>(
@@ -53,19 +64,7 @@ final class ContainerCore: Sendable {
         encode: (MessageCoder) -> [UInt8],
         decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
     ) async throws(CKError) -> Response {
-        let session = try openSession()
-        let requestID = UUID().uuidString
-        let call = UnaryCall(
-            method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: requestID)
-        do throws(ServiceError) {
-            let payload = try await session.unary(
-                call, timeoutNanoseconds: ClientSession.defaultTimeoutNanoseconds)
-            return try CoderPool.with { (coder) throws(ServiceError) in
-                try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }
-            }
-        } catch {
-            throw CKError(error, requestID: requestID)
-        }
+        try await account.call(method, effect: effect, encode: encode, decode: decode)
     }
 
     /// 16 bytes that name an operation, so that it has one effect however often it is sent.

@@ -88,7 +88,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
             case .disconnect:
                 connection?.clientCloses()
                 connection = nil
-            case .welcomed: break
+            case .welcomed, .accountRefused: break
             case .finish(let id, let result):
                 guard let handler = handlers.removeValue(forKey: id) else {
                     simulation.violated("a call was finished twice")

@@ -36,7 +36,9 @@ private struct RandomSession {
             if !finished.contains(id) { problems.append("a cancelled call did not end") }
         case 5: apply(machine.streamWanted(opening: [1], now: now))
         case 6: apply(machine.streamUnwanted(now: now))
-        case 7: apply(machine.streamAcknowledged([2], now: now))
+        case 7:
+            apply(machine.streamAcknowledged([2], now: now))
+            apply(machine.accountWatched(random.next() % 2 == 0, now: now))
         case 8: elapse()
         case 9: apply(machine.circumstancesChanged(now: now))
         case 10...11 where isConnecting:
@@ -71,8 +73,9 @@ private struct RandomSession {
         open.insert(lastID)
         let effects: [UnaryCall.Effect] = [.none, .onceByOperationID, .once]
         let work: ClientSessionStateMachine.Work =
-            switch random.next() % 6 {
+            switch random.next() % 7 {
             case 0: .welcome
+            case 6: .probe
             case 1: .ping
             default:
                 .unary(
@@ -144,7 +147,7 @@ private struct RandomSession {
             case .finish(let id, _):
                 if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
                 finished.insert(id)
-            case .welcomed, .streamReceived, .streamFailed: break
+            case .welcomed, .accountRefused, .streamReceived, .streamFailed: break
             }
         }
         let openOnServer = streams.count + (notificationStream == nil ? 0 : 1)
@@ -154,6 +157,7 @@ private struct RandomSession {
     /// The clock runs until every deadline has passed.
     mutating func end() {
         apply(machine.streamUnwanted(now: now))
+        apply(machine.accountWatched(false, now: now))
         now += 200_000_000_000
         apply(machine.timePassed(now: now))
         if !open.isEmpty { problems.append("\(open.count) calls outlived their deadline") }

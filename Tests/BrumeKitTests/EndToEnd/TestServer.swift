@@ -41,6 +41,21 @@ final class TestServer: Sendable {
         try server.withLock { try $0.addAccount(name: name, email: "\(name)@example.com").token }
     }
 
+    /// Another token of an account.
+    func token(_ name: String) throws -> String {
+        try server.withLock { try $0.createToken(name: name) }
+    }
+
+    /// Revokes all tokens of an account, as the server's operator does.
+    func revokeTokens(of name: String) async throws {
+        let bytes = try FileSystem.read(folder.path + "/data/admin.token", limit: 4096)
+        let configuration = BrumeConfiguration(
+            server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", container: "iCloud.test")
+        let session = try ClientSession.unshared(
+            configuration, adminToken: String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self))
+        _ = try await session.revokeTokens(name: name)
+    }
+
     /// A device of an account: each call makes another one.
     func device(token: String?) -> CKContainer {
         CKContainer(

@@ -1,0 +1,168 @@
+internal import BrumeModel
+internal import BrumeWire
+internal import Foundation
+internal import Synchronization
+
+/// A container's tie to one account, or to none: the configuration with the account's token, and the session that the first call
+/// opens.
+///
+/// It ends when the container's account is signed out or switched. From then on it makes no call, and those under way end, so that
+/// nothing that began for one account goes on for another.
+final class AccountBinding: Sendable {
+    let configuration: BrumeConfiguration
+    private let transport: Result<any ClientTransport, TransportFailure>
+    private let registry: SessionRegistry
+    private let announcer: AccountAnnouncer
+    private let state = Mutex(State())
+
+    private struct State {
+        var session: ClientSession?
+        var isEnded = false
+        var standing = AccountStanding()
+    }
+
+    init(
+        configuration: BrumeConfiguration, transport: Result<any ClientTransport, TransportFailure>,
+        registry: SessionRegistry, announcer: AccountAnnouncer
+    ) {
+        self.configuration = configuration
+        self.transport = transport
+        self.registry = registry
+        self.announcer = announcer
+    }
+
+    deinit {
+        state.withLock { $0.session }?.release(ObjectIdentifier(self))
+    }
+
+    /// The same place with another account.
+    func successor(token: String?) -> AccountBinding {
+        var configuration = configuration
+        configuration.token = token
+        return AccountBinding(
+            configuration: configuration, transport: transport, registry: registry, announcer: announcer)
+    }
+
+    /// Whether the container has another account now, or none.
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// The container is done with this account.
+    func end() {
+        let session = state.withLock { state in
+            state.isEnded = true
+            defer { state.session = nil }
+            return state.session
+        }
+        guard let session else { return }
+        // What was asked without an account belongs to nobody, and may be answered.
+        if configuration.token != nil { session.release(ObjectIdentifier(self)) }
+        registry.forget(session)
+    }
+
+    /// The session of the configuration, which reads the device's id at the first call.
+    ///
+    /// - Throws: `internalError` with a sentence that says what to set; `notAuthenticated` after the end.
+    func openSession() throws(CKError) -> ClientSession {
+        if let session = state.withLock({ $0.session }) { return session }
+        if isEnded { throw CKError(ServiceError.accountChanged) }
+        let made: ClientSession
+        do throws(ConfigurationProblem) {
+            let key = try configuration.sessionKey()
+            switch transport {
+            case .success(let transport): made = registry.session(key, transport: transport)
+            case .failure(let failure):
+                throw ConfigurationProblem(ServiceError(failure, server: key.endpoint.name).message)
+            }
+        } catch {
+            throw CKError(.internalError, message: error.message)
+        }
+        let (session, isNew) = state.withLock { state in
+            if state.isEnded { return (ClientSession?.none, false) }
+            // Another call may have been first; the registry gave both the same.
+            defer { state.session = state.session ?? made }
+            return (state.session ?? made, state.session == nil)
+        }
+        guard let session else {
+            registry.forget(made)
+            throw CKError(ServiceError.accountChanged)
+        }
+        if isNew, configuration.token != nil {
+            let receiver = AccountReceiver { [weak self] answer in self?.answered(answer) }
+            session.addAccountReceiver(ObjectIdentifier(self), receiver)
+        }
+        return session
+    }
+
+    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an account,
+    /// and before the first connection.
+    var currentUser: String? { state.withLock { $0.session }?.currentUser }
+
+    // MARK: Calls
+
+    /// Sends a request and decodes its answer, both on the calling thread.
+    func call<Response>(
+        _ method: Method, effect: UnaryCall.Effect = .none,
+        encode: (MessageCoder) -> [UInt8],
+        decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
+    ) async throws(CKError) -> Response {
+        let session = try openSession()
+        let requestID = UUID().uuidString
+        let call = UnaryCall(
+            method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: requestID)
+        do throws(ServiceError) {
+            let payload = try await session.unary(
+                call, timeoutNanoseconds: ClientSession.defaultTimeoutNanoseconds, owner: ObjectIdentifier(self))
+            return try CoderPool.with { (coder) throws(ServiceError) in
+                try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }
+            }
+        } catch {
+            throw CKError(explained(error), requestID: requestID)
+        }
+    }
+
+    /// What the server said when it took the connection in.
+    ///
+    /// - Parameter isPatient: Whether to wait for a server that can't be reached, within the timeout.
+    func welcome(
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds, isPatient: Bool = true
+    ) async throws(CKError) -> SessionWelcome {
+        let session = try openSession()
+        do throws(ServiceError) {
+            return try await session.welcome(
+                timeoutNanoseconds: timeoutNanoseconds, isPatient: isPatient, owner: ObjectIdentifier(self))
+        } catch {
+            throw CKError(explained(error))
+        }
+    }
+
+    /// A listener of the device's notification stream, whose iteration ends with this binding.
+    func listen() async throws(CKError) -> NotificationConsumer {
+        let session = try openSession()
+        let consumer = await NotificationConsumer(session: session, owner: ObjectIdentifier(self))
+        // It may have ended before the consumer was there to be told.
+        if isEnded { session.release(ObjectIdentifier(self)) }
+        return consumer
+    }
+
+    /// A call that ended with the account was not cancelled by its task.
+    private func explained(_ error: ServiceError) -> ServiceError {
+        error.code == .operationCancelled && isEnded && !Task.isCancelled ? .accountChanged : error
+    }
+
+    /// What kept the container from its server may be over: the session, if there is one, tries again at once.
+    func circumstancesChanged() {
+        state.withLock { $0.session }?.circumstancesChanged()
+    }
+
+    // MARK: What the server says of the account
+
+    private func answered(_ answer: AccountAnswer) {
+        let isNews = state.withLock { !$0.isEnded && $0.standing.answered(answer) }
+        if isNews { announcer.announce() }
+    }
+
+    /// The app was told that the status could not be determined.
+    func statusRemainedOpen() {
+        state.withLock { $0.standing.remainedOpen() }
+    }
+}
