@@ -54,9 +54,11 @@ let package = Package(
         library(
             "BrumeTestKit", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "brume-bench",
             dependencies: [
+                "CAllocations",
                 "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire", "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
