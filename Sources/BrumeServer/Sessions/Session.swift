@@ -154,7 +154,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: method == .notificationsOpen,
             timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
         switch action {
-        case .none: break
+        case .none:
+            server.log.debug(
+                "call",
+                [
+                    ("method", String(method.rawValue)), ("user", identity.userRecordName),
+                    ("request", header.requestID), ("group", header.operationGroup),
+                ])
         case .refuse(let status): writeStatus(stream: stream, status)
         case .violate(let violation): violate(violation)
         }

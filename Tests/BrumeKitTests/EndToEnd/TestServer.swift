@@ -11,26 +11,29 @@ final class TestServer: Sendable {
     private let server: Mutex<Server>
     let port: UInt16
 
-    init() throws {
+    private let log: Log
+
+    init(log: Log = .none) throws {
+        self.log = log
         folder = try TemporaryFolder()
         let authority = try CertificateAuthority.generate()
         try authority.write(certificatePath: folder.path + "/ca.pem", keyPath: folder.path + "/ca.key")
         try authority.issueServerCertificate(
             names: ["127.0.0.1"], certificatePath: folder.path + "/server.pem", keyPath: folder.path + "/server.key")
-        let server = try Self.started(folder, port: 0)
+        let server = try Self.started(folder, port: 0, log)
         port = server.port
         self.server = Mutex(server)
     }
 
     deinit { stop() }
 
-    private static func started(_ folder: TemporaryFolder, port: UInt16) throws -> Server {
+    private static func started(_ folder: TemporaryFolder, port: UInt16, _ log: Log) throws -> Server {
         var configuration = ServerConfiguration(
             dataFolder: folder.path + "/data", certificatePath: folder.path + "/server.pem",
             keyPath: folder.path + "/server.key")
         configuration.port = port
         configuration.journalSegmentBytes = 1024 * 1024
-        configuration.log = .none
+        configuration.log = log
         let server = try Server(configuration)
         try server.start()
         return server
@@ -76,7 +79,7 @@ final class TestServer: Sendable {
     func shutDown() { stop() }
 
     func start() throws {
-        let server = try Self.started(folder, port: port)
+        let server = try Self.started(folder, port: port, log)
         self.server.withLock { $0 = server }
     }
 }
