@@ -101,17 +101,19 @@ final class AccountBinding: Sendable {
 
     /// Sends a request and decodes its answer, both on the calling thread.
     func call<Response>(
-        _ method: Method, effect: UnaryCall.Effect = .none,
+        _ method: Method, effect: UnaryCall.Effect = .none, options: CallOptions = CallOptions(),
         encode: (MessageCoder) -> [UInt8],
         decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
     ) async throws(CKError) -> Response {
         let session = try openSession()
         let requestID = UUID().uuidString
         let call = UnaryCall(
-            method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: requestID)
+            method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: requestID,
+            operationGroup: options.operationGroup, priority: options.priority)
+        let timeoutNanoseconds = try options.timeoutNanoseconds()
         do throws(ServiceError) {
             let payload = try await session.unary(
-                call, timeoutNanoseconds: ClientSession.defaultTimeoutNanoseconds, owner: ObjectIdentifier(self))
+                call, timeoutNanoseconds: timeoutNanoseconds, owner: ObjectIdentifier(self))
             return try CoderPool.with { (coder) throws(ServiceError) in
                 try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }
             }

@@ -32,5 +32,7 @@ extension CKContainer {
 extension CKDatabase {
     /// The same database for the account that the container has now, and for no other: when that was signed out or switched, calls
     /// throw `notAuthenticated`. For work that takes several calls.
-    package var boundToAccount: CKDatabase { CKDatabase(core: core.boundToAccount(), scope: databaseScope) }
+    package var boundToAccount: CKDatabase {
+        CKDatabase(core: core.boundToAccount(), scope: databaseScope, defaults: defaults)
+    }
 }

@@ -82,7 +82,7 @@ package struct ClientSessionStateMachine: Sendable {
     private var link = Link.down
     var connection: ClientConnectionStateMachine?
     private var calls: [UInt64: Call] = [:]
-    /// Unary calls that are to be sent, in their order; may hold ids of calls that ended.
+    /// Unary calls that are to be sent, those of higher priority first, each in their order; may hold ids of calls that ended.
     private var waiting: [UInt64] = []
     private var callBytes = 0
     private var bytesInFlight = 0
@@ -128,9 +128,22 @@ package struct ClientSessionStateMachine: Sendable {
         if case .unary = work {
             // Calls that were cancelled while there was no connection leave their ids behind.
             if waiting.count >= 2 * ClientSessionLimits.callsMax { waiting.removeAll { calls[$0] == nil } }
-            waiting.append(id)
+            queue(id)
         }
         return advance(now: now) + serveWithoutQueue([id], now: now)
+    }
+
+    /// Puts a call behind those that wait with its priority, and before those with less.
+    private mutating func queue(_ id: UInt64) {
+        let priority = priority(id)
+        var place = waiting.endIndex
+        while place > 0, self.priority(waiting[place - 1]) < priority { place -= 1 }
+        waiting.insert(id, at: place)
+    }
+
+    /// The priority of a call that waits; the least for one that ended.
+    private func priority(_ id: UInt64) -> CallPriority {
+        if case .unary(let call)? = calls[id]?.work { call.priority } else { .background }
     }
 
     /// Who started the call does not want its outcome any more. For a call that ended this does nothing.
@@ -392,7 +405,10 @@ package struct ClientSessionStateMachine: Sendable {
                 again.append(id)
             }
         }
-        waiting = again + waiting.filter { calls[$0] != nil }
+        // Those that were in flight are first among their like.
+        let queued = again + waiting.filter { calls[$0] != nil }
+        waiting = CallPriority.allCases.reversed().flatMap { priority in queued.filter { self.priority($0) == priority }
+        }
         unfitAttempts = isUnfit ? unfitAttempts + 1 : 0
         if unfitAttempts >= ClientSessionLimits.unfitAttemptsMax { actions += refuseAll(reason) }
         return actions

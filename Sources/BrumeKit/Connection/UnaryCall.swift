@@ -18,14 +18,20 @@ package struct UnaryCall: Sendable {
     let effect: Effect
     /// For the server's log.
     let requestID: String
-    var operationGroup = ""
+    let operationGroup: String
+    /// Its place among the calls that wait for the connection.
+    let priority: CallPriority
 
-    package init(method: Method, payload: [UInt8], effect: Effect, requestID: String, operationGroup: String = "") {
+    package init(
+        method: Method, payload: [UInt8], effect: Effect, requestID: String, operationGroup: String = "",
+        priority: CallPriority = .standard
+    ) {
         self.method = method
         self.payload = payload
         self.effect = effect
         self.requestID = requestID
         self.operationGroup = operationGroup
+        self.priority = priority
     }
 }
 

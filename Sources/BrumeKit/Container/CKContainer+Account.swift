@@ -58,13 +58,7 @@ extension CKContainer {
     ///
     /// - Throws: `notAuthenticated` without an account, or with one that the server does not take.
     public func userRecordID() async throws -> CKRecord.ID {
-        let account = core.account
-        guard account.configuration.token != nil else { throw CKError.noAccount }
-        guard let name = try await account.welcome().userRecordName else { throw CKError.noAccount }
-        guard CKRecord.ID.problem(withName: name) == nil else {
-            throw CKError.unfitAnswer("it names a user record that no record can be")
-        }
-        return CKRecord.ID(recordName: name)
+        try await core.userRecordID(defaults.callOptions(otherwise: .userInitiated))
     }
 
     /// Nanoseconds from a ping to the server's answer; connects when there is no connection.
@@ -77,6 +71,20 @@ extension CKContainer {
         } catch {
             throw CKError(error)
         }
+    }
+}
+
+extension ContainerCore {
+    /// The id of the account's user record.
+    func userRecordID(_ options: CallOptions) async throws(CKError) -> CKRecord.ID {
+        let account = account
+        guard account.configuration.token != nil else { throw CKError.noAccount }
+        let welcome = try await account.welcome(timeoutNanoseconds: options.timeoutNanoseconds())
+        guard let name = welcome.userRecordName else { throw CKError.noAccount }
+        guard CKRecord.ID.problem(withName: name) == nil else {
+            throw CKError.unfitAnswer("it names a user record that no record can be")
+        }
+        return CKRecord.ID(recordName: name)
     }
 }
 

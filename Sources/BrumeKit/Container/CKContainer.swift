@@ -6,10 +6,14 @@ internal import Synchronization
 /// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May be
 /// used from several threads.
 ///
+/// Its own calls are made at the quality of service `userInitiated`; see ``configuredWith(configuration:group:body:)-(_,_,(CKContainer)->R)``.
+///
 /// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through ``notifications``
 /// instead of the app delegate; sharing and the discovery of users are absent.
 public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
+    let defaults: CallDefaults
+    private let queue = OperationQueue()
 
     /// The user's own database. Its calls throw `notAuthenticated` without an account.
     public let privateCloudDatabase: CKDatabase
@@ -76,16 +80,22 @@ public final class CKContainer: NSObject, Sendable {
     }
 
     /// A container on a transport of its own kind.
-    package init(
+    package convenience init(
         configuration: BrumeConfiguration, transport: Result<any ClientTransport, TransportFailure>,
         registry: SessionRegistry
     ) {
-        core = ContainerCore(configuration: configuration, transport: transport, registry: registry)
-        privateCloudDatabase = CKDatabase(core: core, scope: .private)
-        publicCloudDatabase = CKDatabase(core: core, scope: .public)
-        sharedCloudDatabase = CKDatabase(core: core, scope: .shared)
-        super.init()
+        self.init(core: ContainerCore(configuration: configuration, transport: transport, registry: registry))
         core.announcer.attach(self)
+    }
+
+    /// The container of a core, whose own calls and whose databases' are made with the given defaults.
+    init(core: ContainerCore, defaults: CallDefaults = CallDefaults()) {
+        self.core = core
+        self.defaults = defaults
+        privateCloudDatabase = CKDatabase(core: core, scope: .private, defaults: defaults)
+        publicCloudDatabase = CKDatabase(core: core, scope: .public, defaults: defaults)
+        sharedCloudDatabase = CKDatabase(core: core, scope: .shared, defaults: defaults)
+        queue.name = "brume.container"
     }
 
     /// What kept the container from its server, the network or the account, may be over: it tries again at once.
@@ -101,6 +111,14 @@ public final class CKContainer: NSObject, Sendable {
         case .private: privateCloudDatabase
         case .shared: sharedCloudDatabase
         }
+    }
+
+    /// Runs an operation. One that names no database works in this container's private one, unless its configuration has a
+    /// container.
+    ///
+    /// An operation that was added or ran before tells its blocks `invalidArguments`; see ``CKOperation``.
+    public func add(_ operation: CKOperation) {
+        operation.enqueue(on: queue, of: self)
     }
 
     /// The container's name.

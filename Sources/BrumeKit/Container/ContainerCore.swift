@@ -60,11 +60,11 @@ final class ContainerCore: Sendable {
 
     /// Sends a request and decodes its answer, both on the calling thread.
     func call<Response>(
-        _ method: Method, effect: UnaryCall.Effect = .none,
+        _ method: Method, effect: UnaryCall.Effect = .none, options: CallOptions = CallOptions(),
         encode: (MessageCoder) -> [UInt8],
         decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
     ) async throws(CKError) -> Response {
-        try await account.call(method, effect: effect, encode: encode, decode: decode)
+        try await account.call(method, effect: effect, options: options, encode: encode, decode: decode)
     }
 
     /// 16 bytes that name an operation, so that it has one effect however often it is sent.

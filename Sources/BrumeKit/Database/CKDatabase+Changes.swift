@@ -66,10 +66,22 @@ extension CKDatabase {
         modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
         changeToken: CKServerChangeToken, moreComing: Bool
     ) {
+        try await databaseChanges(since: changeToken, resultsLimit: resultsLimit, callOptions)
+    }
+
+    /// A page of a database's changes.
+    typealias DatabaseChangePage = (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    func databaseChanges(
+        since changeToken: CKServerChangeToken?, resultsLimit: Int?, _ options: CallOptions
+    ) async throws(CKError) -> DatabaseChangePage {
         let request = DatabaseChangesRequest(
             database: try requestScope(), token: changeToken?.bytes ?? [], resultsLimit: try Self.checked(resultsLimit))
         let page = try await core.call(
-            .databasesChanges, encode: { coder in coder.encodeDatabaseChangesRequest(request) },
+            .databasesChanges, options: options, encode: { coder in coder.encodeDatabaseChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeDatabaseChangesResponse(bytes) })
         let currentUser = try currentUser()
         func zoneID(_ id: ZoneID) throws(CKError) -> CKRecordZone.ID {
@@ -79,8 +91,8 @@ extension CKDatabase {
             return zoneID
         }
         return (
-            try page.changed.map { DatabaseChange.Modification(zoneID: try zoneID($0)) },
-            try page.deletions.map { deletion in
+            try page.changed.map { (id) throws(CKError) in DatabaseChange.Modification(zoneID: try zoneID(id)) },
+            try page.deletions.map { (deletion) throws(CKError) in
                 let reason: DatabaseChange.Deletion.Reason =
                     switch deletion.reason {
                     case .deleted: .deleted
@@ -111,30 +123,52 @@ extension CKDatabase {
         modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
         deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
     ) {
+        let page = try await recordZoneChanges(
+            in: zoneID, since: changeToken, desiredKeys: desiredKeys, resultsLimit: resultsLimit, callOptions)
+        var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
+        modifications.reserveCapacity(page.records.count)
+        for record in page.records {
+            modifications[record.recordID] = .success(RecordZoneChange.Modification(record: record))
+        }
+        return (modifications, page.deletions, page.changeToken, page.moreComing)
+    }
+
+    /// A page of a zone's changes, oldest first.
+    struct RecordZoneChangePage {
+        var records: [CKRecord]
+        var deletions: [RecordZoneChange.Deletion]
+        var changeToken: CKServerChangeToken
+        var moreComing: Bool
+    }
+
+    func recordZoneChanges(
+        in zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]?,
+        resultsLimit: Int?, _ options: CallOptions
+    ) async throws(CKError) -> RecordZoneChangePage {
         let request = ZoneChangesRequest(
             database: try requestScope(), zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)
         let page = try await core.call(
-            .recordsChanges, encode: { coder in coder.encodeZoneChangesRequest(request) },
+            .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
         let currentUser = try currentUser()
-        var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
-        modifications.reserveCapacity(page.records.count)
         // A record that can't be shown fails the page: its token would leave the record behind.
-        for record in page.records {
+        let records = try page.records.map { (record) throws(CKError) in
             guard let record = CKRecord(record, zoneID: zoneID, currentUser: currentUser) else {
-                throw CKError.unfitAnswer("a record has names that none can have")
+                throw .unfitAnswer("a record has names that none can have")
             }
-            modifications[record.recordID] = .success(RecordZoneChange.Modification(record: record))
+            return record
         }
-        let deletions = try page.deletions.map { deletion in
+        let deletions = try page.deletions.map { (deletion) throws(CKError) in
             guard CKRecord.ID.problem(withName: deletion.name) == nil else {
-                throw CKError.unfitAnswer("a deleted record has a name that none can have")
+                throw .unfitAnswer("a deleted record has a name that none can have")
             }
             return RecordZoneChange.Deletion(
                 recordID: CKRecord.ID(recordName: deletion.name, zoneID: zoneID), recordType: deletion.type)
         }
-        return (modifications, deletions, CKServerChangeToken(bytes: page.token), page.moreComing)
+        return RecordZoneChangePage(
+            records: records, deletions: deletions, changeToken: CKServerChangeToken(bytes: page.token),
+            moreComing: page.moreComing)
     }
 
     private static func checked(_ resultsLimit: Int?) throws(CKError) -> Int {

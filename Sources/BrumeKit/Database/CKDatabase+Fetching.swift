@@ -3,7 +3,7 @@ internal import BrumeWire
 
 /// Fetching records by id.
 extension CKDatabase {
-    /// A record as the server has it.
+    /// A record as the server has it. The name ``CKCurrentUserDefaultName`` stands for the current user's own record.
     ///
     /// - Throws: `unknownItem` when there is none, `zoneNotFound` when its zone does not exist.
     public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
@@ -23,8 +23,19 @@ extension CKDatabase {
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-        let scope = try requestScope()
         var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        results.reserveCapacity(ids.count)
+        try await fetch(ids, desiredKeys: desiredKeys, callOptions) { id, result in results[id] = result }
+        return results
+    }
+
+    /// Fetches records and gives each one's outcome as the answers come, in the order of the ids within a zone.
+    func fetch(
+        _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ options: CallOptions,
+        _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
+    ) async throws(CKError) {
+        let scope = try requestScope()
+        let userName = try await nameBehindDefault(ids, options)
         var missing = withoutRepetitions(ids)
         while !missing.isEmpty {
             var zones: [(id: CKRecordZone.ID, recordIDs: [CKRecord.ID])] = []
@@ -40,11 +51,12 @@ extension CKDatabase {
             let request = FetchRecordsRequest(
                 database: scope,
                 zones: zones.map {
-                    FetchRecordsRequest.ZoneFetch(zone: $0.id.modelID, names: $0.recordIDs.map(\.recordName))
+                    FetchRecordsRequest.ZoneFetch(
+                        zone: $0.id.modelID, names: $0.recordIDs.map { $0.isCurrentUser ? userName : $0.recordName })
                 },
                 desiredKeys: desiredKeys)
             let answers = try await core.call(
-                .recordsFetch, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+                .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
             guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
                 throw CKError.unfitAnswer("its results are not those of the records asked for")
@@ -54,11 +66,11 @@ extension CKDatabase {
             for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
                 switch outcome {
                 case .record(let record):
-                    guard record.system.name == id.recordName,
+                    guard record.system.name == (id.isCurrentUser ? userName : id.recordName),
                         let fetched = CKRecord(record, zoneID: id.zoneID, currentUser: currentUser)
                     else { throw CKError.unfitAnswer("a record is not the one that was asked for") }
-                    results[id] = .success(fetched)
-                case .failure(let error): results[id] = .failure(CKError(error))
+                    receive(id, .success(fetched))
+                case .failure(let error): receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }
             }
@@ -67,6 +79,16 @@ extension CKDatabase {
             }
             missing = deferred
         }
-        return results
     }
+
+    /// The current user's record name, when one of the ids says ``CKCurrentUserDefaultName``, as those of creators do; else "".
+    private func nameBehindDefault(_ ids: [CKRecord.ID], _ options: CallOptions) async throws(CKError) -> String {
+        guard ids.contains(where: \.isCurrentUser) else { return "" }
+        return try await core.userRecordID(options).recordName
+    }
+}
+
+extension CKRecord.ID {
+    /// Whether the name stands for the current user's own record.
+    fileprivate var isCurrentUser: Bool { recordName == CKCurrentUserDefaultName }
 }

@@ -21,7 +21,7 @@ extension CKDatabase {
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-        try await page(queryRequest(query, zoneID, desiredKeys, resultsLimit))
+        try await page(queryRequest(query, zoneID, desiredKeys, resultsLimit), callOptions)
     }
 
     /// The page behind a cursor.
@@ -37,15 +37,14 @@ extension CKDatabase {
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-        try await page(queryRequest(queryCursor, desiredKeys, resultsLimit))
+        try await page(queryRequest(queryCursor, desiredKeys, resultsLimit), callOptions)
     }
 
     /// The records that a query matches, 100 at most.
     @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
-        try await page(queryRequest(query, zoneID, nil, CKQueryOperation.maximumResults)).matchResults.map {
-            try $0.1.get()
-        }
+        try await page(queryRequest(query, zoneID, nil, CKQueryOperation.maximumResults), callOptions)
+            .matchResults.map { try $0.1.get() }
     }
 
     // MARK: With completion handlers
@@ -102,24 +101,18 @@ extension CKDatabase {
         _ request: Result<QueryRequest, any Error>,
         _ completionHandler: @escaping @Sendable (Result<MatchPage, any Error>) -> Void
     ) {
-        Task {
-            do {
-                completionHandler(.success(try await page(request.get())))
-            } catch {
-                completionHandler(.failure(error))
-            }
-        }
+        BrumeKit.complete(completionHandler) { try await self.page(request.get(), self.callOptions) }
     }
 
     // MARK: Inside
 
-    private typealias MatchPage = (
+    typealias MatchPage = (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     )
 
-    private func page(_ request: QueryRequest) async throws(CKError) -> MatchPage {
+    func page(_ request: QueryRequest, _ options: CallOptions) async throws(CKError) -> MatchPage {
         let page = try await core.call(
-            .recordsQuery, encode: { coder in coder.encodeQueryRequest(request) },
+            .recordsQuery, options: options, encode: { coder in coder.encodeQueryRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeQueryResponse(bytes) })
         let currentUser = try currentUser()
         var zoneIDs: [ZoneID: CKRecordZone.ID] = [:]
@@ -151,7 +144,7 @@ extension CKDatabase {
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeExplainResponse(bytes) })
     }
 
-    private func queryRequest(
+    func queryRequest(
         _ query: CKQuery, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
     ) throws(CKError) -> QueryRequest {
         QueryRequest(
@@ -159,7 +152,7 @@ extension CKDatabase {
             resultsLimit: try Self.checked(resultsLimit: resultsLimit), desiredKeys: desiredKeys)
     }
 
-    private func queryRequest(
+    func queryRequest(
         _ cursor: CKQueryOperation.Cursor, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
     ) throws(CKError) -> QueryRequest {
         var request = cursor.request

@@ -47,8 +47,28 @@ extension CKDatabase {
     ) async throws -> (
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
+        let modification = try modification(
+            saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, atomically: atomically)
+        return try await send(modification, callOptions)
+    }
+
+    /// What a modification of records comes to.
+    typealias RecordModificationResults = (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    )
+
+    /// A modification with what its records hold now.
+    struct RecordModification: Sendable {
+        fileprivate let batch: OutgoingBatch
+        fileprivate let request: ModifyRecordsRequest<DecodedFields>
+    }
+
+    /// Reads the records: what the app does with them from now on is not in the modification.
+    func modification(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
+    ) throws(CKError) -> RecordModification {
         let scope = try requestScope()
-        if recordsToSave.isEmpty, recordIDsToDelete.isEmpty { return ([:], [:]) }
         let batch = OutgoingBatch(saving: recordsToSave, deleting: recordIDsToDelete)
         if let problem = batch.repeatedID {
             throw CKError(.invalidArguments, message: "\(problem) comes twice in one request; save or delete it once")
@@ -56,17 +76,24 @@ extension CKDatabase {
         let request = ModifyRecordsRequest(
             database: scope, savePolicy: savePolicy.modelPolicy, isAtomic: atomically,
             operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy))
+        return RecordModification(batch: batch, request: request)
+    }
+
+    func send(
+        _ modification: RecordModification, _ options: CallOptions
+    ) async throws(CKError) -> RecordModificationResults {
+        if modification.request.zones.isEmpty { return ([:], [:]) }
         let results = try await core.call(
-            .recordsModify, effect: .onceByOperationID,
-            encode: { coder in coder.encodeModifyRecordsRequest(request) },
+            .recordsModify, effect: .onceByOperationID, options: options,
+            encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try batch.results(results, currentUser: try currentUser())
+        return try modification.batch.results(results, currentUser: try currentUser())
     }
 }
 
 /// The records of one request, by zone.
-private struct OutgoingBatch {
-    struct Zone {
+private struct OutgoingBatch: Sendable {
+    struct Zone: Sendable {
         let id: CKRecordZone.ID
         var saves: [OutgoingRecord] = []
         var deletions: [CKRecord.ID] = []

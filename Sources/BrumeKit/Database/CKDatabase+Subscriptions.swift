@@ -5,12 +5,18 @@ internal import BrumeWire
 extension CKDatabase {
     /// All subscriptions of the user in this database.
     public func allSubscriptions() async throws -> [CKSubscription] {
+        try await allSubscriptions(callOptions)
+    }
+
+    func allSubscriptions(_ options: CallOptions) async throws(CKError) -> [CKSubscription] {
         let scope = try requestScope()
         let subscriptions = try await core.call(
-            .subscriptionsList, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
+            .subscriptionsList, options: options, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListSubscriptionsResponse(bytes) })
         let currentUser = try currentUser()
-        return try subscriptions.map { try Self.subscription($0, currentUser: currentUser) }
+        return try subscriptions.map { (found) throws(CKError) in
+            try Self.subscription(found, currentUser: currentUser)
+        }
     }
 
     /// A subscription as the server has it.
@@ -27,11 +33,17 @@ extension CKDatabase {
     public func subscriptions(
         for ids: [CKSubscription.ID]
     ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+        try await subscriptions(for: ids, callOptions)
+    }
+
+    func subscriptions(
+        for ids: [CKSubscription.ID], _ options: CallOptions
+    ) async throws(CKError) -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
         let scope = try requestScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
         let subscriptions = try await core.call(
-            .subscriptionsFetch,
+            .subscriptionsFetch, options: options,
             encode: { coder in coder.encodeFetchSubscriptionsRequest(database: scope, ids: ids) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchSubscriptionsResponse(bytes) })
         return try Self.results(subscriptions, ids, currentUser: try currentUser())
@@ -73,8 +85,28 @@ extension CKDatabase {
         saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
         deleteResults: [CKSubscription.ID: Result<Void, any Error>]
     ) {
+        try await send(
+            modification(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete), callOptions)
+    }
+
+    /// What a modification of subscriptions comes to.
+    typealias SubscriptionModificationResults = (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    )
+
+    /// A modification with what its subscriptions hold now.
+    struct SubscriptionModification: Sendable {
+        fileprivate let request: ModifySubscriptionsRequest
+        /// What the server need not be asked about.
+        fileprivate let unsent: [CKSubscription.ID: Result<CKSubscription, any Error>]
+    }
+
+    /// Reads the subscriptions: what the app does with them from now on is not in the modification.
+    func modification(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
+    ) throws(CKError) -> SubscriptionModification {
         let scope = try requestScope()
-        if subscriptionsToSave.isEmpty, subscriptionIDsToDelete.isEmpty { return ([:], [:]) }
         var saves: [Subscription] = []
         var unsent: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
         for subscription in subscriptionsToSave {
@@ -84,18 +116,25 @@ extension CKDatabase {
                 unsent[subscription.subscriptionID] = .failure(error)
             }
         }
-        if saves.isEmpty, subscriptionIDsToDelete.isEmpty { return (unsent, [:]) }
         let request = ModifySubscriptionsRequest(
             database: scope, saves: saves, deletions: subscriptionIDsToDelete,
             operationID: ContainerCore.newOperationID())
+        return SubscriptionModification(request: request, unsent: unsent)
+    }
+
+    func send(
+        _ modification: SubscriptionModification, _ options: CallOptions
+    ) async throws(CKError) -> SubscriptionModificationResults {
+        let request = modification.request
+        if request.saves.isEmpty, request.deletions.isEmpty { return (modification.unsent, [:]) }
         let answer = try await core.call(
-            .subscriptionsModify, effect: .onceByOperationID,
+            .subscriptionsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifySubscriptionsRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifySubscriptionsResponse(bytes) })
         return (
             try Self.results(answer.saves, request.saves.map(\.id), currentUser: try currentUser())
-                .merging(unsent) { _, failure in failure },
-            try answer.deletions.deleteResults(subscriptionIDsToDelete)
+                .merging(modification.unsent) { _, failure in failure },
+            try answer.deletions.deleteResults(request.deletions)
         )
     }
 

@@ -5,12 +5,16 @@ internal import BrumeWire
 extension CKDatabase {
     /// All zones of the database, the default zone first.
     public func allRecordZones() async throws -> [CKRecordZone] {
+        try await allRecordZones(callOptions)
+    }
+
+    func allRecordZones(_ options: CallOptions) async throws(CKError) -> [CKRecordZone] {
         let scope = try requestScope()
         let zones = try await core.call(
-            .zonesList, encode: { coder in coder.encodeListZonesRequest(scope) },
+            .zonesList, options: options, encode: { coder in coder.encodeListZonesRequest(scope) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListZonesResponse(bytes) })
         let currentUser = try currentUser()
-        return try zones.map { try Self.recordZone($0, currentUser: currentUser) }
+        return try zones.map { (zone) throws(CKError) in try Self.recordZone(zone, currentUser: currentUser) }
     }
 
     /// A zone as the server has it.
@@ -27,11 +31,17 @@ extension CKDatabase {
     public func recordZones(
         for ids: [CKRecordZone.ID]
     ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        try await recordZones(for: ids, callOptions)
+    }
+
+    func recordZones(
+        for ids: [CKRecordZone.ID], _ options: CallOptions
+    ) async throws(CKError) -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
         let scope = try requestScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
         let zones = try await core.call(
-            .zonesFetch,
+            .zonesFetch, options: options,
             encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: ids.map(\.modelID)) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
         return try Self.results(zones, ids, currentUser: try currentUser())
@@ -68,6 +78,19 @@ extension CKDatabase {
         saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
         deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
     ) {
+        try await modifyRecordZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete, callOptions)
+    }
+
+    /// What a modification of zones comes to.
+    typealias ZoneModificationResults = (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    )
+
+    func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        _ options: CallOptions
+    ) async throws(CKError) -> ZoneModificationResults {
         let scope = try requestScope()
         if recordZonesToSave.isEmpty, recordZoneIDsToDelete.isEmpty { return ([:], [:]) }
         let ids = recordZonesToSave.map(\.zoneID)
@@ -75,7 +98,8 @@ extension CKDatabase {
             database: scope, saves: ids.map(\.modelID), deletions: recordZoneIDsToDelete.map(\.modelID),
             operationID: ContainerCore.newOperationID())
         let answer = try await core.call(
-            .zonesModify, effect: .onceByOperationID, encode: { coder in coder.encodeModifyZonesRequest(request) },
+            .zonesModify, effect: .onceByOperationID, options: options,
+            encode: { coder in coder.encodeModifyZonesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
         return (
             try Self.results(answer.saves, ids, currentUser: try currentUser()),

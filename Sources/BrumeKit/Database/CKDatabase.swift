@@ -11,19 +11,34 @@ public import Foundation
 /// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for one
 /// account at a time; one more throws `requestRateLimited`.
 ///
-/// Differs from CloudKit: operations are absent, and completion handlers but for those of queries.
+/// Its own calls are made at the quality of service `utility`; see ``configuredWith(configuration:group:body:)-(_,_,(CKDatabase)->R)``.
+/// Completion handlers are called on threads of their own, and may wait.
 public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases.
     public typealias Scope = CKDatabaseScope
 
     let core: ContainerCore
+    let defaults: CallDefaults
+    private let queue = OperationQueue()
 
     /// Which of its container's databases this is.
     public let databaseScope: Scope
 
-    init(core: ContainerCore, scope: Scope) {
+    init(core: ContainerCore, scope: Scope, defaults: CallDefaults = CallDefaults()) {
         self.core = core
+        self.defaults = defaults
         databaseScope = scope
+        queue.name = "brume.database"
+    }
+
+    /// How a call of the database itself is made that starts now.
+    var callOptions: CallOptions { defaults.callOptions(otherwise: .utility) }
+
+    /// Runs an operation in this database.
+    ///
+    /// An operation that was added or ran before tells its blocks `invalidArguments`; see ``CKOperation``.
+    public func add(_ operation: CKDatabaseOperation) {
+        operation.enqueue(on: queue, of: nil) { operation.database = self }
     }
 
     /// The database's scope.

@@ -16,12 +16,6 @@ private func modification(_ payload: [UInt8]) throws -> ModifyRecordsRequest<Che
     try payload.withUnsafeBytes { try MessageCoder().decodeModifyRecordsRequest($0) }
 }
 
-private func stored(_ name: String, tag: String = "1-1", text: String? = nil) -> [UInt8] {
-    let fields = text.map { [StoredRecord.encodeField(key: "text", value: .string($0))] } ?? []
-    return StoredRecord.encode(
-        SystemFields(name: name, type: "Note", changeTag: tag, creator: "_me", modifier: "_me"), fields: fields)
-}
-
 @Suite("A database", .timeLimit(.minutes(1)))
 struct CKDatabaseTests {
     let transport = FakeTransport()
