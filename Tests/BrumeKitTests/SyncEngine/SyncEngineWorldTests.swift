@@ -1,0 +1,41 @@
+@testable import BrumeKit
+import Foundation
+import Testing
+
+@Suite("Sync engines under a seed", .timeLimit(.minutes(2)))
+struct SyncEngineWorldTests {
+    /// `BRUME_ENGINE_SEEDS=N` runs so many, `BRUME_ENGINE_SEED=S` that one alone.
+    private var seeds: [UInt64] {
+        let variables = ProcessInfo.processInfo.environment
+        if let seed = variables["BRUME_ENGINE_SEED"].flatMap(UInt64.init) { return [seed] }
+        let count = variables["BRUME_ENGINE_SEEDS"].flatMap(UInt64.init) ?? 40
+        let first = UInt64.random(in: 0...1_000_000_000)
+        return (0..<count).map { first + $0 }
+    }
+
+    private func run(devices: Int, _ faults: SyncEngineWorld.Faults) {
+        for seed in seeds {
+            let world = SyncEngineWorld(seed: seed, devices: devices, faults: faults)
+            if ProcessInfo.processInfo.environment["BRUME_ENGINE_SEED"] != nil { world.trace = [] }
+            let problems = world.run(steps: 120)
+            #expect(problems.isEmpty, "seed \(seed)")
+            for line in world.trace ?? [] { print(line) }
+            if !problems.isEmpty { return }
+        }
+    }
+
+    @Test("lose no edit and end alike, with crashes, cuts, conflicts and expired tokens")
+    func edits() {
+        run(devices: 2, .init())
+    }
+
+    @Test("lose no edit of what nobody deleted, with deletions too")
+    func deletions() {
+        run(devices: 3, .init(deletions: true))
+    }
+
+    @Test("end alike with zones that are deleted and made again")
+    func zoneDeletions() {
+        run(devices: 2, .init(deletions: true, zoneDeletions: true))
+    }
+}

@@ -1,0 +1,335 @@
+@testable import BrumeKit
+import Foundation
+
+/// A device of a ``SyncEngineWorld``: an app, whose notes and engine state are on its disk, and the machine of its running
+/// process.
+final class WorldDevice {
+    private struct Note {
+        var words: Set<String>
+        var record: CKRecord?
+    }
+
+    let name: String
+    private unowned let world: SyncEngineWorld
+    private(set) var machine = SyncEngineStateMachine(state: nil, isAutomatic: true, seed: 0)
+    private(set) var problems: [String] = []
+
+    // What a crash leaves.
+    private var notes: [CKRecord.ID: Note] = [:]
+    private var savedState: Data?
+
+    // What it does not.
+    private var life = 0
+    private var openRequest: UInt64?
+    private var isAsked = false
+    private var isFetching = false
+    private var openZone: CKRecordZone.ID?
+    private var isSending = false
+    private var timer: UInt64?
+    private var lastWord = 0
+    private var lastCall: UInt64 = 0
+
+    init(name: String, world: SyncEngineWorld) {
+        self.name = name
+        self.world = world
+    }
+
+    var words: [CKRecord.ID: Set<String>] { notes.mapValues(\.words) }
+
+    /// Nothing is under way or due.
+    var isAtRest: Bool {
+        machine.state.unsentRecordChanges.isEmpty && machine.state.unsentZoneChanges.isEmpty
+            && machine.state.unfetchedZones.isEmpty && machine.isAtHead
+    }
+
+    // MARK: The process
+
+    func launch() {
+        life += 1
+        world.note("\(name) launches")
+        openRequest = nil
+        isAsked = false
+        isFetching = false
+        isSending = false
+        openZone = nil
+        timer = nil
+        let state = savedState.map { try! JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0).state }
+        machine = SyncEngineStateMachine(
+            state: state, isAutomatic: true, seed: UInt64.random(in: .min ... .max, using: &world.generator))
+        perform(machine.started(now: world.now))
+        if state == nil {
+            change { $0.add(SyncEngineWorld.zones.map { .saveZone(CKRecordZone(zoneID: $0)) }, now: $1) }
+        }
+    }
+
+    func crash() {
+        launch()
+    }
+
+    /// A change by the app, on disk when it returns.
+    private func change(_ body: (inout SyncEngineStateMachine, UInt64) -> Bool) {
+        if body(&machine, world.now) { persist() }
+        perform(machine.timePassed(now: world.now))
+    }
+
+    private func persist() {
+        savedState = try! JSONEncoder().encode(CKSyncEngine.State.Serialization(machine.state))
+    }
+
+    // MARK: The user
+
+    private func anyID() -> CKRecord.ID {
+        CKRecord.ID(
+            recordName: "n\(Int.random(in: 0..<4, using: &world.generator))",
+            zoneID: SyncEngineWorld.zones.randomElement(using: &world.generator)!)
+    }
+
+    func edit() {
+        let id = anyID()
+        lastWord += 1
+        let word = "\(name).\(lastWord)"
+        notes[id, default: Note(words: [])].words.insert(word)
+        world.words[id, default: []].insert(word)
+        world.note("\(name) edits \(id.recordName) in \(id.zoneID.zoneName): \(word)")
+        change { $0.add([.saveRecord(id)], now: $1) }
+    }
+
+    func deleteNote() {
+        let id = anyID()
+        world.deleted.insert(id)
+        notes[id] = nil
+        change { $0.add([.deleteRecord(id)], now: $1) }
+    }
+
+    func deleteZone() {
+        let zone = SyncEngineWorld.zones.randomElement(using: &world.generator)!
+        for index in 0..<4 { world.deleted.insert(CKRecord.ID(recordName: "n\(index)", zoneID: zone)) }
+        notes = notes.filter { $0.key.zoneID != zone }
+        change { $0.add([.deleteZone(zone)], now: $1) }
+    }
+
+    func fetchOrSend(isFetch: Bool) {
+        lastCall += 1
+        perform(machine.called(lastCall, isFetch ? .fetch(.init()) : .send(.init()), now: world.now))
+    }
+
+    func cancelOperations() { perform(machine.operationsCancelled(now: world.now)) }
+
+    func push(_ push: SyncEngineStateMachine.Push) { perform(machine.pushed(push, now: world.now)) }
+
+    // MARK: What the machine says
+
+    func perform(_ actions: [SyncEngineStateMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .request(let id, let request): begin(id, request)
+            case .ask(let question): ask(question)
+            case .cancelRequest, .listen, .finish: break
+            }
+        }
+        guard let deadline = machine.deadlineMilliseconds, timer.map({ deadline < $0 }) ?? true else { return }
+        timer = deadline
+        let life = life
+        world.after(deadline - min(deadline, world.now)) {
+            guard self.life == life, self.timer == deadline else { return }
+            self.timer = nil
+            self.perform(self.machine.timePassed(now: self.world.now))
+        }
+    }
+
+    private func begin(_ id: UInt64, _ request: SyncEngineRequest) {
+        if openRequest != nil || isAsked { problems.append("\(name) does two things at a time") }
+        openRequest = id
+        let life = life
+        let fault = world.faults.cuts && !world.isCalm ? Int.random(in: 0..<100, using: &world.generator) : 100
+        let there = UInt64.random(in: 1...20, using: &world.generator)
+        let back = UInt64.random(in: 1...20, using: &world.generator)
+        // The server works on it also when the process dies meanwhile.
+        world.after(there) {
+            var answer: SyncEngineAnswer
+            switch fault {
+            case 0..<8: answer = Self.failure(CKError(.networkFailure), of: request)
+            case 8..<12:
+                answer = Self.failure(CKError(.requestRateLimited, message: "", retryAfterSeconds: 0.3), of: request)
+            default:
+                answer = self.world.server.answer(
+                    request, pageSize: Int.random(in: 1...4, using: &self.world.generator))
+                if fault < 20 { answer = Self.failure(CKError(.serverResponseLost), of: request) }
+            }
+            self.world.note(
+                "\(self.name) \(self.life == life ? "" : "(dead)") \(Self.text(request)): \(Self.text(answer))")
+            self.world.after(back) {
+                guard self.life == life else { return }
+                self.openRequest = nil
+                self.perform(self.machine.answered(id, answer, now: self.world.now))
+            }
+        }
+    }
+
+    private static func text(_ request: SyncEngineRequest) -> String {
+        switch request {
+        case .modifyRecords(let batch):
+            "saves "
+                + batch.recordsToSave.map {
+                    "\($0.recordID.recordName) \($0.recordID.zoneID.zoneName) \($0.recordChangeTag ?? "-") \($0["words"] ?? "")"
+                }.joined(separator: ", ") + " deletes \(batch.recordIDsToDelete)"
+        default: "\(request)"
+        }
+    }
+
+    private static func text(_ answer: SyncEngineAnswer) -> String {
+        switch answer {
+        case .modifyRecords(.success(let results)):
+            results.saves.map { id, result in
+                switch result {
+                case .success(let record): "\(id.recordName) -> \(record.recordChangeTag ?? "-")"
+                case .failure(let error): "\(id.recordName) \(error.code)"
+                }
+            }.joined(separator: ", ")
+        case .zoneChanges(.success(let page)):
+            page.modifications.map { "\($0.record.recordID.recordName) \($0.record.recordChangeTag ?? "-")" }
+                .joined(separator: ", ") + " more \(page.moreComing)"
+        default: "\(answer)".prefix(160).description
+        }
+    }
+
+    private static func failure(_ error: CKError, of request: SyncEngineRequest) -> SyncEngineAnswer {
+        switch request {
+        case .account: .account(.failure(error))
+        case .subscription: .subscription(.failure(error))
+        case .databaseChanges: .databaseChanges(.failure(error))
+        case .zoneChanges: .zoneChanges(.failure(error))
+        case .modifyZones: .modifyZones(.failure(error))
+        case .modifyRecords: .modifyRecords(.failure(error))
+        }
+    }
+
+    // MARK: The delegate
+
+    private func ask(_ question: SyncEngineQuestion) {
+        if openRequest != nil || isAsked { problems.append("\(name) does two things at a time") }
+        isAsked = true
+        let life = life
+        // The batch is made now, and given later: what is edited in between is not in it.
+        var reply = SyncEngineReply.handled
+        switch question {
+        case .batch(let context): reply = .batch(batch(context))
+        case .fetchOptions(let context): reply = .fetchOptions(context.options)
+        case .event: break
+        }
+        world.after(UInt64.random(in: 0...5, using: &world.generator)) {
+            guard self.life == life else { return }
+            if case .event(let event) = question {
+                self.world.note("\(self.name) handles \(event)")
+                self.handle(event)
+            }
+            // The process may die here: the data are on disk, and the machine does not know.
+            if self.world.faults.crashes, !self.world.isCalm, self.world.chance(1) { return self.crash() }
+            self.isAsked = false
+            self.perform(self.machine.replied(reply, now: self.world.now))
+        }
+    }
+
+    private func batch(_ context: CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch? {
+        var batch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
+        for change in machine.state.recordChanges.changes.prefix(3) {
+            switch change {
+            case .saveRecord(let id):
+                guard let note = notes[id] else {
+                    _ = machine.remove([change], now: world.now)
+                    continue
+                }
+                let record =
+                    note.record.flatMap { $0.copy() as? CKRecord } ?? CKRecord(recordType: "Note", recordID: id)
+                record["words"] = note.words.sorted().joined(separator: " ")
+                batch.recordsToSave.append(record)
+            case .deleteRecord(let id): batch.recordIDsToDelete.append(id)
+            }
+        }
+        return batch.itemCount == 0 ? nil : batch
+    }
+
+    private func handle(_ event: CKSyncEngine.Event) {
+        checkPairs(event)
+        switch event {
+        // As the driver does with persistState: the newest state, and not the one of the moment at which this was said.
+        case .stateUpdate: persist()
+        case .fetchedDatabaseChanges(let changes):
+            for deletion in changes.deletions {
+                // What was added for the zone that comes next stays.
+                let pending = Set(machine.state.recordChanges.changes)
+                notes = notes.filter { $0.key.zoneID != deletion.zoneID || pending.contains(.saveRecord($0.key)) }
+                for id in notes.keys where id.zoneID == deletion.zoneID { notes[id]!.record = nil }
+            }
+        case .fetchedRecordZoneChanges(let changes):
+            let pending = Set(machine.state.recordChanges.changes)
+            for record in changes.modifications.map(\.record) {
+                let id = record.recordID
+                if pending.contains(.saveRecord(id)) || pending.contains(.deleteRecord(id)) { continue }
+                notes[id] = Note(words: Self.words(record), record: record)
+            }
+            for deletion in changes.deletions where !pending.contains(.saveRecord(deletion.recordID)) {
+                notes[deletion.recordID] = nil
+            }
+        case .sentRecordZoneChanges(let sent):
+            for record in sent.savedRecords { notes[record.recordID]?.record = record }
+            for failure in sent.failedRecordSaves { mend(failure.record, failure.error) }
+        default: break
+        }
+    }
+
+    private func mend(_ record: CKRecord, _ error: CKError) {
+        let id = record.recordID
+        switch error.code {
+        case .serverRecordChanged:
+            guard notes[id] != nil, let server = error.serverRecord else { return }
+            notes[id]!.record = server
+            notes[id]!.words.formUnion(Self.words(server))
+            change { $0.add([.saveRecord(id)], now: $1) }
+        case .zoneNotFound:
+            notes[id]?.record = nil
+            change { $0.add([.saveZone(CKRecordZone(zoneID: id.zoneID))], now: $1) }
+            change { $0.add([.saveRecord(id)], now: $1) }
+        case .unknownItem:
+            notes[id]?.record = nil
+            change { $0.add([.saveRecord(id)], now: $1) }
+        default: break
+        }
+    }
+
+    private static func words(_ record: CKRecord) -> Set<String> {
+        let text: String = record["words"] ?? ""
+        return Set(text.split(separator: " ").map(String.init))
+    }
+
+    /// What begins ends, and nothing comes in between that has no place there.
+    private func checkPairs(_ event: CKSyncEngine.Event) {
+        func check(_ isFine: Bool) {
+            if !isFine { problems.append("\(name) was told \(event) out of order") }
+        }
+        switch event {
+        case .willFetchChanges:
+            check(!isFetching && !isSending)
+            isFetching = true
+        case .willFetchRecordZoneChanges(let event):
+            check(isFetching && openZone == nil)
+            openZone = event.zoneID
+        case .fetchedDatabaseChanges: check(isFetching && openZone == nil)
+        case .fetchedRecordZoneChanges: check(openZone != nil)
+        case .didFetchRecordZoneChanges(let event):
+            check(openZone == event.zoneID)
+            openZone = nil
+        case .didFetchChanges:
+            check(isFetching && openZone == nil)
+            isFetching = false
+        case .willSendChanges:
+            check(!isFetching && !isSending)
+            isSending = true
+        case .sentDatabaseChanges, .sentRecordZoneChanges: check(isSending)
+        case .didSendChanges:
+            check(isSending)
+            isSending = false
+        case .stateUpdate, .accountChange: break
+        }
+    }
+}
