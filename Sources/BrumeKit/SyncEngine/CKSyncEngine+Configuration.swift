@@ -19,11 +19,11 @@ extension CKSyncEngine {
         /// one of the engine's own.
         public var subscriptionID: CKSubscription.ID? = nil
 
-        /// Brume's addition: called with the new state before a call that adds or removes pending changes returns, and
-        /// before each ``CKSyncEngine/Event/stateUpdate(_:)``.
+        /// Brume's addition: keeps the state, in the place of ``CKSyncEngine/Event/stateUpdate(_:)``, which the delegate is not
+        /// told then. Called before a call that adds or removes pending changes returns, and when the engine changed it.
         ///
-        /// With state updates alone, which come some 100 ms later, a crash in between loses the changes that were added. Write
-        /// the state to disk here, in the app's own transaction if it has one, and nothing is lost: it holds what waits and
+        /// State updates come some 100 ms after a change, and a crash in between loses the changes that were added. Write the
+        /// state to disk here, in the app's own transaction if it has one, and nothing is lost: it holds what waits and
         /// what is on its way, and tokens only of what the delegate has handled.
         ///
         /// Called on the thread of the change, one call at a time, each with a state that is no older than the one before.

@@ -1,7 +1,8 @@
 extension CKSyncEngine {
     /// Something the delegate is told. Events come one at a time: the next one when the delegate has handled this one.
     public enum Event: Sendable {
-        /// The engine's state changed: keep it, beside the data, for the next launch.
+        /// The engine's state changed: keep it, beside the data, for the next launch. Not told when
+        /// ``CKSyncEngine/Configuration/persistState`` keeps it.
         case stateUpdate(StateUpdate)
         /// A user signed in or out. The engine has forgotten what it knew of the one before, pending changes included.
         case accountChange(AccountChange)

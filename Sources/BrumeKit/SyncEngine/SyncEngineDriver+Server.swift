@@ -2,10 +2,20 @@ internal import BrumeModel
 
 /// What the engine asks of the server, and what it hears from it.
 extension SyncEngineDriver {
+    /// Asks for the account that was found last, and for no other: what began for one user never reaches another one's
+    /// database.
     func answer(_ request: SyncEngineRequest) async -> SyncEngineAnswer {
+        let database: CKDatabase
+        if case .account = request { database = bindToAccount() } else { database = boundDatabase }
+        let answer = await answer(request, database)
+        if database.core.account.isEnded { handle { machine, now in machine.accountMayHaveChanged(now: now) } }
+        return answer
+    }
+
+    private func answer(_ request: SyncEngineRequest, _ database: CKDatabase) async -> SyncEngineAnswer {
         switch request {
         case .account: return .account(await result { try await database.core.currentUserRecordName() })
-        case .subscription: return .subscription(await result { try await findOrMakeSubscription() })
+        case .subscription: return .subscription(await result { try await findOrMakeSubscription(database) })
         case .databaseChanges(let token):
             return .databaseChanges(
                 await result {
@@ -55,9 +65,9 @@ extension SyncEngineDriver {
     /// The name of the subscription that engines make: one for all of a user's devices.
     private static let ownSubscriptionID = "CKSyncEngine"
 
-    private func findOrMakeSubscription() async throws {
+    private func findOrMakeSubscription(_ database: CKDatabase) async throws {
         if let subscriptionID {
-            if try await isThere(subscriptionID) { return }
+            if try await isThere(subscriptionID, database) { return }
         } else {
             let isThere = try await database.allSubscriptions().contains {
                 // One for a single type of records does not tell of the others.
@@ -72,7 +82,7 @@ extension SyncEngineDriver {
         try await database.save(subscription)
     }
 
-    private func isThere(_ id: CKSubscription.ID) async throws -> Bool {
+    private func isThere(_ id: CKSubscription.ID, _ database: CKDatabase) async throws -> Bool {
         do {
             return try await database.subscription(for: id) is CKDatabaseSubscription
         } catch CKError.unknownItem {
@@ -80,22 +90,13 @@ extension SyncEngineDriver {
         }
     }
 
-    func notificationEvents() -> CKContainer.NotificationEvents {
-        CKContainer.NotificationEvents(core: database.core)
-    }
-
-    func notified(_ event: NotificationEvent) {
-        let push: SyncEngineStateMachine.Push
+    func push(_ event: NotificationEvent, currentUser: String?) -> SyncEngineStateMachine.Push? {
         switch event.kind {
-        case .ready: push = .opened
-        case .databaseChanged(.private), .fetchFromToken(.private): push = .databaseChanged
-        case .zoneChanged(let zone):
-            let currentUser = try? database.core.openSession().currentUser
-            guard let zoneID = CKRecordZone.ID(zone, currentUser: currentUser) else { return }
-            push = .zoneChanged(zoneID)
-        case .databaseChanged, .fetchFromToken, .recordChanged: return
+        case .ready: .opened
+        case .databaseChanged(.private), .fetchFromToken(.private): .databaseChanged
+        case .zoneChanged(let zone): CKRecordZone.ID(zone, currentUser: currentUser).map { .zoneChanged($0) }
+        case .databaseChanged, .fetchFromToken, .recordChanged: nil
         }
-        handle { machine, now in machine.pushed(push, now: now) }
     }
 }
 
@@ -109,18 +110,19 @@ extension CKRecord {
 
 extension ContainerCore {
     /// The user record's name; nil when there is no account, or the server does not take it any more.
-    func currentUserRecordName() async throws -> String? {
-        guard configuration.token != nil else { return nil }
-        let session = try openSession()
-        do throws(ServiceError) {
-            guard let name = try await session.welcome().userRecordName else { return nil }
+    fileprivate func currentUserRecordName() async throws(CKError) -> String? {
+        let account = account
+        guard account.configuration.token != nil else { return nil }
+        do throws(CKError) {
+            guard let name = try await account.welcome().userRecordName else { return nil }
             guard CKRecord.ID.problem(withName: name) == nil else {
-                throw ServiceError(.internalError, "the server named a user record that no record can be")
+                throw CKError.unfitAnswer("it names a user record that no record can be")
             }
             return name
         } catch {
-            if error.code == .notAuthenticated { return nil }
-            throw CKError(error)
+            // One that was switched meanwhile says nothing of the next.
+            if error.code == .notAuthenticated, !account.isEnded { return nil }
+            throw error
         }
     }
 }

@@ -10,6 +10,8 @@ final class SyncEngineDriver: Sendable {
         /// Calls whose task was cancelled before they began.
         var cancelledEarly: Set<UInt64> = []
         var isStopped = false
+        /// The database for the account that was found last.
+        var database: CKDatabase
         /// When a fetch of everything ended last.
         var headDate: Date?
 
@@ -50,7 +52,8 @@ final class SyncEngineDriver: Sendable {
             Held(
                 machine: SyncEngineStateMachine(
                     state: configuration.stateSerialization?.state, isAutomatic: configuration.automaticallySync,
-                    seed: .random(in: .min ... .max))))
+                    seed: .random(in: .min ... .max)),
+                database: configuration.database.boundToAccount))
         app = Mutex(App(engine: nil, delegate: configuration.delegate))
     }
 
@@ -59,8 +62,11 @@ final class SyncEngineDriver: Sendable {
     func start(engine: CKSyncEngine) {
         app.withLock { $0.engine = engine }
         let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
-            [weak self] _ in
-            self?.handle { machine, now in machine.accountMayHaveChanged(now: now) }
+            [weak self] notification in
+            guard let self else { return }
+            // Of another container's account there is nothing to know.
+            if let container = notification.object as? CKContainer, container.core !== self.database.core { return }
+            self.handle { machine, now in machine.accountMayHaveChanged(now: now) }
         }
         let token = ObserverToken(observer)
         accountObserver.withLock { $0 = token }
@@ -80,6 +86,15 @@ final class SyncEngineDriver: Sendable {
         for caller in callers { caller.resume(returning: .failure(.delegateGone)) }
         if let token = accountObserver.withLock({ $0 }) { NotificationCenter.default.removeObserver(token.observer) }
         statuses.finish()
+    }
+
+    var boundDatabase: CKDatabase { held.withLock { $0.database } }
+
+    /// The database for the account that the container has now; requests are for that one from now on.
+    func bindToAccount() -> CKDatabase {
+        let bound = database.boundToAccount
+        held.withLock { $0.database = bound }
+        return bound
     }
 
     // MARK: State
@@ -242,16 +257,19 @@ final class SyncEngineDriver: Sendable {
     }
 
     private func listen() {
+        let core = boundDatabase.core
         let task = Task { [weak self] in
             do {
-                guard let events = self?.notificationEvents() else { return }
-                for try await event in events {
+                for try await event in CKContainer.NotificationEvents(core: core) {
                     guard let self else { return }
-                    self.notified(event)
+                    guard let push = self.push(event, currentUser: core.account.currentUser) else { continue }
+                    self.handle { machine, now in machine.pushed(push, now: now) }
                 }
             } catch {}
             guard !Task.isCancelled else { return }
-            self?.handle { machine, now in machine.listeningEnded(now: now) }
+            self?.handle { machine, now in
+                core.account.isEnded ? machine.accountMayHaveChanged(now: now) : machine.listeningEnded(now: now)
+            }
         }
         let old = held.withLock { held in
             let old = held.listener
@@ -264,9 +282,15 @@ final class SyncEngineDriver: Sendable {
     // MARK: The delegate
 
     private func ask(_ question: SyncEngineQuestion) {
-        if case .event(.stateUpdate) = question { persist() }
         Task {
-            let reply = await self.reply(to: question)
+            let reply: SyncEngineReply
+            if case .event(.stateUpdate) = question, self.persistState != nil {
+                // The state has one way to the disk: an event's might arrive there behind a newer one.
+                self.persist()
+                reply = .handled
+            } else {
+                reply = await self.reply(to: question)
+            }
             self.handle { machine, now in machine.replied(reply, now: now) }
         }
     }

@@ -60,12 +60,12 @@ final class TestServer: Sendable {
     }
 
     /// A device of an account: each call makes another one.
-    func device(token: String?) -> CKContainer {
-        CKContainer(
-            identifier: "iCloud.test",
-            configuration: BrumeConfiguration(
-                server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", token: token,
-                stateFolder: folder.path + "/device-" + UUID().uuidString))
+    func device(token: String?, configure: (inout BrumeConfiguration) -> Void = { _ in }) -> CKContainer {
+        var configuration = BrumeConfiguration(
+            server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", token: token,
+            stateFolder: folder.path + "/device-" + UUID().uuidString)
+        configure(&configuration)
+        return CKContainer(identifier: "iCloud.test", configuration: configuration)
     }
 
     private func stop() {

@@ -32,8 +32,12 @@ final class NotesDevice: CKSyncEngineDelegate {
     private let held = Mutex(Held())
     let container: CKContainer
 
-    init(_ container: CKContainer, isAutomatic: Bool = true, begins: Bool = true) {
+    private let persists: Bool
+
+    /// - Parameter persists: Keeps the state with `persistState`, and not with state updates.
+    init(_ container: CKContainer, isAutomatic: Bool = true, persists: Bool = true, begins: Bool = true) {
         self.container = container
+        self.persists = persists
         if begins { launch(isAutomatic: isAutomatic) }
     }
 
@@ -46,7 +50,9 @@ final class NotesDevice: CKSyncEngineDelegate {
             database: container.privateCloudDatabase, stateSerialization: held.withLock { $0.savedState },
             delegate: self)
         configuration.automaticallySync = isAutomatic
-        configuration.persistState = { [weak self] state in self?.held.withLock { $0.savedState = state } }
+        if persists {
+            configuration.persistState = { [weak self] state in self?.held.withLock { $0.savedState = state } }
+        }
         configure(&configuration)
         let engine = CKSyncEngine(configuration)
         held.withLock { $0.engine = engine }
