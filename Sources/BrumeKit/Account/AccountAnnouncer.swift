@@ -11,17 +11,40 @@ final class AccountAnnouncer: Sendable {
         weak var container: CKContainer?
     }
 
-    private let container = Mutex(WeakContainer())
+    /// What happened to a container's account.
+    enum Change: Sendable {
+        /// The app signed in, out, or another account in.
+        case switched(AccountBinding)
+        /// The server says something else of the account than before.
+        case standing
+    }
+
+    private struct State {
+        var container = WeakContainer()
+        var followers: [ObjectIdentifier: @Sendable (Change) -> Void] = [:]
+    }
+
+    private let state = Mutex(State())
 
     /// The container that the notifications name.
     func attach(_ container: CKContainer) {
-        self.container.withLock { $0.container = container }
+        state.withLock { $0.container.container = container }
+    }
+
+    /// The SDK's own parts hear of each change before the app does, and before the call returns that made it.
+    func follow(_ follower: ObjectIdentifier, _ body: @escaping @Sendable (Change) -> Void) {
+        state.withLock { $0.followers[follower] = body }
+    }
+
+    func unfollow(_ follower: ObjectIdentifier) {
+        state.withLock { $0.followers[follower] = nil }
     }
 
     /// The account of the container changed, or what can be done with it.
-    func announce() {
+    func announce(_ change: Change) {
+        for follower in state.withLock({ Array($0.followers.values) }) { follower(change) }
         Self.queue.async { [self] in
-            guard let container = container.withLock({ $0.container }) else { return }
+            guard let container = state.withLock({ $0.container.container }) else { return }
             NotificationCenter.default.post(name: .CKAccountChanged, object: container)
         }
     }

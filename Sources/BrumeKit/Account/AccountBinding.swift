@@ -160,7 +160,7 @@ final class AccountBinding: Sendable {
 
     private func answered(_ answer: AccountAnswer) {
         let isNews = state.withLock { !$0.isEnded && $0.standing.answered(answer) }
-        if isNews { announcer.announce() }
+        if isNews { announcer.announce(.standing) }
     }
 
     /// The app was told that the status could not be determined.

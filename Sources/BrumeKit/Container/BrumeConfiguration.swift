@@ -105,8 +105,7 @@ extension BrumeConfiguration {
                 "the default container has no name; set BRUME_CONTAINER, or use CKContainer(identifier:)")
         }
         let endpoint = try endpoint()
-        let folder: String
-        if let stateFolder { folder = stateFolder } else { folder = try Self.defaultStateFolder() }
+        let folder = try resolvedStateFolder()
         return ClientSession.Key(
             endpoint: endpoint, accountToken: token, container: container,
             environment: environment == .development ? 1 : 2, deviceID: try DeviceIdentity.load(folder: folder))
@@ -131,6 +130,11 @@ extension BrumeConfiguration {
             throw ConfigurationProblem("BRUME_SERVER is \"\(server)\", which has no host; set it to host:port")
         }
         return ServerEndpoint(host: host, port: port, caPath: caPath)
+    }
+
+    /// The folder for what this device keeps.
+    func resolvedStateFolder() throws(ConfigurationProblem) -> String {
+        if let stateFolder { stateFolder } else { try Self.defaultStateFolder() }
     }
 
     private static func defaultStateFolder() throws(ConfigurationProblem) -> String {

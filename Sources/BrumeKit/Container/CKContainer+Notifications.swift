@@ -36,6 +36,8 @@ extension CKContainer {
             /// The next notification; nil when the task is cancelled.
             public mutating func next() async throws -> CKNotification? {
                 while let event = try await events.next() {
+                    // Those of the key-value store are no business of the app's.
+                    if event.subscriptionID == KeyValueStoreRecord.subscriptionID { continue }
                     // An event about the stream itself, or of a kind that this version does not know, is none.
                     let notification = CKNotification(
                         event, containerIdentifier: core.configuration.container, currentUser: events.currentUser)

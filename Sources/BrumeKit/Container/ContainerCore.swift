@@ -23,10 +23,10 @@ final class ContainerCore: Sendable {
     }
 
     /// The same place for one account alone: see ``CKDatabase/boundToAccount``.
-    private init(boundTo core: ContainerCore) {
+    init(boundTo account: AccountBinding, of core: ContainerCore) {
         madeWith = core.madeWith
         announcer = core.announcer
-        current = Mutex(core.account)
+        current = Mutex(account)
     }
 
     /// What kept the container from its server may be over: the session, if there is one, tries again at once.
@@ -39,21 +39,21 @@ final class ContainerCore: Sendable {
 
     var configuration: BrumeConfiguration { account.configuration }
 
-    func boundToAccount() -> ContainerCore { ContainerCore(boundTo: self) }
+    func boundToAccount() -> ContainerCore { ContainerCore(boundTo: account, of: self) }
 
     /// From now on calls are for the account of another token, or for none; those under way end.
     ///
     /// Does nothing when the token is the one that it was.
     func switchAccount(token: String?) {
-        let before: AccountBinding? = current.withLock { account in
+        let switched: (before: AccountBinding, after: AccountBinding)? = current.withLock { account in
             guard account.configuration.token != token else { return nil }
             let before = account
             account = before.successor(token: token)
-            return before
+            return (before, account)
         }
-        guard let before else { return }
-        before.end()
-        announcer.announce()
+        guard let switched else { return }
+        switched.before.end()
+        announcer.announce(.switched(switched.after))
     }
 
     func openSession() throws(CKError) -> ClientSession { try account.openSession() }
