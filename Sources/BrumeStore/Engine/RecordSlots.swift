@@ -26,6 +26,21 @@ struct RecordSlots: Sendable {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].position
     }
 
+    /// The change that created the slot's record, without a copy of its texts.
+    func created(_ slot: Int32) -> ChangePosition {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].created
+    }
+
+    /// Whether the slot's record is of a type, without a copy of its texts.
+    func isOfType(_ type: String, _ slot: Int32) -> Bool {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].type == type
+    }
+
+    /// The encoded record.
+    func bytes(of slot: Int32) -> [UInt8] {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].bytes
+    }
+
     func isDeleted(_ slot: Int32) -> Bool {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isDeleted
     }

@@ -31,6 +31,21 @@ indirect enum Access {
         }
     }
 
+    /// Whether it may lead to one record several times.
+    var mayRepeat: Bool {
+        switch self {
+        case .stream: false
+        // A record has one value of a key, and one place; it may have several words or elements.
+        case .ranges(let id, _):
+            switch id.kind {
+            case .words, .members: true
+            case .all, .order, .equality, .places: false
+            }
+        case .names: true
+        case .union(let branches): branches.count > 1 || branches.contains(where: \.mayRepeat)
+        }
+    }
+
     /// About how many records, or nil where an index is not there.
     func estimate(_ indexes: ZoneIndexes) -> Int? {
         switch self {

@@ -1,6 +1,9 @@
 internal import BrumeModel
 
-/// Keeps the first matches behind a cursor, whatever order they are offered in: a heap of a page and one more, its last row on top.
+/// Keeps the first matches behind a cursor, whatever order they are offered in: a page and one more.
+///
+/// As long as each comes behind the one before, as indexes mostly give them, they are kept as they come; from the first on that
+/// does not, they are a heap with the last one on top.
 struct MatchCollector {
     struct Row {
         /// Where the row stands in the order.
@@ -14,60 +17,87 @@ struct MatchCollector {
     let after: QueryCursor?
     /// Rows that are kept.
     let limit: Int
-    private var heap: [Row] = []
+    /// Rising, or a heap.
+    private var kept: [Row] = []
+    private var isHeap = false
+    /// Where matches stand in the order of creation: between these a record must be created to be kept.
+    private var firstCreated: UInt64 = 0
+    private var endCreated = UInt64.max
 
     /// - Parameter pageLimit: One row more is kept, to know whether there is another page.
     init(order: SortOrder, after: QueryCursor?, pageLimit: Int) {
         self.order = order
         self.after = after
         limit = pageLimit + 1
+        if order.isEmpty, let after { firstCreated = after.created.rawValue &+ 1 }
     }
 
     /// Whether matches have no other order than that of their creation.
     var isInOrderOfCreation: Bool { order.isEmpty }
 
-    var isFull: Bool { heap.count == limit }
+    var isFull: Bool { kept.count == limit }
     /// The last row that is kept.
-    var last: QueryCursor? { heap.first?.place }
-    /// In no order.
-    var rows: [Row] { heap }
-    var sortedRows: [Row] { heap.sorted { order.compare($0.place, $1.place) < 0 } }
+    var last: QueryCursor? { isHeap ? kept.first?.place : kept.last?.place }
+
+    var sortedRows: [Row] {
+        if !isHeap { return kept }
+        if order.isEmpty { return kept.sorted { $0.place.created.rawValue < $1.place.created.rawValue } }
+        return kept.sorted { order.compare($0.place, $1.place) < 0 }
+    }
 
     /// Whether a record created then may be kept, as far as that alone says.
     func admits(created: ChangePosition) -> Bool {
-        if !order.isEmpty { return true }
-        if let after, created <= after.created { return false }
-        return !isFull || created < heap[0].place.created
+        firstCreated <= created.rawValue && created.rawValue < endCreated
     }
 
-    /// Whether the record whose values are loaded would be kept if it matched.
+    /// Whether the record whose values are loaded would be kept if it matched. Without sort descriptors its creation says all.
     mutating func admits(_ fields: FieldLookup, created: ChangePosition) -> Bool {
+        if order.isEmpty { return admits(created: created) }
         order.read(fields)
         if let after, order.compareCandidate(created: created, with: after) <= 0 { return false }
-        return !isFull || order.compareCandidate(created: created, with: heap[0].place) < 0
+        return !isFull || order.compareCandidate(created: created, with: kept[isHeap ? 0 : limit - 1].place) < 0
     }
 
-    /// Keeps the record that was admitted last, unless it is there already: indexes may lead to a record twice.
-    mutating func keep(created: ChangePosition, zone: Int32, slot: Int32) {
-        if heap.contains(where: { $0.place.created == created }) { return }
-        let row = Row(place: QueryCursor(values: order.values, created: created), zone: zone, slot: slot)
-        if isFull {
-            heap[0] = row
+    /// Keeps the record that was admitted last.
+    ///
+    /// - Parameter mayRepeat: Whether it may be there already: some ways lead to a record twice.
+    mutating func keep(created: ChangePosition, zone: Int32, slot: Int32, mayRepeat: Bool) {
+        if mayRepeat, kept.contains(where: { $0.place.created.rawValue == created.rawValue }) { return }
+        let isNext =
+            if let last = kept.last {
+                order.isEmpty
+                    ? created.rawValue > last.place.created.rawValue
+                    : order.compareCandidate(created: created, with: last.place) > 0
+            } else { true }
+        if !isHeap, !isNext {
+            // What falls is a heap.
+            kept.reverse()
+            isHeap = true
+        }
+        let row = Row(
+            place: QueryCursor(values: order.isEmpty ? [] : order.values, created: created), zone: zone, slot: slot)
+        if !isHeap {
+            if kept.isEmpty { kept.reserveCapacity(min(limit, 128)) }
+            kept.append(row)
+        } else if isFull {
+            kept[0] = row
             sink()
         } else {
-            heap.append(row)
+            kept.append(row)
             rise()
         }
+        if order.isEmpty, isFull { endCreated = (isHeap ? kept[0] : kept[limit - 1]).place.created.rawValue }
     }
 
     private func isBehind(_ left: Int, _ right: Int) -> Bool {
-        order.compare(heap[left].place, heap[right].place) > 0
+        if order.isEmpty { return kept[left].place.created.rawValue > kept[right].place.created.rawValue }
+        return order.compare(kept[left].place, kept[right].place) > 0
     }
 
     private mutating func rise() {
-        var index = heap.count - 1
+        var index = kept.count - 1
         while index > 0, isBehind(index, (index - 1) / 2) {
-            heap.swapAt(index, (index - 1) / 2)
+            kept.swapAt(index, (index - 1) / 2)
             index = (index - 1) / 2
         }
     }
@@ -76,11 +106,11 @@ struct MatchCollector {
         var index = 0
         while true {
             var last = index
-            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && isBehind(child, last) {
+            for child in 2 * index + 1...2 * index + 2 where child < kept.count && isBehind(child, last) {
                 last = child
             }
             if last == index { return }
-            heap.swapAt(index, last)
+            kept.swapAt(index, last)
             index = last
         }
     }

@@ -99,6 +99,27 @@ struct PredicateCompiler {
         }
     }
 
+    /// The operands of the outermost AND, those of an AND in it among them; a predicate that is no AND is its only part.
+    static func parts(of predicate: Predicate) -> [Predicate] {
+        guard case .and(let operands) = predicate else { return [predicate] }
+        return operands.flatMap { operand in
+            if case .and = operand { return parts(of: operand) }
+            return [operand]
+        }
+    }
+
+    /// Where the parts of what is compiled stand.
+    var parts: [Int] {
+        guard let root = nodes.first, root.kind == .and else { return nodes.isEmpty ? [] : [0] }
+        var parts: [Int] = []
+        var child = 1
+        while child < root.end {
+            parts.append(child)
+            child = Int(nodes[child].end)
+        }
+        return parts
+    }
+
     // MARK: Constants
 
     /// False for a list, whose elements are appended all the same.

@@ -39,6 +39,9 @@ package final class PredicateEvaluator {
     }
 
     let nodes: [Node]
+    /// Where the operands of the outermost AND stand, in the order of ``PredicateCompiler/parts(of:)``; a predicate that is no AND
+    /// is its only part. A record matches when all parts are true.
+    let parts: [Int]
     /// Point into `arena`. Those of an `IN` are sorted.
     let constants: [StoredScalar]
     let circles: [GeoCircle]
@@ -72,6 +75,7 @@ package final class PredicateEvaluator {
         compiler.compile(predicate)
         for key in otherKeys { _ = compiler.index(of: key) }
         nodes = compiler.nodes
+        parts = compiler.parts
         constants = compiler.constants
         circles = compiler.circles
         let words = Set(compiler.words.joined()).sorted()
@@ -104,6 +108,12 @@ package final class PredicateEvaluator {
 
     /// Of a record that is loaded.
     func matchesLoaded(_ record: UnsafeRawBufferPointer) -> Bool { truth(at: 0, record) == .isTrue }
+
+    /// Whether these parts hold for a record that is loaded: by their places in ``parts``.
+    func matchesLoaded(_ record: UnsafeRawBufferPointer, parts wanted: [Int]) -> Bool {
+        for part in wanted where truth(at: parts[part], record) != .isTrue { return false }
+        return true
+    }
 
     /// Where a key's value stands in `fields`.
     func index(of key: QueryKey) -> Int? { keys.firstIndex(of: key) }

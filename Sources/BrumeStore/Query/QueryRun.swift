@@ -11,7 +11,7 @@ package final class QueryRun {
     /// What a step may be given at once: some hundred microseconds for records of a few hundred bytes.
     package static let stepUnits = 1_000
 
-    private struct Target {
+    struct Target {
         let incarnation: UInt64
         let id: ZoneID
         let slots: RecordSlots
@@ -30,25 +30,27 @@ package final class QueryRun {
     }
 
     private let database: Database
-    private let query: Query
+    let query: Query
     private let zone: ZoneID?
     private let pageLimit: Int
     private let desiredKeys: DesiredKeys?
-    private let evaluator: PredicateEvaluator
-    private var planner: ZonePlanner
-    private var collector: MatchCollector
+    let evaluator: PredicateEvaluator
+    private(set) var planner: ZonePlanner
+    var collector: MatchCollector
 
     /// Of the last commit that the answer shows. It may grow until ``isReading``.
     package private(set) var sequence: UInt64
-    private var targets: [Target]
+    private(set) var targets: [Target]
     private var phase = Phase.building(target: 0)
-    private var targetIndex = 0
-    private var scan: ZoneScan?
+    var targetIndex = 0
+    var scan: ZoneScan?
 
     private var builtIndexes: [IndexID] = []
-    private var scanSteps: [String] = []
-    private var entriesRead = 0
-    private var recordsRead = 0
+    var scanSteps: [String] = []
+    /// Parts of the predicate that the records of the first zone are asked for.
+    var partsAsked: Int?
+    var entriesRead = 0
+    var recordsRead = 0
     private var slices = 0
     /// Set when the run is finished.
     package private(set) var results: QueryResults?
@@ -69,9 +71,9 @@ package final class QueryRun {
             order: SortOrder(query.sortDescriptors, evaluator), after: after, pageLimit: pageLimit)
         planner = ZonePlanner(
             query: query,
-            accesses: AccessBuilder(
+            paths: AccessBuilder(
                 recordType: query.recordType, searchableFields: searchableFields, breaker: database.wordBreaker
-            ).accesses(for: query.predicate), rowLimit: pageLimit + 1, after: after)
+            ).paths(for: query.predicate), rowLimit: pageLimit + 1, after: after)
         sequence = database.sequence
         targets = []
         targets = capture() ?? []
@@ -101,7 +103,7 @@ package final class QueryRun {
         } else {
             positions = database.zoneIndexOfIncarnation.sorted { $0.key < $1.key }.map(\.value)
         }
-        let names = planner.accesses.flatMap(\.names)
+        let names = planner.paths.flatMap(\.access.names)
         return positions.map { position in
             let state = database.zoneStates[position]
             var target = Target(
@@ -171,182 +173,6 @@ package final class QueryRun {
         targets[position].changed.insert(slot)
     }
 
-    // MARK: Reading
-
-    private func restartSources() {
-        guard scan != nil else { return }
-        for position in scan!.sources.indices {
-            switch scan!.sources[position] {
-            case .streams(var streams, let next):
-                for index in streams.indices { streams[index].restart() }
-                scan!.sources[position] = .streams(streams, next: next)
-            case .ranges(var reader):
-                reader.restart()
-                scan!.sources[position] = .ranges(reader)
-            case .sorted(var reader):
-                reader.restart()
-                scan!.sources[position] = .sorted(reader)
-            case .slots, .list: break
-            }
-        }
-    }
-
-    /// Goes on in the current zone. Returns the work in units.
-    private func read(_ budget: Int) -> Int {
-        if scan == nil { scan = plan(targets[targetIndex]) }
-        guard var source = scan!.sources.popLast() else {
-            for slot in targets[targetIndex].changed { _ = look(at: slot, isChanged: true) }
-            let work = 1 + targets[targetIndex].changed.count
-            targets[targetIndex].changed = []
-            targetIndex += 1
-            scan = nil
-            return work
-        }
-        var left = budget
-        let isFinished: Bool
-        switch source {
-        case .slots(var next):
-            isFinished = readSlots(&next, &left)
-            source = .slots(next: next)
-        case .list(let list, var next):
-            while next < list.count, left > 0 {
-                left -= look(at: list[next])
-                next += 1
-            }
-            isFinished = next == list.count
-            source = .list(list, next: next)
-        case .streams(var streams, var next):
-            isFinished = readStreams(&streams, &next, &left)
-            source = .streams(streams, next: next)
-        case .ranges(var reader):
-            isFinished = readRanges(&reader, &left)
-            source = .ranges(reader)
-        case .sorted(var reader):
-            isFinished = readSorted(&reader, &left)
-            source = .sorted(reader)
-        }
-        if !isFinished { scan!.sources.append(source) }
-        return max(1, budget - left)
-    }
-
-    private func plan(_ target: Target) -> ZoneScan {
-        let scan =
-            target.indexes.flatMap { indexes in
-                planner.scan(indexes) { target.slotOfName[$0] }
-            } ?? ZoneScan.through(target.slots)
-        if scanSteps.count < 16 { scanSteps += scan.steps.prefix(16) }
-        return scan
-    }
-
-    private func readSlots(_ next: inout Int32, _ left: inout Int) -> Bool {
-        let count = Int32(targets[targetIndex].slots.count)
-        while next < count, left > 0 {
-            left -= look(at: next)
-            next += 1
-        }
-        return next == count
-    }
-
-    private func readStreams(_ streams: inout [OrdinalStream], _ next: inout UInt32, _ left: inout Int) -> Bool {
-        while left > 0 {
-            // Each stream in turn goes on to where the one before stands, until all stand at one number.
-            var ordinal = next
-            var agreeing = 0
-            var position = 0
-            while agreeing < streams.count {
-                guard let found = streams[position].next(from: ordinal) else { return true }
-                agreeing = found == ordinal ? agreeing + 1 : 1
-                ordinal = found
-                position = (position + 1) % streams.count
-                entriesRead += 1
-            }
-            next = ordinal + 1
-            left -= 1
-            guard let slot = targets[targetIndex].indexes!.ordinals.slot(of: ordinal) else { continue }
-            // Numbers rise with creation: what follows stands behind this one.
-            if !admits(slot), collector.isInOrderOfCreation { if isBehindPage(slot) { return true } }
-            left -= look(at: slot)
-        }
-        return false
-    }
-
-    private func readRanges(_ reader: inout RangeReader, _ left: inout Int) -> Bool {
-        var entries = 0
-        while left > 0 {
-            guard let entry = reader.next() else { return true }
-            entriesRead += 1
-            entries += 1
-            if entries % 8 == 0 { left -= 1 }
-            guard let slot = targets[targetIndex].indexes!.ordinals.slot(of: entry.ordinal), admits(slot) else {
-                continue
-            }
-            left -= look(at: slot)
-        }
-        return false
-    }
-
-    private func readSorted(_ reader: inout RangeReader, _ left: inout Int) -> Bool {
-        let isFalling = !query.sortDescriptors[0].isAscending
-        while left > 0 {
-            guard let entry = reader.next() else { return true }
-            entriesRead += 1
-            if collector.isFull, let last = collector.last {
-                let lastKey = IndexKeys.order(last.values[0])
-                if entry.key != lastKey {
-                    let isBehind: Bool =
-                        if entry.key == IndexKeys.missing { true } else if lastKey == IndexKeys.missing { false } else {
-                            isFalling ? entry.key < lastKey : entry.key > lastKey
-                        }
-                    if isBehind { return true }
-                } else if query.sortDescriptors.count == 1, IndexKeys.isExact(entry.key),
-                    let slot = targets[targetIndex].indexes!.ordinals.slot(of: entry.ordinal),
-                    slot < targets[targetIndex].slots.count,
-                    !targets[targetIndex].changed.contains(slot),
-                    targets[targetIndex].slots[slot].created > last.created
-                {
-                    return true
-                }
-            }
-            guard let slot = targets[targetIndex].indexes!.ordinals.slot(of: entry.ordinal) else { continue }
-            left -= look(at: slot)
-        }
-        return false
-    }
-
-    private func admits(_ slot: Int32) -> Bool {
-        guard slot < targets[targetIndex].slots.count else { return false }
-        return collector.admits(created: targets[targetIndex].slots[slot].created)
-    }
-
-    private func isBehindPage(_ slot: Int32) -> Bool {
-        guard slot < targets[targetIndex].slots.count, collector.isFull, let last = collector.last,
-            !targets[targetIndex].changed.contains(slot)
-        else { return false }
-        return targets[targetIndex].slots[slot].created > last.created
-    }
-
-    /// Takes a record into the page if it belongs there. Returns the work in units.
-    private func look(at slot: Int32, isChanged: Bool = false) -> Int {
-        guard slot < targets[targetIndex].slots.count, isChanged || !targets[targetIndex].changed.contains(slot) else {
-            return 1
-        }
-        let record = targets[targetIndex].slots[slot]
-        guard !record.isDeleted, collector.admits(created: record.created),
-            query.recordType.isEmpty || record.type == query.recordType
-        else {
-            return 1
-        }
-        recordsRead += 1
-        record.bytes.withUnsafeBytes { bytes in
-            evaluator.load(bytes)
-            guard collector.admits(evaluator.fields, created: record.created), evaluator.matchesLoaded(bytes) else {
-                return
-            }
-            collector.keep(created: record.created, zone: Int32(targetIndex), slot: slot)
-        }
-        return 1 + record.bytes.count / 512
-    }
-
     // MARK: The end
 
     private func finish() -> QueryResults {
@@ -366,12 +192,22 @@ package final class QueryRun {
         return results
     }
 
+    /// Which parts of the predicate records were held against.
+    private var filter: String? {
+        switch partsAsked {
+        case nil: nil
+        case 0: "filter: none, the index decides"
+        case evaluator.parts.count: "filter: each record against the whole predicate"
+        case .some(let count): "filter: each record against \(count) of the \(evaluator.parts.count) parts of the predicate"
+        }
+    }
+
     /// How the query is run, with the figures so far.
     package var plan: QueryPlan {
         var steps = scanSteps
         if targets.count != 1 { steps.insert("\(targets.count) zones, one after the other", at: 0) }
         for id in builtIndexes { steps.append("made the index \(id.name) first") }
-        steps.append("filter: each record against the whole predicate")
+        if let filter { steps.append(filter) }
         if query.sortDescriptors.isEmpty {
             steps.append("sort: by creation")
         } else {

@@ -3,8 +3,8 @@ internal import BrumeModel
 /// Chooses how a query reads one zone: by the counts of its indexes, in units of one record that is looked at.
 ///
 /// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one index of the
-/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well. Whatever
-/// the way, each record is held against the whole predicate.
+/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well. Records
+/// are held against those parts of the predicate that the way has not decided (``AccessPath``).
 struct ZonePlanner {
     /// With so few candidates no other index is worth making.
     static let fewRecords = 1_000
@@ -12,14 +12,46 @@ struct ZonePlanner {
     private static let entryCost = 0.1
     /// What another stream costs for each record of the smallest one.
     private static let seekCost = 0.3
+    /// What it costs to look for words in a record.
+    private static let textCost = 10.0
 
     let query: Query
-    let accesses: [Access]
+    let paths: [AccessPath]
     /// The number of rows that end a scan in the page's order.
     let rowLimit: Int
     let after: QueryCursor?
     /// Takes one of the ways by its number instead of the cheapest, and makes all indexes.
     var testOnly_choice: Int?
+
+    /// Parts of the predicate that any record may fail.
+    let openParts: [Int]
+    /// How many paths decide a part together.
+    private let pathsOfPart: [Int]
+    private let isTextPart: [Bool]
+
+    init(query: Query, paths: [AccessPath], rowLimit: Int, after: QueryCursor?) {
+        self.query = query
+        self.paths = paths
+        self.rowLimit = rowLimit
+        self.after = after
+        let parts = PredicateCompiler.parts(of: query.predicate)
+        openParts = parts.indices.filter { parts[$0] != .constant(true) }
+        var counts = [Int](repeating: 0, count: parts.count)
+        for path in paths {
+            for part in path.parts { counts[part] += 1 }
+        }
+        pathsOfPart = counts
+        isTextPart = parts.map(ZonePlanner.readsText)
+    }
+
+    private static func readsText(_ predicate: Predicate) -> Bool {
+        switch predicate {
+        case .text: true
+        case .and(let operands), .or(let operands): operands.contains(where: readsText)
+        case .not(let operand): readsText(operand)
+        default: false
+        }
+    }
 
     private var allID: IndexID { IndexID(recordType: query.recordType, kind: .all) }
 
@@ -34,20 +66,33 @@ struct ZonePlanner {
     func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
         if indexes.index(allID) == nil { return allID }
         var fewest = indexes.index(allID)!.tree.count
-        for access in accesses {
-            if let count = access.estimate(indexes) { fewest = min(fewest, count) }
+        for path in paths {
+            if let count = path.access.estimate(indexes) { fewest = min(fewest, count) }
         }
         if fewest <= ZonePlanner.fewRecords, testOnly_choice == nil { return nil }
-        for id in accesses.flatMap(\.ids) where indexes.index(id) == nil { return id }
+        for id in paths.flatMap(\.access.ids) where indexes.index(id) == nil { return id }
         if let sortID, indexes.index(sortID) == nil { return sortID }
         return nil
+    }
+
+    /// The parts that records have to be asked for where some paths lead to them.
+    private func undecided(_ paths: [AccessPath]) -> [Int] {
+        openParts.filter { part in
+            let count = paths.count { $0.parts.contains(part) }
+            return count == 0 || count < pathsOfPart[part]
+        }
+    }
+
+    /// What a record costs that is looked at.
+    private func lookCost(_ parts: [Int]) -> Double {
+        parts.contains { isTextPart[$0] } ? 1 + ZonePlanner.textCost : 1
     }
 
     /// - Parameter slotOfName: Of the moment that the query shows.
     func scan(_ indexes: ZoneIndexes, slotOfName: (String) -> Int32?) -> ZoneScan? {
         guard let all = indexes.index(allID) else { return nil }
         let total = Double(all.tree.count)
-        let known = accesses.compactMap { access in access.estimate(indexes).map { (access, Double($0)) } }
+        let known = paths.compactMap { path in path.access.estimate(indexes).map { (path, Double($0)) } }
         var matches = total
         for (_, count) in known { matches *= total > 0 ? min(1, count / total) : 0 }
         let isSorted = !query.sortDescriptors.isEmpty
@@ -56,41 +101,55 @@ struct ZonePlanner {
         }
 
         var ways: [(cost: Double, scan: ZoneScan)] = []
-        func consider(_ cost: Double, _ sources: [ZoneScan.Source], _ steps: [String]) {
-            ways.append((cost, ZoneScan(sources: sources, steps: steps)))
+        func consider(_ cost: Double, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String]) {
+            ways.append(
+                (
+                    cost,
+                    ZoneScan(
+                        sources: sources, parts: undecided(paths), doubtfulKeys: paths.flatMap(\.doubtfulKeys),
+                        mayRepeat: paths.contains { $0.access.mayRepeat }, steps: steps)
+                ))
         }
 
         consider(
-            isSorted ? total : costUntilFull(total),
-            [.streams([OrdinalStream(all, [0])], next: firstOrdinal(indexes))],
+            (isSorted ? total : costUntilFull(total)) * lookCost(openParts),
+            [.streams([OrdinalStream(all, [0])], next: firstOrdinal(indexes))], [],
             ["all \(all.tree.count) records\(ofType)\(isSorted ? "" : ", oldest first")"])
-        for (access, count) in known {
+        for (path, count) in known {
+            let look = lookCost(undecided([path]))
             let cost: Double
-            switch access {
-            case .stream: cost = isSorted ? count : costUntilFull(count)
-            case .ranges where !isSorted: cost = ZonePlanner.entryCost * count + min(count, 3 * costUntilFull(count))
-            case .ranges, .names, .union: cost = count
+            switch path.access {
+            case .stream: cost = look * (isSorted ? count : costUntilFull(count))
+            case .ranges where !isSorted:
+                cost = ZonePlanner.entryCost * count + look * min(count, 3 * costUntilFull(count))
+            case .ranges, .names, .union: cost = look * count
             }
             consider(
-                cost, sources(access, indexes, slotOfName), ["\(access.sentence): \(Int(count)) records"])
+                cost, sources(path.access, indexes, slotOfName), [path],
+                ["\(path.access.sentence): \(Int(count)) records"])
         }
-        let streams = known.filter { if case .stream = $0.0 { true } else { false } }.sorted { $0.1 < $1.1 }
+        let streams = known.filter { if case .stream = $0.0.access { true } else { false } }.sorted { $0.1 < $1.1 }
         if streams.count > 1, let smallest = streams.first {
-            let joined = streams.filter { $0.1 <= 20 * max(smallest.1, 1) }.prefix(8)
+            // A word is sooner sought in its index than in a text, however common it is.
+            let joined = streams.filter { (path, count) in
+                count <= 20 * max(smallest.1, 1) || path.parts.contains { isTextPart[$0] }
+            }.prefix(8)
             let together = joined.reduce(total) { $0 * (total > 0 ? min(1, $1.1 / total) : 0) }
             let cost =
-                ZonePlanner.seekCost * smallest.1 + (isSorted ? together : min(together, costUntilFull(together)))
+                ZonePlanner.seekCost * smallest.1
+                + lookCost(undecided(joined.map(\.0))) * (isSorted ? together : min(together, costUntilFull(together)))
             if joined.count > 1 {
                 consider(
-                    cost, [.streams(joined.compactMap { stream($0.0, indexes) }, next: firstOrdinal(indexes))],
-                    joined.map { "intersect \($0.0.sentence): \(Int($0.1)) records" })
+                    cost, [.streams(joined.compactMap { stream($0.0.access, indexes) }, next: firstOrdinal(indexes))],
+                    joined.map(\.0), joined.map { "intersect \($0.0.access.sentence): \(Int($0.1)) records" })
             }
         }
         if let sortID, let index = indexes.index(sortID) {
-            let (ranges, sentence) = sortRanges(sortID)
+            let (ranges, path, sentence) = sortRanges(sortID)
+            let paths = path.map { [$0] } ?? []
             let count = Double(ranges.reduce(0) { $0 + index.tree.estimate($1) })
             consider(
-                costUntilFull(count), [.sorted(reader(index, ranges, indexes))],
+                costUntilFull(count) * lookCost(undecided(paths)), [.sorted(reader(index, ranges, indexes))], paths,
                 ["index \(sortID.name), \(sentence): \(Int(count)) records, until the page is full"])
         }
         if let testOnly_choice { return ways[testOnly_choice % ways.count].scan }
@@ -119,16 +178,18 @@ struct ZonePlanner {
     }
 
     /// The part of the first sort key's index that can hold matches, in the order of reading.
-    private func sortRanges(_ id: IndexID) -> (ranges: [ClosedRange<PostingTree.Key>], sentence: String) {
+    private func sortRanges(
+        _ id: IndexID
+    ) -> (ranges: [ClosedRange<PostingTree.Key>], path: AccessPath?, sentence: String) {
         let isAscending = query.sortDescriptors[0].isAscending
-        for access in accesses {
-            if case .ranges(id, let ranges) = access, ranges.count == 1 {
-                return (behindCursor(ranges), isAscending ? "a range, ascending" : "a range, descending")
+        for path in paths {
+            if case .ranges(id, let ranges) = path.access, ranges.count == 1 {
+                return (behindCursor(ranges), path, isAscending ? "a range, ascending" : "a range, descending")
             }
         }
         let values: ClosedRange<PostingTree.Key> = 0...IndexKeys.missing - 1
         return (
-            behindCursor([values, IndexKeys.missing...IndexKeys.missing]), isAscending ? "ascending" : "descending"
+            behindCursor([values, IndexKeys.missing...IndexKeys.missing]), nil, isAscending ? "ascending" : "descending"
         )
     }
 

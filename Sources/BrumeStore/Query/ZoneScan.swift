@@ -16,11 +16,19 @@ struct ZoneScan {
 
     /// Read one after the other.
     var sources: [Source]
+    /// Parts of the predicate that records are to be asked for: the sources decide the others.
+    let parts: [Int]
+    /// Records that stand under these keys of a range are asked for all parts.
+    let doubtfulKeys: [PostingTree.Key]
+    /// Whether the sources may give a record twice.
+    let mayRepeat: Bool
     /// Sentences.
     let steps: [String]
 
     /// A zone that is looked through.
-    static func through(_ slots: RecordSlots) -> ZoneScan {
-        ZoneScan(sources: [.slots(next: 0)], steps: ["all \(slots.count) places of the zone, in the order of storage"])
+    static func through(_ slots: RecordSlots, parts: [Int]) -> ZoneScan {
+        ZoneScan(
+            sources: [.slots(next: 0)], parts: parts, doubtfulKeys: [], mayRepeat: false,
+            steps: ["all \(slots.count) places of the zone, in the order of storage"])
     }
 }

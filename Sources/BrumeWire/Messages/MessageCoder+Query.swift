@@ -30,26 +30,42 @@ extension MessageCoder {
         encode { $0.query(query) }
     }
 
-    /// Writes the answer; records go into it as they are given.
+    /// Writes the answer; records go into it as they are given, each copied once.
+    ///
+    /// By hand, not by protobuf-c, which copies a record into its message first.
     package func encodeQueryResponse(_ page: QueryPage<[UInt8]>) -> [UInt8] {
-        encode { arena in
-            var zone: ZoneID?
-            var zoneBytes = ProtobufCBinaryData()
-            let message = arena.make(brume__server__v1__query_response_view__init)
-            message.pointee.n_matches = page.matches.count
-            message.pointee.matches = arena.messages(page.matches) { match in
-                if match.zone != zone {
-                    zone = match.zone
-                    zoneBytes = arena.data(packed(arena.zoneID(match.zone)))
-                }
-                let view = arena.make(brume__server__v1__query_match_view__init)
-                view.pointee.zone = zoneBytes
-                view.pointee.record = arena.data(match.record)
-                return view
+        var zone: ZoneID?
+        var zoneField: [UInt8] = []
+        // A cursor seldom needs more than these.
+        var capacity = page.cursor.count + 16
+        for match in page.matches {
+            if match.zone != zone {
+                zone = match.zone
+                zoneField = self.zoneField(match.zone)
             }
-            message.pointee.cursor = arena.data(page.cursor)
-            return message
+            capacity += zoneField.count + match.record.count + 24
         }
+        zone = nil
+        var writer = WireWriter(capacity: capacity)
+        for match in page.matches {
+            if match.zone != zone {
+                zone = match.zone
+                zoneField = self.zoneField(match.zone)
+            }
+            writer.messageHeader(1, zoneField.count + WireWriter.fieldBytes(2, match.record.count))
+            writer.append(zoneField)
+            writer.message(2, match.record)
+        }
+        if !page.cursor.isEmpty { writer.message(2, page.cursor) }
+        return writer.bytes
+    }
+
+    /// Field 1 of a match.
+    private func zoneField(_ zone: ZoneID) -> [UInt8] {
+        let zone = encode { $0.zoneID(zone) }
+        var writer = WireWriter(capacity: zone.count + 8)
+        writer.message(1, zone)
+        return writer.bytes
     }
 
     package func encodeExplainResponse(_ plan: QueryPlan) -> [UInt8] {

@@ -21,9 +21,24 @@ struct WireWriter {
     }
 
     mutating func message(_ number: UInt8, _ content: [UInt8]) {
-        bytes.append(number << 3 | 2)
-        varint(UInt64(content.count))
+        messageHeader(number, content.count)
         bytes.append(contentsOf: content)
+    }
+
+    /// What stands in front of a message whose bytes are appended next.
+    mutating func messageHeader(_ number: UInt8, _ byteCount: Int) {
+        bytes.append(number << 3 | 2)
+        varint(UInt64(byteCount))
+    }
+
+    /// Fields that are encoded already.
+    mutating func append(_ fields: [UInt8]) {
+        bytes.append(contentsOf: fields)
+    }
+
+    /// Bytes that a message takes as a field: 0 is written too.
+    static func fieldBytes(_ number: UInt8, _ byteCount: Int) -> Int {
+        1 + varintBytes(byteCount) + byteCount
     }
 
     private mutating func varint(_ value: UInt64) {

@@ -31,6 +31,20 @@ enum IndexKeys {
         return rank...rank | (1 << 120 - 1)
     }
 
+    /// The key of what is no number, in the order of a type that has that.
+    static func notANumber(like scalar: StoredScalar) -> Key? {
+        switch scalar {
+        case .int64, .double, .date: Key(ScalarOrder.rank(scalar)) << 120 | Key(UInt64.max) << 56
+        case .string, .bytes, .reference, .location: nil
+        }
+    }
+
+    /// Whether all texts under the keys of those that begin so do begin so: of a longer one the key holds the first bytes only,
+    /// and at its end a key does not tell NUL from nothing.
+    static func isExact(beginning text: UnsafeRawBufferPointer) -> Bool {
+        text.count <= 14 && text.last != 0
+    }
+
     /// The keys of all texts that begin so.
     static func beginning(with text: UnsafeRawBufferPointer) -> ClosedRange<Key> {
         let first = order(.string(text)) & ~0xFF
@@ -80,6 +94,16 @@ enum IndexKeys {
             hasher.combine(longitude + 0)
         }
         return Key(UInt64(bitPattern: Int64(hasher.finalize())))
+    }
+
+    /// Whether values that stand under one key with this one, by order as numbers or by value, equal it.
+    static func isEqualityExact(_ scalar: StoredScalar) -> Bool {
+        switch scalar {
+        case .int64, .double: isExact(order(scalar))
+        case .date(let date): !date.isNaN
+        case .string, .bytes, .reference: true
+        case .location: false
+        }
     }
 
     // MARK: Places

@@ -1,0 +1,19 @@
+/// An access of a query, and what it decides of the predicate: of the records that it leads to, only the rest is asked.
+struct AccessPath {
+    var access: Access
+    /// Parts of the outermost AND (``PredicateEvaluator/parts``) that hold for all records that the access leads to, but for those
+    /// under ``doubtfulKeys``. A search for several words has a path for each, and they decide it together.
+    var parts: [Int] = []
+    /// Keys that different values share, some of which match.
+    var doubtfulKeys: [PostingTree.Key] = []
+}
+
+/// What leads to a term's matches.
+struct TermAccess {
+    var access: Access
+    /// Whether each record that it leads to matches, but for those under ``doubtfulKeys``.
+    var isExact: Bool
+    var doubtfulKeys: [PostingTree.Key] = []
+
+    static let nothing = TermAccess(access: .union([]), isExact: true)
+}
