@@ -27,7 +27,8 @@ struct AccessBuilder {
             if case .text(let text, .allWords) = term {
                 for word in WordHash.words(of: text, breaker) {
                     paths.append(
-                        AccessPath(access: .stream(id(.words(searchableFields)), [PostingTree.Key(word)]), parts: [part]))
+                        AccessPath(
+                            access: .stream(id(.words(searchableFields)), [PostingTree.Key(word)]), parts: [part]))
                 }
             } else if let found = access(for: term) {
                 paths.append(

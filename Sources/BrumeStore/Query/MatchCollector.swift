@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeWire
 
 /// Keeps the first matches behind a cursor, whatever order they are offered in: a page and one more.
 ///
@@ -7,14 +8,14 @@ internal import BrumeModel
 struct MatchCollector {
     struct Row {
         /// Where the row stands in the order.
-        var place: QueryCursor
+        var place: SortOrder.Place
         /// Index of the zone in its query.
         var zone: Int32
         var slot: Int32
     }
 
     private(set) var order: SortOrder
-    let after: QueryCursor?
+    private let after: SortOrder.Place?
     /// Rows that are kept.
     let limit: Int
     /// Rising, or a heap.
@@ -27,7 +28,7 @@ struct MatchCollector {
     /// - Parameter pageLimit: One row more is kept, to know whether there is another page.
     init(order: SortOrder, after: QueryCursor?, pageLimit: Int) {
         self.order = order
-        self.after = after
+        self.after = after.map { order.place($0) }
         limit = pageLimit + 1
         if order.isEmpty, let after { firstCreated = after.created.rawValue &+ 1 }
     }
@@ -37,7 +38,7 @@ struct MatchCollector {
 
     var isFull: Bool { kept.count == limit }
     /// The last row that is kept.
-    var last: QueryCursor? { isHeap ? kept.first?.place : kept.last?.place }
+    var last: SortOrder.Place? { isHeap ? kept.first?.place : kept.last?.place }
 
     var sortedRows: [Row] {
         if !isHeap { return kept }
@@ -54,6 +55,16 @@ struct MatchCollector {
     mutating func admits(_ fields: FieldLookup, created: ChangePosition) -> Bool {
         if order.isEmpty { return admits(created: created) }
         order.read(fields)
+        return admitsCandidate(created: created)
+    }
+
+    /// The same of a record whose value for the only sort descriptor is known without a look at it.
+    mutating func admits(_ value: StoredScalar?, created: ChangePosition) -> Bool {
+        order.read(value)
+        return admitsCandidate(created: created)
+    }
+
+    private func admitsCandidate(created: ChangePosition) -> Bool {
         if let after, order.compareCandidate(created: created, with: after) <= 0 { return false }
         return !isFull || order.compareCandidate(created: created, with: kept[isHeap ? 0 : limit - 1].place) < 0
     }
@@ -74,8 +85,7 @@ struct MatchCollector {
             kept.reverse()
             isHeap = true
         }
-        let row = Row(
-            place: QueryCursor(values: order.isEmpty ? [] : order.values, created: created), zone: zone, slot: slot)
+        let row = Row(place: order.place(created: created), zone: zone, slot: slot)
         if !isHeap {
             if kept.isEmpty { kept.reserveCapacity(min(limit, 128)) }
             kept.append(row)

@@ -2,10 +2,17 @@
 ///
 /// Its places are valid until a commit changes the index: ``restart()`` begins every step.
 struct OrdinalStream {
+    private struct Place {
+        let key: PostingTree.Key
+        var position: PostingTree.Position
+        /// What stands there.
+        var ordinal: UInt32
+    }
+
     let index: FieldIndex
     private let keys: [PostingTree.Key]
     /// One for each key that is not at its end.
-    private var places: [(key: PostingTree.Key, place: PostingTree.Position)] = []
+    private var places: [Place] = []
     private var isPlaced = false
 
     init(_ index: FieldIndex, _ keys: [PostingTree.Key]) {
@@ -18,36 +25,34 @@ struct OrdinalStream {
     }
 
     /// The smallest number that is not below `ordinal`, or nil. Numbers that are asked for rise.
-    mutating func next(from ordinal: UInt32) -> UInt32? {
-        if !isPlaced {
-            isPlaced = true
-            places.removeAll(keepingCapacity: true)
-            for key in keys {
-                if let place = index.tree.position(of: key, ordinal), index.tree.key(at: place) == key {
-                    places.append((key, place))
-                }
-            }
-        }
+    ///
+    /// - Parameter tree: That of the index.
+    mutating func next(from ordinal: UInt32, _ tree: borrowing PostingTree) -> UInt32? {
+        if !isPlaced { begin(ordinal, tree) }
         var smallest: UInt32?
-        var position = 0
-        while position < places.count {
-            let key = places[position].key
-            var found = index.tree.ordinal(at: places[position].place)
-            if found < ordinal {
-                var place = index.tree.position(after: places[position].place)
-                if let next = place, index.tree.key(at: next) == key, index.tree.ordinal(at: next) < ordinal {
-                    place = index.tree.position(of: key, ordinal)
-                }
-                guard let place, index.tree.key(at: place) == key else {
-                    places.remove(at: position)
+        var index = 0
+        while index < places.count {
+            if places[index].ordinal < ordinal {
+                guard let next = tree.position(places[index].position, of: places[index].key, to: ordinal) else {
+                    places.remove(at: index)
                     continue
                 }
-                places[position].place = place
-                found = index.tree.ordinal(at: place)
+                places[index].position = next
+                places[index].ordinal = tree.ordinal(at: next)
             }
-            if smallest == nil || found < smallest! { smallest = found }
-            position += 1
+            if smallest == nil || places[index].ordinal < smallest! { smallest = places[index].ordinal }
+            index += 1
         }
         return smallest
+    }
+
+    private mutating func begin(_ ordinal: UInt32, _ tree: borrowing PostingTree) {
+        isPlaced = true
+        places.removeAll(keepingCapacity: true)
+        for key in keys {
+            if let position = tree.position(of: key, ordinal), tree.key(at: position) == key {
+                places.append(Place(key: key, position: position, ordinal: tree.ordinal(at: position)))
+            }
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeWire
 
 /// How a run reads the records of one zone after the other.
 extension QueryRun {
@@ -101,25 +102,28 @@ extension QueryRun {
     private func readStreams(
         _ streams: inout [OrdinalStream], _ next: inout UInt32, _ view: View, _ parts: [Int], _ left: inout Int
     ) -> Bool {
-        var entries = 0
-        defer { entriesRead += entries }
-        while left > 0 {
-            // Each stream in turn goes on to where the one before stands, until all stand at one number.
-            var ordinal = next
-            var agreeing = 0
-            var position = 0
-            while agreeing < streams.count {
-                guard let found = streams[position].next(from: ordinal) else { return true }
-                agreeing = found == ordinal ? agreeing + 1 : 1
-                ordinal = found
-                position = position + 1 == streams.count ? 0 : position + 1
-                entries += 1
+        let trees = streams.map { $0.index.tree }
+        var isAtEnd = false
+        if !collector.isInOrderOfCreation {
+            while left > 0, !isAtEnd {
+                lookAhead(view, parts, &left) {
+                    guard let ordinal = nextCommon(&streams, trees, next) else {
+                        isAtEnd = true
+                        return nil
+                    }
+                    next = ordinal + 1
+                    return Candidate(slot: view.ordinals!.slot(of: ordinal))
+                }
             }
+            return isAtEnd
+        }
+        while left > 0 {
+            guard let ordinal = nextCommon(&streams, trees, next) else { return true }
             next = ordinal + 1
             left -= 1
             guard let slot = view.ordinals!.slot(of: ordinal), view.isUnchanged(slot) else { continue }
             // Numbers rise with creation: what follows stands behind this one.
-            if collector.isInOrderOfCreation, collector.isFull, let last = collector.last,
+            if collector.isFull, let last = collector.last,
                 view.slots.created(slot).rawValue > last.created.rawValue
             {
                 return true
@@ -129,37 +133,91 @@ extension QueryRun {
         return false
     }
 
-    private func readRanges(_ reader: inout RangeReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
-        var entries = 0
-        defer { entriesRead += entries }
-        let doubtfulKeys = scan!.doubtfulKeys
-        while left > 0 {
-            guard let entry = reader.next() else { return true }
-            entries += 1
-            if entries % 8 == 0 { left -= 1 }
-            guard let slot = view.ordinals!.slot(of: entry.ordinal), view.isUnchanged(slot) else { continue }
-            let isDoubtful = !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key)
-            left -= look(at: slot, view, parts: isDoubtful ? nil : parts)
+    /// Each stream in turn goes on to where the one before stands, until all stand at one number.
+    private func nextCommon(
+        _ streams: inout [OrdinalStream], _ trees: [PostingTree], _ first: UInt32
+    ) -> UInt32? {
+        var ordinal = first
+        var agreeing = 0
+        var position = 0
+        while agreeing < streams.count {
+            guard let found = streams[position].next(from: ordinal, trees[position]) else { return nil }
+            agreeing = found == ordinal ? agreeing + 1 : 1
+            ordinal = found
+            position = position + 1 == streams.count ? 0 : position + 1
+            entriesRead += 1
         }
-        return false
+        return ordinal
+    }
+
+    private func readRanges(_ reader: inout RangeReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
+        let doubtfulKeys = scan!.doubtfulKeys
+        let tree = reader.index.tree
+        var isAtEnd = false
+        while left > 0, !isAtEnd {
+            lookAhead(view, parts, &left) {
+                guard let entry = reader.next(tree) else {
+                    isAtEnd = true
+                    return nil
+                }
+                entriesRead += 1
+                return Candidate(
+                    slot: view.ordinals!.slot(of: entry.ordinal),
+                    isDoubtful: !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key))
+            }
+        }
+        return isAtEnd
+    }
+
+    private struct Candidate {
+        /// Nil: gone.
+        var slot: Int32?
+        var isDoubtful = false
+    }
+
+    /// Looks at the next few records. They are spread over the memory: asked for all at once, they come together.
+    ///
+    /// - Parameter next: Nil at the end.
+    private func lookAhead(_ view: View, _ parts: [Int], _ left: inout Int, _ next: () -> Candidate?) {
+        withUnsafeTemporaryAllocation(of: Candidate.self, capacity: 32) { candidates in
+            var count = 0
+            var passed = 0
+            while count < min(left, candidates.count), passed < 8 * candidates.count, let candidate = next() {
+                guard let slot = candidate.slot, view.isUnchanged(slot) else {
+                    passed += 1
+                    continue
+                }
+                candidates.initializeElement(at: count, to: candidate)
+                count += 1
+            }
+            left -= passed / 8
+            if count > 1, !parts.isEmpty || !collector.isInOrderOfCreation {
+                for index in 0..<count { touched &+= view.slots.touch(candidates[index].slot!) }
+            }
+            for index in 0..<count {
+                left -= look(at: candidates[index].slot!, view, parts: candidates[index].isDoubtful ? nil : parts)
+            }
+        }
     }
 
     private func readSorted(_ reader: inout RangeReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
         let isFalling = !query.sortDescriptors[0].isAscending
+        let isOnlyKey = query.sortDescriptors.count == 1
         let doubtfulKeys = scan!.doubtfulKeys
+        let tree = reader.index.tree
         while left > 0 {
-            guard let entry = reader.next() else { return true }
+            guard let entry = reader.next(tree) else { return true }
             entriesRead += 1
             let slot = view.ordinals!.slot(of: entry.ordinal)
             if collector.isFull, let last = collector.last {
-                let lastKey = IndexKeys.order(last.values[0])
+                let lastKey = IndexKeys.order(last.first)
                 if entry.key != lastKey {
                     let isBehind: Bool =
                         if entry.key == IndexKeys.missing { true } else if lastKey == IndexKeys.missing { false } else {
                             isFalling ? entry.key < lastKey : entry.key > lastKey
                         }
                     if isBehind { return true }
-                } else if query.sortDescriptors.count == 1, IndexKeys.isExact(entry.key), let slot,
+                } else if isOnlyKey, IndexKeys.isExact(entry.key), let slot,
                     view.isUnchanged(slot), view.slots.created(slot).rawValue > last.created.rawValue
                 {
                     return true
@@ -170,9 +228,26 @@ extension QueryRun {
                 continue
             }
             let isDoubtful = !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key)
-            left -= look(at: slot, view, parts: isDoubtful ? nil : parts)
+            if isOnlyKey, parts.isEmpty, !isDoubtful, let value = IndexKeys.exactScalar(entry.key) {
+                left -= take(slot, view, value.scalar)
+            } else {
+                left -= look(at: slot, view, parts: isDoubtful ? nil : parts)
+            }
         }
         return false
+    }
+
+    /// Takes a record that matches into the page if it belongs there, without a look at it. Returns the work in units.
+    private func take(_ slot: Int32, _ view: View, _ sortValue: StoredScalar?) -> Int {
+        let created = view.slots.created(slot)
+        guard isOfType(slot, view), collector.admits(sortValue, created: created) else { return 1 }
+        recordsRead += 1
+        collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: false)
+        return 1
+    }
+
+    private func isOfType(_ slot: Int32, _ view: View) -> Bool {
+        !view.slots.isDeleted(slot) && (query.recordType.isEmpty || view.slots.isOfType(query.recordType, slot))
     }
 
     /// Takes a record of the moment that is shown into the page if it belongs there. Returns the work in units.
@@ -180,11 +255,7 @@ extension QueryRun {
     /// - Parameter parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there already.
     private func look(at slot: Int32, _ view: View, parts: [Int]?) -> Int {
         let created = view.slots.created(slot)
-        guard collector.admits(created: created), !view.slots.isDeleted(slot),
-            query.recordType.isEmpty || view.slots.isOfType(query.recordType, slot)
-        else {
-            return 1
-        }
+        guard collector.admits(created: created), isOfType(slot, view) else { return 1 }
         recordsRead += 1
         let mayRepeat = parts == nil || scan!.mayRepeat
         if let parts, parts.isEmpty, collector.isInOrderOfCreation {

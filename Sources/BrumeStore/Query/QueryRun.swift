@@ -36,22 +36,26 @@ package final class QueryRun {
     private let desiredKeys: DesiredKeys?
     let evaluator: PredicateEvaluator
     private(set) var planner: ZonePlanner
-    var collector: MatchCollector
+    /// Unchecked, as the other places of the loop over records: the check takes longer than the access, and nothing that is called
+    /// with one of them comes back here.
+    @exclusivity(unchecked) var collector: MatchCollector
 
     /// Of the last commit that the answer shows. It may grow until ``isReading``.
     package private(set) var sequence: UInt64
-    private(set) var targets: [Target]
+    @exclusivity(unchecked) private(set) var targets: [Target]
     private var phase = Phase.building(target: 0)
     var targetIndex = 0
-    var scan: ZoneScan?
+    @exclusivity(unchecked) var scan: ZoneScan?
 
     private var builtIndexes: [IndexID] = []
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
     var partsAsked: Int?
-    var entriesRead = 0
-    var recordsRead = 0
+    @exclusivity(unchecked) var entriesRead = 0
+    @exclusivity(unchecked) var recordsRead = 0
     private var slices = 0
+    /// Keeps the compiler from leaving out what is read for the reading's sake.
+    @exclusivity(unchecked) var touched: UInt8 = 0
     /// Set when the run is finished.
     package private(set) var results: QueryResults?
 
@@ -177,17 +181,20 @@ package final class QueryRun {
 
     private func finish() -> QueryResults {
         let rows = collector.sortedRows
+        // Records are spread over the memory: asked for all at once, they come together.
+        for row in rows { touched &+= targets[Int(row.zone)].slots.touch(row.slot) }
         var results = QueryResults()
+        results.matches.reserveCapacity(min(rows.count, pageLimit))
         var bytes = 0
-        for (index, row) in rows.enumerated() {
-            let target = targets[Int(row.zone)]
-            let record = Database.project(target.slots[row.slot].bytes, desiredKeys)
+        for index in rows.indices {
+            let (zone, slot) = (Int(rows[index].zone), rows[index].slot)
+            let record = Database.project(targets[zone].slots.bytes(of: slot), desiredKeys)
             if index == pageLimit || index > 0 && bytes + record.count > Limits.pageBytes {
-                results.next = rows[index - 1].place
+                results.next = rows[index - 1].place.cursor(collector.order)
                 break
             }
             bytes += record.count
-            results.matches.append(QueryMatch(zone: target.id, record: record))
+            results.matches.append(QueryMatch(zone: targets[zone].id, record: record))
         }
         return results
     }
@@ -198,7 +205,8 @@ package final class QueryRun {
         case nil: nil
         case 0: "filter: none, the index decides"
         case evaluator.parts.count: "filter: each record against the whole predicate"
-        case .some(let count): "filter: each record against \(count) of the \(evaluator.parts.count) parts of the predicate"
+        case .some(let count):
+            "filter: each record against \(count) of the \(evaluator.parts.count) parts of the predicate"
         }
     }
 

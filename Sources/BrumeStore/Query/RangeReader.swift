@@ -3,6 +3,7 @@ struct RangeReader {
     typealias Key = PostingTree.Key
 
     let index: FieldIndex
+    /// What is left of them.
     private var ranges: ArraySlice<ClosedRange<Key>>
     private let isFalling: Bool
     /// The entry that was read last, within the first of `ranges`.
@@ -29,22 +30,24 @@ struct RangeReader {
     }
 
     /// The next entry, or nil at the end.
-    mutating func next() -> (key: Key, ordinal: UInt32)? {
+    ///
+    /// - Parameter tree: That of the index.
+    mutating func next(_ tree: borrowing PostingTree) -> (key: Key, ordinal: UInt32)? {
         while let range = ranges.first {
             if !isPlaced {
                 isPlaced = true
-                place = start(of: range)
+                place = start(of: range, tree)
             } else if let place {
-                self.place = index.tree.position(after: place)
+                self.place = tree.position(after: place)
             }
-            if isFalling, let last, place.map({ index.tree.key(at: $0) }) != last.key {
+            if isFalling, let last, place.map({ tree.key(at: $0) }) != last.key {
                 // The group is at its end; the next one is below it.
-                place = index.tree.key(below: last.key).flatMap { index.tree.position(of: $0) }
+                place = tree.key(below: last.key).flatMap { tree.position(of: $0) }
             }
             if let place {
-                let key = index.tree.key(at: place)
+                let key = tree.key(at: place)
                 if range.contains(key) {
-                    last = (key, index.tree.ordinal(at: place))
+                    last = (key, tree.ordinal(at: place))
                     return last
                 }
             }
@@ -55,12 +58,12 @@ struct RangeReader {
         return nil
     }
 
-    private func start(of range: ClosedRange<Key>) -> PostingTree.Position? {
-        if let last { return index.tree.position(of: last.key, last.ordinal + 1) }
-        if !isFalling { return index.tree.position(of: range.lowerBound) }
-        if let place = index.tree.position(of: range.upperBound), index.tree.key(at: place) == range.upperBound {
+    private func start(of range: ClosedRange<Key>, _ tree: borrowing PostingTree) -> PostingTree.Position? {
+        if let last { return tree.position(of: last.key, last.ordinal + 1) }
+        if !isFalling { return tree.position(of: range.lowerBound) }
+        if let place = tree.position(of: range.upperBound), tree.key(at: place) == range.upperBound {
             return place
         }
-        return index.tree.key(below: range.upperBound).flatMap { index.tree.position(of: $0) }
+        return tree.key(below: range.upperBound).flatMap { tree.position(of: $0) }
     }
 }

@@ -56,30 +56,60 @@ struct SortOrder {
         UnsafeRawBufferPointer(rebasing: bytes.prefix(QueryCursor.SortValue.textBytes))
     }
 
-    /// The values of the record that was read last, to keep.
-    var values: [QueryCursor.SortValue] { candidate.map(QueryCursor.SortValue.init) }
+    /// Takes what the only sort descriptor's value is from elsewhere than the record.
+    mutating func read(_ value: StoredScalar?) {
+        candidate[0] = value
+    }
+
+    /// Where a row stands in the order. The first value is in place, because one is all that most orders have.
+    struct Place {
+        let first: QueryCursor.SortValue
+        let others: [QueryCursor.SortValue]
+        let created: ChangePosition
+
+        /// As a cursor behind the row.
+        func cursor(_ order: SortOrder) -> QueryCursor {
+            QueryCursor(values: order.isEmpty ? [] : [first] + others, created: created)
+        }
+    }
+
+    /// Of the record that was read last.
+    func place(created: ChangePosition) -> Place {
+        if candidate.isEmpty { return Place(first: .missing, others: [], created: created) }
+        return Place(
+            first: .init(candidate[0]), others: candidate.count == 1 ? [] : candidate.dropFirst().map { .init($0) },
+            created: created)
+    }
+
+    func place(_ cursor: QueryCursor) -> Place {
+        Place(first: cursor.values.first ?? .missing, others: Array(cursor.values.dropFirst()), created: cursor.created)
+    }
 
     /// Whether the record that was read last stands before (negative) or behind a row.
-    func compareCandidate(created: ChangePosition, with row: QueryCursor) -> Int {
+    func compareCandidate(created: ChangePosition, with row: Place) -> Int {
         for position in keys.indices {
-            let order = row.values[position].withScalar {
+            let order = (position == 0 ? row.first : row.others[position - 1]).withScalar {
                 SortOrder.compare(candidate[position], $0, isAscending: keys[position].isAscending)
             }
             if order != 0 { return order }
         }
-        return created == row.created ? 0 : created < row.created ? -1 : 1
+        return SortOrder.compare(created, row.created)
     }
 
-    func compare(_ left: QueryCursor, _ right: QueryCursor) -> Int {
+    func compare(_ left: Place, _ right: Place) -> Int {
         for position in keys.indices {
-            let order = left.values[position].withScalar { left in
-                right.values[position].withScalar { right in
-                    SortOrder.compare(left, right, isAscending: keys[position].isAscending)
+            let order = (position == 0 ? left.first : left.others[position - 1]).withScalar { leftValue in
+                (position == 0 ? right.first : right.others[position - 1]).withScalar { rightValue in
+                    SortOrder.compare(leftValue, rightValue, isAscending: keys[position].isAscending)
                 }
             }
             if order != 0 { return order }
         }
-        return left.created == right.created ? 0 : left.created < right.created ? -1 : 1
+        return SortOrder.compare(left.created, right.created)
+    }
+
+    private static func compare(_ left: ChangePosition, _ right: ChangePosition) -> Int {
+        left.rawValue == right.rawValue ? 0 : left.rawValue < right.rawValue ? -1 : 1
     }
 
     static func compare(_ left: StoredScalar?, _ right: StoredScalar?, isAscending: Bool) -> Int {

@@ -18,9 +18,35 @@ final class WordBreaker {
         "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
     ]
 
-    /// Each stop word's bytes, first one highest: none is longer than 8.
-    private static let packedStopWords = Set(
-        stopWords.map { word in word.utf8.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } })
+    /// Each stop word's bytes, first one highest: none is longer than 8. At a place that follows from the word, or behind it; 0: none.
+    ///
+    /// `nonisolated(unsafe)`: written once by Swift's lazy initialisation and only read afterwards; never freed.
+    nonisolated(unsafe) private static let packedStopWords: UnsafePointer<UInt64> = {
+        let places = UnsafeMutablePointer<UInt64>.allocate(capacity: 256)
+        places.initialize(repeating: 0, count: 256)
+        for word in stopWords {
+            let packed = word.utf8.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            var place = stopWordPlace(packed)
+            while places[place] != 0 { place = (place + 1) % 256 }
+            places[place] = packed
+        }
+        return UnsafePointer(places)
+    }()
+
+    private static func stopWordPlace(_ packed: UInt64) -> Int {
+        Int(truncatingIfNeeded: (packed &* 0x9E37_79B9_7F4A_7C15) >> 56)
+    }
+
+    private static func isStopWord(_ packed: UInt64) -> Bool {
+        let places = packedStopWords
+        var place = stopWordPlace(packed)
+        while places[place] != 0 {
+            if places[place] == packed { return true }
+            place = (place + 1) % 256
+        }
+        return false
+    }
+
     private static let longestStopWord = stopWords.reduce(0) { max($0, $1.utf8.count) }
     private static let wordUnits = Int(brume_icu_word_units)
 
@@ -43,15 +69,32 @@ final class WordBreaker {
 
     /// Gives each word of the text, folded. The bytes are valid for the call.
     func forEachWord(in text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+        let kinds = WordBreaker.kinds
         var position = 0
         while position < text.count {
-            if WordBreaker.isBreak(text[position]) {
+            let kind = kinds[Int(text[position])]
+            if kind == WordBreaker.breaks {
                 position += 1
                 continue
             }
+            // Most pieces are one word of ASCII.
             let start = position
+            var next = kind
+            var length = 0
+            while next > WordBreaker.underscore {
+                if length < WordBreaker.wordUnits {
+                    folded[length] = next
+                    length += 1
+                }
+                position += 1
+                next = position < text.count ? kinds[Int(text[position])] : WordBreaker.breaks
+            }
+            if next == WordBreaker.breaks {
+                give(length, body)
+                continue
+            }
             var isASCII = true
-            while position < text.count, !WordBreaker.isBreak(text[position]) {
+            while position < text.count, kinds[Int(text[position])] != WordBreaker.breaks {
                 if text[position] >= 0x80 { isASCII = false }
                 position += 1
             }
@@ -59,6 +102,24 @@ final class WordBreaker {
             if isASCII { cutASCII(piece, body) } else { cut(piece, body) }
         }
     }
+
+    // Kinds of bytes: a letter or digit is its folded self, an underscore and what else may stand within a word are below them.
+    private static let breaks: UInt8 = 0
+    private static let underscore: UInt8 = 1
+
+    /// By byte; never freed.
+    ///
+    /// `nonisolated(unsafe)`: written once by Swift's lazy initialisation and only read afterwards.
+    nonisolated(unsafe) private static let kinds: UnsafePointer<UInt8> = {
+        let kinds = UnsafeMutablePointer<UInt8>.allocate(capacity: 256)
+        for byte in 0...UInt8.max {
+            kinds[Int(byte)] =
+                if isLetter(byte) { byte | 0x20 } else if isDigit(byte) { byte } else if isBreak(byte) { breaks } else {
+                    underscore
+                }
+        }
+        return UnsafePointer(kinds)
+    }()
 
     // MARK: ASCII
 
@@ -116,7 +177,7 @@ final class WordBreaker {
         if length <= WordBreaker.longestStopWord {
             var packed: UInt64 = 0
             for index in 0..<length { packed = packed << 8 | UInt64(folded[index]) }
-            if WordBreaker.packedStopWords.contains(packed) { return }
+            if WordBreaker.isStopWord(packed) { return }
         }
         body(UnsafeRawBufferPointer(rebasing: folded[..<length]))
     }

@@ -2,7 +2,7 @@ import BrumeModel
 
 /// What a predicate says of a record, written down from its definition: decoded values, no indexes, nothing prepared.
 ///
-/// Its words are pieces between spaces, in lower case: tests that compare with it use texts for which that is right.
+/// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for which that is right.
 struct NaivePredicate {
     /// True, false, or nil: unknown.
     static func holds(_ predicate: Predicate, _ record: Record) -> Bool? {
@@ -24,9 +24,8 @@ struct NaivePredicate {
             guard let value = value(of: key, record), let elements = elements(value) else { return nil }
             return any(elements.map { element in any(constants.map { compare(element, .equal, $0) }) })
         case .text(let text, let match):
-            let wanted = Set(text.lowercased().split(separator: " "))
-            let found = Set(
-                record.fields.values.flatMap { texts($0) }.flatMap { $0.lowercased().split(separator: " ") })
+            let wanted = Set(words(text))
+            let found = Set(record.fields.values.flatMap { texts($0) }.flatMap { words($0) })
             if wanted.isEmpty { return false }
             return match == .allWords ? wanted.isSubset(of: found) : !wanted.isDisjoint(with: found)
         case .distance(let key, let latitude, let longitude, let metres, let isInclusive):
@@ -76,6 +75,10 @@ struct NaivePredicate {
         case .emptyList: []
         default: nil
         }
+    }
+
+    private static func words(_ text: String) -> [String] {
+        text.lowercased().split(separator: " ").map { String($0.map { $0 == "ä" ? "a" : $0 }) }
     }
 
     private static func texts(_ value: FieldValue) -> [String] {

@@ -61,6 +61,54 @@ struct PostingTreeTests {
         #expect(tree.count == 0 && tree.approximateBytes == 0)
     }
 
+    @Test("a tree of many branches is searched, cut and emptied as a small one", arguments: [1, 40, 512])
+    func branches(run: Int) {
+        var generator = SeededGenerator(seed: UInt64(run))
+        var tree = PostingTree()
+        // Key by key a run of even ordinals, so that each second place is free.
+        let keys = 300_000 / run
+        for key in 0..<keys { tree.append(UInt128(key), (0..<UInt32(run)).map { 2 * $0 }) }
+        #expect(tree.count == keys * run && tree.estimate(0...UInt128(keys)) == keys * run)
+        for _ in 0..<3_000 {
+            let key = UInt128.random(in: 0..<UInt128(keys), using: &generator)
+            let ordinal = 2 * UInt32.random(in: 0..<UInt32(run), using: &generator)
+            let place = tree.position(of: key, ordinal)
+            #expect(place.map { [tree.key(at: $0) == key, tree.ordinal(at: $0) == ordinal] } == [true, true])
+            tree.insert(key, ordinal + 1)
+            let next = tree.position(of: key, ordinal).flatMap { tree.position(after: $0) }
+            #expect(next.map { tree.ordinal(at: $0) } == ordinal + 1)
+            let sought = tree.position(of: key).flatMap { tree.position($0, of: key, to: ordinal + 1) }
+            #expect(sought.map { tree.ordinal(at: $0) } == ordinal + 1)
+            #expect(tree.key(below: key) == (key == 0 ? nil : key - 1))
+        }
+        let isGone = (0..<keys).allSatisfy { key in
+            (0..<UInt32(run)).allSatisfy { ordinal in
+                _ = tree.remove(UInt128(key), 2 * ordinal + 1)
+                return tree.remove(UInt128(key), 2 * ordinal)
+            }
+        }
+        #expect(isGone && tree.count == 0 && tree.approximateBytes == 0)
+    }
+
+    @Test("what a table of terms gathers becomes the tree that insertions make", arguments: [1, 200, 5_000])
+    func termTable(keys: Int) {
+        var generator = SeededGenerator(seed: UInt64(keys))
+        let names = (0..<keys).map { _ in UInt64.random(in: .min ... .max, using: &generator) }
+        let table = TermTable()
+        var inserted = PostingTree()
+        for ordinal in 0..<UInt32(4_000) {
+            for _ in 0..<5 {
+                let key = generator.pick(names)
+                _ = table.add(key, ordinal)
+                inserted.insert(UInt128(key), ordinal)
+            }
+        }
+        var moved = PostingTree()
+        while table.movePart(to: &moved) != nil {}
+        let isEqual = moved.testOnly_entries.elementsEqual(inserted.testOnly_entries) { $0 == $1 }
+        #expect(isEqual && moved.count == inserted.count)
+    }
+
     @Test("a sort in steps gives all elements in order")
     func slicedSort() {
         var generator = SeededGenerator(seed: 1)

@@ -98,6 +98,82 @@ struct QueryPlanTests {
         #expect(later.names.count == 300)
     }
 
+    @Test("what an index decides is not asked again, and what it can't decide is")
+    func filters() throws {
+        let desk = desk()
+        _ = desk.modify(saves: [
+            .of("x1", ["title": .string("fourteen bytes and one"), "n": .double(.nan)]),
+            .of("x2", ["title": .string("fourteen bytes and two"), "n": .int64(1 << 53)]),
+            .of("x3", ["title": .string("fourteen bytes"), "n": .int64(1 << 53 + 1)]),
+        ])
+        let none = "filter: none, the index decides"
+        let terms: [(Predicate, expected: [String], filter: String)] = [
+            (.comparison(.field("tens"), .equal, .string("value 3")), (0..<3).map { "r\($0 * 10 + 3)" }, none),
+            (.text("common", .anyWord), ["r0", "r1", "r2"], none),
+            (.text("COMMON w7 text", .allWords), ["r7"], none),
+            (.anyElement(.field("tags"), .equal, .string("t7")), ["r7", "r107", "r207"], none),
+            (.comparison(.field("title"), .beginsWith, .string("fourteen bytes")), ["x1", "x2", "x3"], none),
+            (.comparison(.field("title"), .greater, .string("fourteen bytes and one")), ["x2"], none),
+            (.comparison(.field("n"), .greater, .int64(1 << 53)), ["x3"], none),
+            (.comparison(.field("n"), .greaterOrEqual, .int64(3_000)), ["x2", "x3"], none),
+            (
+                .comparison(.field("title"), .beginsWith, .string("fourteen bytes and o")), ["x1"],
+                "filter: each record against the whole predicate"
+            ),
+            (
+                .and([.comparison(.field("n"), .less, .int64(50)), .not(.comparison(.field("n"), .less, .int64(48)))]),
+                ["r48", "r49"], "filter: each record against 1 of the 2 parts of the predicate"
+            ),
+        ]
+        for (predicate, expected, filter) in terms {
+            let answer = try run(desk, predicate, limit: 3)
+            #expect(answer.names == expected && answer.plan.steps.contains(filter), "\(predicate): \(answer.plan)")
+        }
+    }
+
+    @Test("an index that is made while records come, change and go holds what one made afterwards does")
+    func buildingBesideWrites() throws {
+        for (predicate, wanted) in [
+            (Predicate.text("changed common", .allWords), "changed"),
+            (.anyElement(.field("tags"), .equal, .string("changed")), "changed"),
+            (.comparison(.field("tens"), .equal, .string("changed")), "changed"),
+            (.comparison(.field("n"), .equal, .int64(-1)), "changed"),
+        ] {
+            let desk = desk()
+            var generator = SeededGenerator(seed: 5)
+            let run = try desk.database.startQuery(
+                Query(recordType: "Note", predicate: predicate), zone: Desk.zone, resultsLimit: 400)
+            var changed = Set<String>()
+            var step = 0
+            while !run.isReading {
+                _ = run.step(200)
+                step += 1
+                if step > 60 { continue }
+                let number = Int.random(in: 0..<3_000, using: &generator)
+                let names = ["r\(number)", "new \(step)"]
+                let saves: [RecordSave<CheckedFields>] = names.map {
+                    .of(
+                        $0,
+                        [
+                            "n": .int64(-1), "tens": .string(wanted), "body": .string("Common \(wanted)"),
+                            "tags": .strings([wanted, "all", wanted]),
+                        ])
+                }
+                let gone = "r\((number + 1) % 3_000)"
+                _ = desk.modify(policy: .allKeys, saves: saves, deletions: [gone])
+                changed.formUnion(names)
+                changed.remove(gone)
+            }
+            #expect(step > 30)
+            while !run.step() {}
+            let found = Set(try #require(run.results).matches.map { Record(stored: $0.record).system.name })
+            #expect(found == changed, "\(predicate)")
+            let zone = desk.database.zoneStates[try desk.database.zoneIndex(of: Desk.zone).get()]
+            let indexes = try #require(desk.database.zoneIndexes[zone.incarnation])
+            #expect(indexes.testOnly_differences(zone.slots).isEmpty, "\(predicate)")
+        }
+    }
+
     @Test("indexes count in the database's memory, and go with their zone")
     func memory() throws {
         let desk = desk()

@@ -5,13 +5,17 @@ import BrumeTestKit
 struct RandomQueries {
     var generator: SeededGenerator
 
-    static let words = ["apple", "berry", "cherry", "date", "elder", "fig", "grape", "hazel"]
+    static let words = ["apple", "berry", "cherry", "date", "elder", "fig", "grape", "hazel", "APPLE", "Äpple"]
     static let names = (0..<12).map { "r\($0)" }
     static let texts = [
         "", "a", "ab", "abc", "abcdefg", "abcdefgh", "abcdefgi", "abcdefgh1", "abcdefgh2", "ab\u{0}", "b", "ä", "日本",
-        "apple berry", "fig", "grape apple date",
+        "apple berry", "fig", "grape apple date", "\u{0}", "fourteen bytes", "fourteen bytes\u{0}",
+        "fourteen bytes and 1",
+        "fourteen bytes and 2",
     ]
-    static let integers: [Int64] = [0, 1, 2, 3, -1, .max, .min, 1 << 53, 1 << 53 + 1, 1 << 53 + 2]
+    static let integers: [Int64] = [
+        0, 1, 2, 3, -1, .max, .min, 1 << 53, 1 << 53 + 1, 1 << 53 + 2, 9_000_000_000_000_000, 8_999_999_999_999_999,
+    ]
     static let doubles: [Double] = [
         0, -0.0, 1, 1.5, 2, -1, .infinity, -.infinity, .nan, 9_007_199_254_740_992, 9_007_199_254_740_994, 1e300,
         9_223_372_036_854_775_808,

@@ -75,4 +75,19 @@ struct WordBreakerTests {
     func controls() {
         #expect(words("a1\u{0}b1\u{7f}c1") == ["a1", "b1", "c1"])
     }
+
+    @Test(
+        "a word's number is its SipHash-1-3",
+        arguments: [
+            // Python's hash() of these bytes under PYTHONHASHSEED=0, whose key is zero.
+            (Array("a".utf8), 4_644_417_185_603_328_019), (Array("apple".utf8), 16_442_744_530_373_774_916),
+            (Array("exactly8".utf8), 11_425_867_106_151_708_047),
+            (Array("elevenbytes".utf8), 12_717_918_229_170_782_306),
+            (Array("sixteen bytes 16".utf8), 15_974_580_645_583_279_710),
+            (Array(0..<64), 8_493_894_268_803_903_686),
+        ] as [([UInt8], UInt64)])
+    func hash(word: [UInt8], hash: UInt64) {
+        #expect(word.withUnsafeBytes { WordHash.hash($0, 0, 0) } == hash)
+        #expect(word.withUnsafeBytes { WordHash.of($0) } == word.withUnsafeBytes { WordHash.of($0) })
+    }
 }

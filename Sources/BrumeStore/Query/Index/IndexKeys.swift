@@ -77,6 +77,23 @@ enum IndexKeys {
         }
     }
 
+    /// The value that all records under the key of an order are sorted by, where the key holds it whole; nil: the record says it.
+    static func exactScalar(_ key: Key) -> ExactScalar? {
+        if key == missing { return ExactScalar(scalar: nil) }
+        let ordered = UInt64(truncatingIfNeeded: key >> 56)
+        let number = Double(bitPattern: ordered >> 63 == 1 ? ordered ^ 1 << 63 : ~ordered)
+        switch UInt8(key >> 120) {
+        case 0: return isExact(key) ? ExactScalar(scalar: .double(number)) : nil
+        case 1: return ExactScalar(scalar: .date(number))
+        default: return nil
+        }
+    }
+
+    struct ExactScalar {
+        /// Nil: none.
+        let scalar: StoredScalar?
+    }
+
     // MARK: Equality
 
     /// Nil for what is found in another way, or equals nothing.

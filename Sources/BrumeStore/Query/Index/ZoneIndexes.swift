@@ -9,7 +9,8 @@ final class ZoneIndexes {
         weak var run: QueryRun?
     }
 
-    private(set) var ordinals = OrdinalTable()
+    /// Unchecked: the check takes longer than the access, and nothing that has the table calls what changes it.
+    @exclusivity(unchecked) private(set) var ordinals = OrdinalTable()
     /// The most recently used last.
     private var indexes: [FieldIndex] = []
     private let breaker: WordBreaker
