@@ -37,6 +37,9 @@ extension QueryRun {
             case .sorted(var reader):
                 reader.restart()
                 scan!.sources[position] = .sorted(reader)
+            case .rings(var rings):
+                rings.reader.restart()
+                scan!.sources[position] = .rings(rings)
             case .slots, .list: break
             }
         }
@@ -76,6 +79,9 @@ extension QueryRun {
         case .sorted(var reader):
             isFinished = readSorted(&reader, view, parts, &left)
             source = .sorted(reader)
+        case .rings(var rings):
+            isFinished = readRings(&rings, view, parts, &left)
+            source = .rings(rings)
         }
         if !isFinished { scan!.sources.append(source) }
         return max(1, budget - left)
@@ -167,6 +173,15 @@ extension QueryRun {
             }
         }
         return isAtEnd
+    }
+
+    private func readRings(_ rings: inout RingReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
+        guard readRanges(&rings.reader, view, parts, &left) else { return false }
+        if collector.isFull, case .double(let metres) = collector.last?.first, metres <= rings.metres { return true }
+        if rings.widen() { return false }
+        // The rest is far away, or nowhere.
+        scan!.sources.append(.streams([OrdinalStream(rings.all, [0])], next: 0))
+        return true
     }
 
     private struct Candidate {

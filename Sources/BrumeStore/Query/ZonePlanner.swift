@@ -1,3 +1,4 @@
+internal import BrumeGeodesy
 internal import BrumeModel
 
 /// Chooses how a query reads one zone: by the counts of its indexes, in units of one record that is looked at.
@@ -62,6 +63,12 @@ struct ZonePlanner {
         return IndexID(recordType: query.recordType, kind: .order(sort.key))
     }
 
+    /// The places that a query sorts by the distance of, nearest first.
+    private var nearestID: IndexID? {
+        guard let sort = query.sortDescriptors.first, sort.relativeTo != nil, sort.isAscending else { return nil }
+        return IndexID(recordType: query.recordType, kind: .places(sort.key))
+    }
+
     /// The next index that this query is worth making, or nil.
     func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
         if indexes.index(allID) == nil { return allID }
@@ -71,7 +78,7 @@ struct ZonePlanner {
         }
         if fewest <= ZonePlanner.fewRecords, testOnly_choice == nil { return nil }
         for id in paths.flatMap(\.access.ids) where indexes.index(id) == nil { return id }
-        if let sortID, indexes.index(sortID) == nil { return sortID }
+        for id in [sortID, nearestID] { if let id, indexes.index(id) == nil { return id } }
         return nil
     }
 
@@ -101,13 +108,16 @@ struct ZonePlanner {
         }
 
         var ways: [(cost: Double, scan: ZoneScan)] = []
-        func consider(_ cost: Double, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String]) {
+        func consider(
+            _ cost: Double, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String],
+            mayRepeat: Bool = false
+        ) {
             ways.append(
                 (
                     cost,
                     ZoneScan(
                         sources: sources, parts: undecided(paths), doubtfulKeys: paths.flatMap(\.doubtfulKeys),
-                        mayRepeat: paths.contains { $0.access.mayRepeat }, steps: steps)
+                        mayRepeat: mayRepeat || paths.contains { $0.access.mayRepeat }, steps: steps)
                 ))
         }
 
@@ -152,8 +162,31 @@ struct ZonePlanner {
                 costUntilFull(count) * lookCost(undecided(paths)), [.sorted(reader(index, ranges, indexes))], paths,
                 ["index \(sortID.name), \(sentence): \(Int(count)) records, until the page is full"])
         }
+        if let rings = rings(indexes, all, testOnly_choice == nil ? costUntilFull(total) : 0) {
+            consider(
+                4 * costUntilFull(total) * lookCost(openParts), [.rings(rings)], [],
+                ["index \(rings.index.id.name), in growing circles, until the page is full"], mayRepeat: true)
+        }
         if let testOnly_choice { return ways[testOnly_choice % ways.count].scan }
         return ways.min { $0.cost < $1.cost }!.scan
+    }
+
+    /// Circles around the place that the query sorts by the distance from. The first is behind the cursor, and has about as many
+    /// records as are wanted.
+    private func rings(_ indexes: ZoneIndexes, _ all: FieldIndex, _ wanted: Double) -> RingReader? {
+        guard let nearestID, let index = indexes.index(nearestID),
+            let place = query.sortDescriptors.first?.relativeTo
+        else { return nil }
+        let centre = Geodesic.Coordinate(latitude: place.latitude, longitude: place.longitude)
+        var metres = 500.0
+        if case .double(let last) = after?.values.first { metres = max(metres, last) }
+        while true {
+            guard let ranges = RingReader.ranges(centre, metres) else { return nil }
+            if Double(ranges.reduce(0) { $0 + index.tree.estimate($1) }) >= 2 * wanted {
+                return RingReader(index, all: all, centre: centre, metres: metres)
+            }
+            metres *= 2
+        }
     }
 
     private func firstOrdinal(_ indexes: ZoneIndexes) -> UInt32 {

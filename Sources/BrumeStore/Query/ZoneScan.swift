@@ -12,6 +12,8 @@ struct ZoneScan {
         case ranges(RangeReader)
         /// In the order of the query's first sort key.
         case sorted(RangeReader)
+        /// By the distance that the query sorts by first, about.
+        case rings(RingReader)
     }
 
     /// Read one after the other.

@@ -84,6 +84,43 @@ struct QueryPlanTests {
         #expect(rising.names == (0..<10).map { "r\($0 * 2 + 1)" } && rising.plan.recordsRead <= 30)
     }
 
+    @Test("the nearest places are found in growing circles, page by page, and what is nowhere comes last")
+    func nearest() throws {
+        let desk = desk()
+        _ = desk.modify(saves: [.of("nowhere"), .of("far", ["at": .location(Location(latitude: -40, longitude: 170))])])
+        let query = Query(
+            recordType: "Note", predicate: .constant(true),
+            sortDescriptors: [
+                QuerySort(key: .field("at"), relativeTo: QuerySort.Place(latitude: 15, longitude: 2))
+            ])
+        func page(_ limit: Int, after: QueryCursor? = nil, way: Int? = nil) throws -> (QueryResults, QueryPlan) {
+            let run = try desk.database.startQuery(query, zone: Desk.zone, after: after, resultsLimit: limit)
+            run.testOnly_choice = way
+            while !run.step() {}
+            return (try #require(run.results), run.plan)
+        }
+        let all = try page(400, way: 0).0.matches
+        var found: [QueryMatch<[UInt8]>] = []
+        var cursor: QueryCursor?
+        for _ in 0..<4 {
+            let (results, plan) = try page(20, after: cursor)
+            #expect(plan.recordsRead < 600 && plan.steps[0].contains("in growing circles"), "\(plan)")
+            found += results.matches
+            cursor = results.next
+        }
+        #expect(found == Array(all.prefix(80)))
+        // Beyond the last page's last record but two.
+        cursor = nil
+        var rest: [QueryMatch<[UInt8]>] = []
+        repeat {
+            let (results, _) = try page(400, after: cursor, way: 1)
+            rest += results.matches
+            cursor = results.next
+        } while cursor != nil
+        #expect(rest.count == 3_002 && Array(rest.prefix(400)) == all)
+        #expect(rest.suffix(2).map { Record(stored: $0.record).system.name } == ["far", "nowhere"])
+    }
+
     @Test("an atomic batch that commits between two steps is seen whole or not at all, and the sequence says which")
     func atomicity() throws {
         let desk = desk()
