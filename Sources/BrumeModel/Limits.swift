@@ -72,6 +72,14 @@ package enum Limits {
     /// Field keys that a notification may ask for (cloudkit.md 2.8).
     package static let notificationDesiredKeys = 3
 
+    /// Users of a public database who have no subscription any more and are remembered, so that what a restart keeps from them is told
+    /// as an order to fetch. Beyond it the older half is forgotten, and whoever was away for longer is told.
+    package static let formerSubscribersPerDatabase = 20_000
+
+    /// Records that may go with zones in one request and be told to query subscriptions one by one; more are told as an order to
+    /// fetch. More than devices' backlogs hold.
+    package static let recordsToldPerZoneDeletion = 4_096
+
     /// Bytes of the texts of all of a user's subscriptions in a database: a commit may fire all of them, and each event carries
     /// its subscription's texts.
     package static let subscriptionTextBytesPerUser = 256 * 1024

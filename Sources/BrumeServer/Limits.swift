@@ -97,6 +97,10 @@ enum ServerLimits {
     /// Accounts in one answer to the operator: some 400 bytes each fit into a frame ten times.
     static let accountsPerPage = 1_000
 
+    /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two each, no longer
+    /// than queries may take.
+    static let lessonPlacesPerTurn = 1_000
+
     /// Names of record types that a database remembers to have been asked about.
     static let taughtTypes = 256
 

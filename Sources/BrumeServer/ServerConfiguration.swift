@@ -46,6 +46,8 @@ package struct ServerConfiguration: Sendable {
     package var followsCloudKitQueryRules = false
     /// Events that a database keeps for devices that are away or slow.
     package var backlogEvents = ServerLimits.backlogEvents
+    /// Zones with fewer records have no indexes: see `Database.indexedZoneMinimum`.
+    package var indexedZoneMinimum = 256
     /// How much of its past every database keeps.
     package var history = HistoryLimits.standard
     package var log = Log.standardError(.info)

@@ -727,6 +727,51 @@ void   brume__store__v1__snapshot_operation__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__snapshot_operation__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__former_subscriber__init
+                     (Brume__Store__V1__FormerSubscriber         *message)
+{
+  static const Brume__Store__V1__FormerSubscriber init_value = BRUME__STORE__V1__FORMER_SUBSCRIBER__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__former_subscriber__get_packed_size
+                     (const Brume__Store__V1__FormerSubscriber *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__former_subscriber__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__former_subscriber__pack
+                     (const Brume__Store__V1__FormerSubscriber *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__former_subscriber__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__former_subscriber__pack_to_buffer
+                     (const Brume__Store__V1__FormerSubscriber *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__former_subscriber__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__FormerSubscriber *
+       brume__store__v1__former_subscriber__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__FormerSubscriber *)
+     protobuf_c_message_unpack (&brume__store__v1__former_subscriber__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__former_subscriber__free_unpacked
+                     (Brume__Store__V1__FormerSubscriber *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__former_subscriber__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__snapshot_block__init
                      (Brume__Store__V1__SnapshotBlock         *message)
 {
@@ -1541,7 +1586,7 @@ const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor =
   (ProtobufCMessageInit) brume__store__v1__database_run__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[7] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[8] =
 {
   {
     "database",
@@ -1627,9 +1672,22 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "former_subscriber_floor",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotHeader, former_subscriber_floor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[] = {
   0,   /* field[0] = database */
+  7,   /* field[7] = former_subscriber_floor */
   2,   /* field[2] = record_count */
   6,   /* field[6] = runs */
   1,   /* field[1] = sequence */
@@ -1640,7 +1698,7 @@ static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[]
 static const ProtobufCIntRange brume__store__v1__snapshot_header__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
 {
@@ -1650,7 +1708,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
   "Brume__Store__V1__SnapshotHeader",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotHeader),
-  7,
+  8,
   brume__store__v1__snapshot_header__field_descriptors,
   brume__store__v1__snapshot_header__field_indices_by_name,
   1,  brume__store__v1__snapshot_header__number_ranges,
@@ -2003,7 +2061,58 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descripto
   (ProtobufCMessageInit) brume__store__v1__snapshot_operation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[7] =
+static const ProtobufCFieldDescriptor brume__store__v1__former_subscriber__field_descriptors[2] =
+{
+  {
+    "user",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FormerSubscriber, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sequence",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FormerSubscriber, sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__former_subscriber__field_indices_by_name[] = {
+  1,   /* field[1] = sequence */
+  0,   /* field[0] = user */
+};
+static const ProtobufCIntRange brume__store__v1__former_subscriber__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.FormerSubscriber",
+  "FormerSubscriber",
+  "Brume__Store__V1__FormerSubscriber",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__FormerSubscriber),
+  2,
+  brume__store__v1__former_subscriber__field_descriptors,
+  brume__store__v1__former_subscriber__field_indices_by_name,
+  1,  brume__store__v1__former_subscriber__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[8] =
 {
   {
     "zones",
@@ -2089,9 +2198,22 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "former_subscribers",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_former_subscribers),
+    offsetof(Brume__Store__V1__SnapshotBlock, former_subscribers),
+    &brume__store__v1__former_subscriber__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   3,   /* field[3] = deleted_zones */
+  7,   /* field[7] = former_subscribers */
   5,   /* field[5] = operations */
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
@@ -2102,7 +2224,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -2112,7 +2234,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  7,
+  8,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

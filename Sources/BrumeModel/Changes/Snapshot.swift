@@ -10,10 +10,13 @@ package struct SnapshotHeader: Equatable, Sendable {
     package var zoneFeedFloor: ChangePosition
     /// Oldest first; empty in snapshots from before runs were told apart.
     package var runs: [DatabaseRun]
+    /// Former subscribers who left up to this commit are not in the snapshot.
+    package var formerSubscriberFloor: UInt64
 
     package init(
         database: DatabaseID, sequence: UInt64, recordCount: UInt64 = 0, tombstoneCount: UInt64 = 0,
-        zoneCount: UInt64 = 0, zoneFeedFloor: ChangePosition = .start, runs: [DatabaseRun] = []
+        zoneCount: UInt64 = 0, zoneFeedFloor: ChangePosition = .start, runs: [DatabaseRun] = [],
+        formerSubscriberFloor: UInt64 = 0
     ) {
         self.database = database
         self.sequence = sequence
@@ -22,6 +25,7 @@ package struct SnapshotHeader: Equatable, Sendable {
         self.zoneCount = zoneCount
         self.zoneFeedFloor = zoneFeedFloor
         self.runs = runs
+        self.formerSubscriberFloor = formerSubscriberFloor
     }
 }
 
@@ -99,6 +103,17 @@ package struct SnapshotOperation: Equatable, Sendable {
     }
 }
 
+/// A user of a public database who has no subscription any more, and the commit that took the last one.
+package struct SnapshotFormerSubscriber: Equatable, Sendable {
+    package var user: String
+    package var sequence: UInt64
+
+    package init(user: String, sequence: UInt64) {
+        self.user = user
+        self.sequence = sequence
+    }
+}
+
 /// A later block of a snapshot: any part of the database's content, in the order of feeds.
 package struct SnapshotBlock: Equatable, Sendable {
     package var zones: [SnapshotZone]
@@ -107,11 +122,12 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var deletedZones: [SnapshotDeletedZone]
     package var subscriptions: [Subscription]
     package var operations: [SnapshotOperation]
+    package var formerSubscribers: [SnapshotFormerSubscriber]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
         deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
-        operations: [SnapshotOperation] = []
+        operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = []
     ) {
         self.zones = zones
         self.records = records
@@ -119,5 +135,6 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.deletedZones = deletedZones
         self.subscriptions = subscriptions
         self.operations = operations
+        self.formerSubscribers = formerSubscribers
     }
 }

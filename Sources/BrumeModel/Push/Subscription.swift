@@ -27,7 +27,7 @@ package struct Subscription: Equatable, Sendable {
 /// What a query subscription wants to be told of (cloudkit.md 2.8).
 ///
 /// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
-/// deleted one, also one that went with another, when its last version matched. What goes with a deleted zone fires nothing.
+/// deleted one, also one that went with another or with its zone, when its last version matched.
 package struct QuerySubscription: Hashable, Sendable {
     /// Raw values are CloudKit's.
     package struct Options: OptionSet, Hashable, Sendable {

@@ -42,7 +42,7 @@ package struct QuerySort: Hashable, Sendable {
 }
 
 /// A request for one page of a query's matches.
-package struct QueryRequest: Equatable, Sendable {
+package struct QueryRequest: Hashable, Sendable {
     package var database: DatabaseScope
     /// Nil: all zones of the database.
     package var zone: ZoneID?

@@ -102,7 +102,7 @@ final class NotificationHub {
         // From the start means from the floor: what was before it is told as an order to fetch.
         var start =
             resumption ?? (hasForgottenDevices || mailbox.hasEvictedDevices ? .start : mailbox.ring.head)
-        if start < mailbox.ring.floor, !mayHaveMissed(mailbox) { start = mailbox.ring.floor }
+        if start < mailbox.ring.floor, !mayHaveMissed(mailbox, behind: start) { start = mailbox.ring.floor }
         listener.place = start
         mailbox.listeners.append(listener)
         listenerCount += 1
@@ -111,9 +111,10 @@ final class NotificationHub {
     }
 
     /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users never
-    /// subscribe to anything.
-    private func mayHaveMissed(_ mailbox: NotificationMailbox) -> Bool {
-        !isPublic || mailbox.ring.hasDropped || database.hasSubscriptions(of: mailbox.owner)
+    /// subscribe to anything. Who did has, also when nothing is left of it.
+    private func mayHaveMissed(_ mailbox: NotificationMailbox, behind place: ChangePosition) -> Bool {
+        !isPublic || mailbox.ring.hasDropped
+            || database.hadSubscriptions(of: mailbox.owner, behind: place.sequence)
     }
 
     func remove(_ listener: any NotificationListener, of user: String) {

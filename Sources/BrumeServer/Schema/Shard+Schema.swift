@@ -107,13 +107,30 @@ extension Shard {
     private func lesson(
         ofType type: String, in id: DatabaseID, _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
     ) {
+        func begin(_ loaded: LoadedDatabase) {
+            guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
+            advance(scan, in: loaded)
+        }
         switch access(id, keepsEmpty: false) {
-        case .loaded(let loaded): done(.success(loaded.lesson(ofType: type)))
+        case .loaded(let loaded): begin(loaded)
         case .unavailable(let error): done(.failure(error))
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: 0) { done($0.map { $0.lesson(ofType: type) }) }
+            let refusal = wait(for: load, byteCount: 0) { outcome in
+                switch outcome {
+                case .success(let loaded): begin(loaded)
+                case .failure(let error): done(.failure(error))
+                }
+            }
             if let refusal { done(.failure(refusal)) }
         }
+    }
+
+    /// Looks at some of the records in this turn, and at others in the next ones: no other request waits for all of them.
+    private func advance(_ scan: LessonScan, in loaded: LoadedDatabase) {
+        var scan = scan
+        if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) { return loaded.endLesson(scan) }
+        let rest = OnLoop<Void> { [self] in advance(scan, in: loaded) }
+        loop.execute { rest.body(()) }
     }
 
     /// Where full text looks for the caller.

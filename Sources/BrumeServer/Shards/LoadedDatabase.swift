@@ -20,13 +20,29 @@ final class LoadedDatabase {
 
     /// Record types whose records were looked at for a schema that did not know them.
     private var taughtTypes: Set<String> = []
+    /// Those whose records are being looked at, and who waits for what they tell.
+    private var lessons: [String: [(SchemaLesson) -> Void]] = [:]
 
-    /// What the records tell of a type; nothing when they were asked before.
-    func lesson(ofType type: String) -> SchemaLesson {
-        if taughtTypes.contains(type) { return SchemaLesson() }
+    /// Asks what the records tell of a type; nothing when they were asked before.
+    ///
+    /// - Returns: A scan that the caller has to go on with, and to end; nil when there is nothing to do, or others do it.
+    func startLesson(ofType type: String, _ done: @escaping (SchemaLesson) -> Void) -> LessonScan? {
+        if lessons[type] != nil {
+            lessons[type]!.append(done)
+            return nil
+        }
+        if taughtTypes.contains(type) {
+            done(SchemaLesson())
+            return nil
+        }
+        lessons[type] = [done]
+        return LessonScan(type: type)
+    }
+
+    func endLesson(_ scan: LessonScan) {
         if taughtTypes.count >= ServerLimits.taughtTypes { taughtTypes.removeAll() }
-        taughtTypes.insert(type)
-        return database.lesson(ofType: type)
+        taughtTypes.insert(scan.type)
+        for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
     }
 
     /// What ``LoadedDatabases`` counts for it.
@@ -44,7 +60,7 @@ final class LoadedDatabase {
     }
 
     /// Whether somebody would miss more than the time of loading it again.
-    var isInUse: Bool { sessionCount > 0 || isAwaited || runningQueryCount > 0 || hub.hasStreams }
+    var isInUse: Bool { sessionCount > 0 || isAwaited || runningQueryCount > 0 || !lessons.isEmpty || hub.hasStreams }
 }
 
 /// The databases in a shard's memory, in the order of their use, and about how many bytes they take.

@@ -76,6 +76,7 @@ extension Shard {
 
     private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         database.subscriptionGate = subscriptionGate(for: database.id)
+        database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
         return LoadedDatabase(
             database: database,
             hub: NotificationHub(

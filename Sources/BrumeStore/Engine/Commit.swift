@@ -22,6 +22,8 @@ package struct Commit: Sendable {
     package var zones: [TouchedZone]
     /// The query subscriptions that it fires.
     package var matches = CommitMatches()
+    /// Zone subscriptions that went with their zones.
+    package var endedHints: [KeptSubscription] = []
 
     package var sequence: UInt64 { entry.sequence }
 }

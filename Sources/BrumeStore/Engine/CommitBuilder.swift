@@ -8,6 +8,10 @@ struct CommitBuilder {
     private(set) var touched: [TouchedZone] = []
     /// Records whose types somebody subscribed to.
     private(set) var records: [CommittedRecord] = []
+    /// Query subscriptions that it fires, as far as they are known.
+    private(set) var matches = CommitMatches()
+    /// Zone subscriptions that go with their zones, and tell of that.
+    private(set) var endedHints: [KeptSubscription] = []
     /// Changes that have a position: those of records and zones.
     private(set) var positions: UInt32 = 0
 
@@ -31,19 +35,32 @@ struct CommitBuilder {
         records.append(record)
     }
 
+    /// The records that were noted, which are none of the builder's any more.
+    mutating func takeRecords() -> [CommittedRecord] {
+        defer { records = [] }
+        return records
+    }
+
+    mutating func add(_ more: CommitMatches) {
+        matches.matches += more.matches
+        matches.overflowingOwners.formUnion(more.overflowingOwners)
+    }
+
+    mutating func ended(_ hint: KeptSubscription) {
+        endedHints.append(hint)
+    }
+
     mutating func touch(_ zone: TouchedZone) {
         touched.append(zone)
     }
 
     /// The commit, or nil when nothing changed.
-    func commit(
-        of database: DatabaseID, run: UInt32, nowMilliseconds: Int64, matches: CommitMatches
-    ) -> Commit? {
+    func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit? {
         if changes.isEmpty { return nil }
         return Commit(
             entry: JournalEntry(
                 database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes,
                 run: run),
-            zones: touched, matches: matches)
+            zones: touched, matches: matches, endedHints: endedHints)
     }
 }

@@ -1,14 +1,16 @@
-package import BrumeModel
+internal import BrumeModel
 internal import BrumeWire
 
 extension Database {
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions, records of
-    /// the default zone. User records stay, without fields. One commit of bounded size at a time; nil when nothing is left.
+    /// the default zone. User records stay, without fields, and so do subscriptions that are no custom zone's; what they are about is
+    /// told to them as if users had deleted it. One commit of bounded size at a time; nil when nothing is left.
     ///
     /// - Parameter limit: Records of the default zone that one commit changes.
     package func empty(limit: Int = 4_096, nowMilliseconds: Int64) -> (commit: Commit, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0
+        matchDeletion(ofZones: zones.map(\.id), into: &builder)
         for zone in zones where !zone.id.isDefault {
             if case .success(let index) = zoneIndex(of: zone.id) { records += zoneStates[index].liveCount }
             _ = delete(zone.id, into: &builder)
@@ -27,6 +29,7 @@ extension Database {
                         bytes: StoredRecord.encode(user.system, fields: []), parent: "", cascadeTargets: [],
                         isDeleted: false), inZoneAt: 0, into: &builder)
             } else {
+                note(record, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(slot, at: builder.nextPosition(), inZoneAt: 0)
                 builder.append(.recordDeletion(zone: 0, name: record.name, type: record.type))
                 records += 1
@@ -53,23 +56,31 @@ extension Database {
         }
     }
 
-    /// What the records of a type tell a schema that does not know them: data from before schemas were kept. The first record
-    /// that has a field decides its type.
+    /// Looks at some more records for a lesson; records that are saved between two steps are learned from when they are saved.
     ///
-    /// - Complexity: O(records) of the database.
-    package func lesson(ofType type: String) -> SchemaLesson {
-        var lesson = SchemaLesson()
-        for zone in zoneStates {
-            for (_, record) in zone.liveSlots where record.type == type {
+    /// - Parameter places: Of records, that this step looks at.
+    /// - Returns: Whether it has seen all.
+    package func advance(_ scan: inout LessonScan, places: Int) -> Bool {
+        var left = places
+        while scan.zone < zoneStates.count {
+            let slots = zoneStates[scan.zone].slots
+            while scan.slot < slots.count {
+                if left == 0 { return false }
+                left -= 1
+                let record = slots[Int32(scan.slot)]
+                scan.slot += 1
+                if record.isDeleted || record.type != scan.type { continue }
                 guard let parts = try? StoredRecord.parts(of: record.bytes) else { continue }
-                lesson.note(type: type)
+                scan.lesson.note(type: scan.type)
                 for field in parts.fields {
                     if let fieldType = SchemaFieldType(learnedFrom: StoredRecord.kind(of: field)) {
-                        lesson.note(fieldType, of: field.key, in: type)
+                        scan.lesson.note(fieldType, of: field.key, in: scan.type)
                     }
                 }
             }
+            scan.zone += 1
+            scan.slot = 0
         }
-        return lesson
+        return true
     }
 }

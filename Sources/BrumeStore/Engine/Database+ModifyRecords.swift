@@ -68,10 +68,8 @@ extension Database {
     /// Counts the commit, if anything changed.
     func finish(_ builder: CommitBuilder, nowMilliseconds: Int64) -> Commit? {
         var builder = builder
-        let matches = builder.records.isEmpty ? CommitMatches() : matchSubscriptions(into: &builder)
-        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds, matches: matches) else {
-            return nil
-        }
+        if !builder.records.isEmpty { matchSubscriptions(into: &builder) }
+        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds) else { return nil }
         count(commit.entry)
         return commit
     }
@@ -125,7 +123,7 @@ extension Database {
     }
 
     /// Keeps what query subscriptions need to know of a change; nothing where nobody subscribed to the type.
-    private func note(
+    func note(
         _ record: RecordSlot, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder
     ) {
         if subscriptionTable.index.isEmpty || !subscriptionTable.index.concerns(record.type) { return }

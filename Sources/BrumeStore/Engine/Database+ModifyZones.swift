@@ -4,7 +4,8 @@ extension Database {
     /// Saves and deletes zones, each by itself. Saving a zone that exists succeeds and changes nothing; deleting a missing
     /// zone succeeds.
     ///
-    /// A deleted zone takes its records and its subscriptions with it. Made again, it is empty and another incarnation, and
+    /// A deleted zone takes its records and its subscriptions with it, which are told of that: zone subscriptions of the change, query
+    /// subscriptions of the records if they want to know of deletions. Made again, it is empty and another incarnation, and
     /// tokens of the earlier one have expired. A zone that is both saved and deleted in one request fails twice.
     package func modifyZones(
         _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64
@@ -27,6 +28,7 @@ extension Database {
                     ? .failure(Database.savedAndDeleted)
                     : save(zone, into: &builder).map { Database.answer(for: zoneStates[$0]) })
         }
+        matchDeletion(ofZones: request.deletions.filter { !saved.contains($0.name) }, into: &builder)
         for zone in request.deletions {
             result.deletions.append(
                 saved.contains(zone.name) ? Database.savedAndDeleted : delete(zone, into: &builder))
@@ -81,6 +83,8 @@ extension Database {
         guard case .success(let index) = zoneIndex(of: zone) else { return nil }
         let incarnation = zoneStates[index].incarnation
         for subscription in subscriptions(ofZoneNamed: zone.name) {
+            let kept = subscriptionTable.subscription(subscription.id, of: subscription.owner)!
+            if kept.query == nil { builder.ended(kept) }
             builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
             removeSubscription(subscription.id, of: subscription.owner)
         }

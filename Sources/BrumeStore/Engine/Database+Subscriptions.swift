@@ -47,9 +47,12 @@ extension Database {
     /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of that type,
     /// and, since what was lost with a zone is not looked at, for the deletion of any zone.
     package func matchingSubscriptions(for commit: Commit) -> [(KeptSubscription, ZoneID?)] {
+        // A zone's own tell of its end, and went with it.
+        var matching: [(KeptSubscription, ZoneID?)] = commit.endedHints.map { kept in
+            if case .zone(let zone, _) = kept.subscription.kind { return (kept, zone) }
+            return (kept, nil)
+        }
         let hints = subscriptionTable.hints
-        if hints.isEmpty { return [] }
-        var matching: [(KeptSubscription, ZoneID?)] = []
         for kept in hints {
             switch kept.subscription.kind {
             case .zone(let zone, let recordType):
@@ -73,15 +76,49 @@ extension Database {
     /// Such a removal is part of the commit that fires the subscription: after a crash either both are there or neither, so it
     /// never fires twice. Whether its event was delivered is another matter: what was not delivered when a server stops is told as
     /// "fetch from your token", like all events.
-    func matchSubscriptions(into builder: inout CommitBuilder) -> CommitMatches {
+    func matchSubscriptions(into builder: inout CommitBuilder) {
         let matches = subscriptionMatcher.matches(
-            of: builder.records, in: subscriptionTable, gate: subscriptionGate)
+            of: builder.takeRecords(), in: subscriptionTable, gate: subscriptionGate)
+        builder.add(matches)
         for match in matches.matches where match.subscription.query!.options.contains(.once) {
             let subscription = match.subscription.subscription
             removeSubscription(subscription.id, of: subscription.owner)
             builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
         }
-        return matches
+    }
+
+    /// Zones are about to go with their records: query subscriptions that want to know of deletions are told, those of the zones
+    /// themselves included, and before these go.
+    ///
+    /// Up to ``Limits/recordsToldPerZoneDeletion`` records are told one by one; of more the subscribers are told to fetch.
+    func matchDeletion(ofZones zones: [ZoneID], into builder: inout CommitBuilder) {
+        if subscriptionTable.index.isEmpty { return }
+        let interested = subscriptionTable.all.filter { $0.query?.options.contains(.deletion) == true }
+        if interested.isEmpty { return }
+        var left = Limits.recordsToldPerZoneDeletion
+        var seen = Set<Int>()
+        for zone in zones {
+            guard case .success(let index) = zoneIndex(of: zone), !zoneStates[index].isDefault,
+                seen.insert(index).inserted
+            else { continue }
+            let concerned = interested.filter { $0.query!.zone == nil || $0.query!.zone?.name == zone.name }
+            left -= concerned.isEmpty ? 0 : zoneStates[index].liveCount
+            if left < 0 {
+                var matches = CommitMatches()
+                matches.overflowingOwners.formUnion(concerned.map(\.owner))
+                builder.add(matches)
+                continue
+            }
+            let types = Set(concerned.map { $0.query!.recordType })
+            if types.isEmpty { continue }
+            for (_, record) in zoneStates[index].liveSlots where types.contains(record.type) {
+                builder.note(
+                    CommittedRecord(
+                        zone: zoneStates[index].id, name: record.name, type: record.type, reason: .deleted,
+                        bytes: record.bytes))
+            }
+        }
+        if !builder.records.isEmpty { matchSubscriptions(into: &builder) }
     }
 
     func subscriptions(ofZoneNamed name: String) -> [Subscription] {
@@ -95,11 +132,19 @@ extension Database {
     }
 
     func removeSubscription(_ id: String, of owner: String) {
-        if let slot = subscriptionTable.remove(id, of: owner) { subscriptionMatcher.forget(slot) }
+        guard let slot = subscriptionTable.remove(id, of: owner) else { return }
+        subscriptionMatcher.forget(slot)
+        // Of the commit that is being made or replayed.
+        if !owner.isEmpty, !hasSubscriptions(of: owner) { formerSubscribers.left(owner, at: sequence + 1) }
     }
 
     func putSubscription(_ subscription: Subscription) {
-        subscriptionMatcher.forget(subscriptionTable.put(KeptSubscription(subscription)))
+        put(KeptSubscription(subscription))
+    }
+
+    private func put(_ kept: KeptSubscription) {
+        subscriptionMatcher.forget(subscriptionTable.put(kept))
+        if !kept.owner.isEmpty { formerSubscribers.returned(kept.owner) }
     }
 
     /// Whether a subscription from the disk is one that this database can have.
@@ -140,7 +185,7 @@ extension Database {
         }
         let kept = KeptSubscription(subscription)
         if let refusal = subscriptionTable.refusal(of: kept) { return .failure(refusal) }
-        subscriptionMatcher.forget(subscriptionTable.put(kept))
+        put(kept)
         builder.append(.subscriptionPut(subscription))
         return .success(subscription)
     }

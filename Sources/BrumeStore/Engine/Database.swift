@@ -42,6 +42,8 @@ package final class Database {
     package var subscriptionGate = SubscriptionGate.open {
         didSet { subscriptionMatcher.forgetAll() }
     }
+    /// Only a public database has any.
+    var formerSubscribers = FormerSubscribers()
     var operations: RememberedOperations
 
     /// An empty database.
@@ -87,7 +89,7 @@ package final class Database {
     /// - Complexity: O(zones).
     package var approximateBytes: Int {
         zoneStates.reduce(Database.emptyBytes) { $0 + $1.approximateBytes } + operations.bytes
-            + subscriptionTable.approximateBytes
+            + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes
             + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes }
     }
 
@@ -172,6 +174,11 @@ package final class Database {
 
     /// Whether a user has any, by the name under which they are kept.
     package func hasSubscriptions(of owner: String) -> Bool { subscriptionTable.hasSubscriptions(of: owner) }
+
+    /// Whether a user has subscriptions, or had some behind a commit. In the public database most never have any.
+    package func hadSubscriptions(of owner: String, behind sequence: UInt64) -> Bool {
+        hasSubscriptions(of: owner) || formerSubscribers.hadSubscriptions(owner, behind: sequence)
+    }
 
     package func subscription(_ id: String, of caller: Caller) -> Subscription? {
         subscriptionTable.subscription(id, of: subscriptionOwner(caller))?.subscription

@@ -56,7 +56,8 @@ extension Database {
             operations: operations.count, operationBytes: operations.bytes)
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
-            approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes)
+            approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
+                + formerSubscribers.approximateBytes + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes })
         operations.capture.forEach { operation in
             sums.operations += 1
             sums.operationBytes += operation.answer.count

@@ -11,6 +11,7 @@ package struct DatabaseCapture: Sendable {
     let runs: [DatabaseRun]
     let subscriptions: [KeptSubscription]
     let operations: RememberedOperations.Capture
+    let formerSubscribers: FormerSubscribers
 }
 
 /// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next commit
@@ -45,7 +46,7 @@ extension Database {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
-            operations: operations.capture)
+            operations: operations.capture, formerSubscribers: formerSubscribers)
     }
 }
 
@@ -75,7 +76,8 @@ extension DatabaseCapture {
         let counts = counts
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
-            zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs)
+            zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs,
+            formerSubscriberFloor: formerSubscribers.floor)
     }
 
     /// Gives the content in blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
@@ -121,6 +123,10 @@ extension DatabaseCapture {
         try operations.forEach { (operation) throws(DiskError) in
             block.operations.append(.init(id: operation.id, answer: operation.answer))
             try add(operation.id.count + operation.answer.count)
+        }
+        for (user, sequence) in formerSubscribers.sequences.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+            block.formerSubscribers.append(.init(user: user, sequence: sequence))
+            try add(user.utf8.count)
         }
         if block != SnapshotBlock() { try body(block) }
     }

@@ -26,6 +26,8 @@ package final class DatabaseLoader {
     func add(_ header: SnapshotHeader) -> String? {
         guard header.zoneFeedFloor.sequence <= sequence else { return "the feed's floor is behind the last commit" }
         database.zoneFeedFloor = header.zoneFeedFloor
+        guard header.formerSubscriberFloor <= sequence else { return "a user left behind the last commit" }
+        database.formerSubscribers = FormerSubscribers(floor: header.formerSubscriberFloor)
         if header.runs.isEmpty { return nil }
         guard let history = RunHistory(header.runs, upTo: sequence) else {
             return "the runs of the server are out of order"
@@ -51,6 +53,12 @@ package final class DatabaseLoader {
                     throw Problem(text: "a subscription stands there twice")
                 }
                 database.putSubscription(subscription)
+            }
+            for former in block.formerSubscribers {
+                guard database.id.scope == .public, !former.user.isEmpty, former.sequence <= sequence else {
+                    throw Problem(text: "a user is said to have had subscriptions who can't have had any")
+                }
+                database.formerSubscribers.left(former.user, at: former.sequence)
             }
             for operation in block.operations { database.remember(operation: operation.id, answer: operation.answer) }
             return nil

@@ -13,6 +13,7 @@ extension StoreCoder {
             message.pointee.tombstone_count = header.tombstoneCount
             message.pointee.zone_count = header.zoneCount
             message.pointee.zone_feed_floor = header.zoneFeedFloor.rawValue
+            message.pointee.former_subscriber_floor = header.formerSubscriberFloor
             message.pointee.n_runs = header.runs.count
             message.pointee.runs = arena.messages(header.runs) { run in
                 let message = arena.make(brume__store__v1__database_run__init)
@@ -35,7 +36,7 @@ extension StoreCoder {
                 zoneFeedFloor: ChangePosition(rawValue: message.pointee.zone_feed_floor),
                 runs: try values(message.pointee.runs, message.pointee.n_runs) { (run) throws(StoreCodingError) in
                     DatabaseRun(firstSequence: run.pointee.first_sequence, id: run.pointee.id)
-                })
+                }, formerSubscriberFloor: message.pointee.former_subscriber_floor)
         }
     }
 
@@ -62,6 +63,13 @@ extension StoreCoder {
                 let message = arena.make(brume__store__v1__snapshot_operation__init)
                 message.pointee.id = arena.data(operation.id)
                 message.pointee.answer = arena.data(operation.answer)
+                return message
+            }
+            message.pointee.n_former_subscribers = block.formerSubscribers.count
+            message.pointee.former_subscribers = arena.messages(block.formerSubscribers) { former in
+                let message = arena.make(brume__store__v1__former_subscriber__init)
+                message.pointee.user = arena.data(former.user)
+                message.pointee.sequence = former.sequence
                 return message
             }
             return message
@@ -107,6 +115,12 @@ extension StoreCoder {
             block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
                 (operation) throws(StoreCodingError) in
                 SnapshotOperation(id: operation.pointee.id.array, answer: operation.pointee.answer.array)
+            }
+            block.formerSubscribers = try values(
+                message.pointee.former_subscribers, message.pointee.n_former_subscribers
+            ) { (former) throws(StoreCodingError) in
+                SnapshotFormerSubscriber(
+                    user: try text(former.pointee.user, "a user record name"), sequence: former.pointee.sequence)
             }
             return block
         }

@@ -31,6 +31,7 @@ typedef struct Brume__Store__V1__SnapshotRecord Brume__Store__V1__SnapshotRecord
 typedef struct Brume__Store__V1__SnapshotTombstone Brume__Store__V1__SnapshotTombstone;
 typedef struct Brume__Store__V1__SnapshotDeletedZone Brume__Store__V1__SnapshotDeletedZone;
 typedef struct Brume__Store__V1__SnapshotOperation Brume__Store__V1__SnapshotOperation;
+typedef struct Brume__Store__V1__FormerSubscriber Brume__Store__V1__FormerSubscriber;
 typedef struct Brume__Store__V1__SnapshotBlock Brume__Store__V1__SnapshotBlock;
 typedef struct Brume__Store__V1__StoredAccount Brume__Store__V1__StoredAccount;
 typedef struct Brume__Store__V1__AccountFile Brume__Store__V1__AccountFile;
@@ -229,10 +230,14 @@ struct  Brume__Store__V1__SnapshotHeader
   uint64_t zone_feed_floor;
   size_t n_runs;
   Brume__Store__V1__DatabaseRun **runs;
+  /*
+   * of a public database: users who left up to this commit are not in the list
+   */
+  uint64_t former_subscriber_floor;
 };
 #define BRUME__STORE__V1__SNAPSHOT_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_header__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0,NULL }
+    , NULL, 0, 0, 0, 0, 0, 0,NULL, 0 }
 
 
 struct  Brume__Store__V1__SnapshotZone
@@ -310,6 +315,20 @@ struct  Brume__Store__V1__SnapshotOperation
 
 
 /*
+ * A user of a public database who has no subscription any more, and the commit that took the last one.
+ */
+struct  Brume__Store__V1__FormerSubscriber
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData user;
+  uint64_t sequence;
+};
+#define BRUME__STORE__V1__FORMER_SUBSCRIBER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__former_subscriber__descriptor) \
+    , {0,NULL}, 0 }
+
+
+/*
  * A later block of a snapshot.
  */
 struct  Brume__Store__V1__SnapshotBlock
@@ -335,10 +354,12 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_owned_subscriptions;
   Brume__Store__V1__SubscriptionPut **owned_subscriptions;
+  size_t n_former_subscribers;
+  Brume__Store__V1__FormerSubscriber **former_subscribers;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__StoredAccount
@@ -677,6 +698,25 @@ Brume__Store__V1__SnapshotOperation *
 void   brume__store__v1__snapshot_operation__free_unpacked
                      (Brume__Store__V1__SnapshotOperation *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__FormerSubscriber methods */
+void   brume__store__v1__former_subscriber__init
+                     (Brume__Store__V1__FormerSubscriber         *message);
+size_t brume__store__v1__former_subscriber__get_packed_size
+                     (const Brume__Store__V1__FormerSubscriber   *message);
+size_t brume__store__v1__former_subscriber__pack
+                     (const Brume__Store__V1__FormerSubscriber   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__former_subscriber__pack_to_buffer
+                     (const Brume__Store__V1__FormerSubscriber   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__FormerSubscriber *
+       brume__store__v1__former_subscriber__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__former_subscriber__free_unpacked
+                     (Brume__Store__V1__FormerSubscriber *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__SnapshotBlock methods */
 void   brume__store__v1__snapshot_block__init
                      (Brume__Store__V1__SnapshotBlock         *message);
@@ -784,6 +824,9 @@ typedef void (*Brume__Store__V1__SnapshotDeletedZone_Closure)
 typedef void (*Brume__Store__V1__SnapshotOperation_Closure)
                  (const Brume__Store__V1__SnapshotOperation *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__FormerSubscriber_Closure)
+                 (const Brume__Store__V1__FormerSubscriber *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__SnapshotBlock_Closure)
                  (const Brume__Store__V1__SnapshotBlock *message,
                   void *closure_data);
@@ -815,6 +858,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descr
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_tombstone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_deleted_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__account_file__descriptor;

@@ -111,8 +111,8 @@ struct  Brume__V1__DatabaseSubscription
 /*
  * Records of a type that match a predicate. The only kind that the public database has.
  * A new record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
- * deleted one, also one that went with another, when its last version matched. What goes with a deleted zone fires nothing:
- * the zone's query subscriptions go with it.
+ * deleted one, also one that went with another or with its zone, when its last version matched. A zone's subscriptions, of
+ * whatever kind, tell of the zone's end and go with it.
  */
 struct  Brume__V1__QuerySubscription
 {

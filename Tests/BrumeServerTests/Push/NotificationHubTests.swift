@@ -51,7 +51,9 @@ struct NotificationHubTests {
             backlogEvents: backlogEvents, backlogBytes: backlogBytes)
     }
 
-    private func subscribe(_ user: String, to type: String = "Note") {
+    private func subscribe(
+        _ user: String, to type: String = "Note", options: QuerySubscription.Options = .reasons
+    ) {
         _ = database.modifySubscriptions(
             ModifySubscriptionsRequest(
                 database: .public,
@@ -59,7 +61,7 @@ struct NotificationHubTests {
                     Subscription(
                         id: "s",
                         kind: .query(
-                            QuerySubscription(recordType: type, predicate: .constant(true), options: .reasons)))
+                            QuerySubscription(recordType: type, predicate: .constant(true), options: options)))
                 ]), caller: Caller(user: user, isOwner: false), nowMilliseconds: 1)
     }
 
@@ -183,6 +185,61 @@ struct NotificationHubTests {
         try join(bob, "_bob", hub, at: .init(epoch: 7, position: .start))
         #expect(ada.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)"])
         #expect(bob.taken.isEmpty)
+    }
+
+    @Test("one whose only subscription has fired once is told to look again after a restart, until the device knows")
+    func restartBehindOnce() throws {
+        subscribe("_ada", options: [.creation, .once])
+        let before = NotificationPosition.Place(epoch: 7, position: .end(ofSequence: database.sequence))
+        let first = hub()
+        try save("n", into: first)
+        #expect(!database.hasSubscriptions(of: "_ada"))
+        // The event was in memory alone.
+        let second = hub()
+        let (ada, later, eve) = (Taker(1), Taker(2), Taker(3))
+        try join(ada, "_ada", second, at: before)
+        #expect(ada.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)"])
+        try join(later, "_ada", second, at: ada.places[0])
+        #expect(later.taken.isEmpty, "it was told")
+        try join(eve, "_eve", second, at: before)
+        #expect(eve.taken.isEmpty, "who never subscribed has missed nothing")
+    }
+
+    @Test("one commit that fires 5,000 users' subscriptions reaches each of them, and costs microseconds for each")
+    func fanOut() throws {
+        let count = 5_000
+        for user in 0..<count { subscribe("_u\(user)") }
+        let hub = hub(backlogBytes: 64 << 20)
+        var takers: [Taker] = []
+        for user in 0..<count {
+            let taker = Taker(1 + UInt8(user % 200))
+            try join(taker, "_u\(user)", hub)
+            takers.append(taker)
+        }
+        let before = takers.map(\.taken.count)
+        let took = try ContinuousClock().measure { try save("n", into: hub) }
+        for (taker, count) in zip(takers, before) { #expect(taker.summary.dropFirst(count) == ["s n"]) }
+        // Debug builds are some twenty times slower, and other tests run beside this one.
+        #expect(took < .milliseconds(2 * count), "\(took) for \(count) users")
+        #expect(hub.backlog.events == count)
+    }
+
+    @Test("one commit that fires more than is told one by one tells all whom it concerns to look again")
+    func fanOutOverflow() throws {
+        let count = Limits.queryEventsPerCommit + 10
+        for user in 0..<count { subscribe("_u\(user)") }
+        let hub = hub(backlogBytes: 64 << 20)
+        let takers = [Taker(1), Taker(2)]
+        try join(takers[0], "_u0", hub)
+        try join(takers[1], "_u\(count - 1)", hub)
+        let before = takers.map(\.taken.count)
+        try save("n", into: hub)
+        // The events that there is room for are told; those beyond are orders to look again.
+        let told = zip(takers, before).map { $0.summary.dropFirst($1) }
+        #expect(told.allSatisfy { $0.count == 1 }, "\(told)")
+        #expect(
+            told.allSatisfy { $0.first == "s n" || $0.first == "fetchFromToken(BrumeModel.DatabaseScope.public)" })
+        #expect(told.contains { $0.first != "s n" }, "the limit was not reached")
     }
 
     @Test("positions hold both places, and those from before say nothing of the public one")

@@ -43,6 +43,9 @@ final class SteppedServer: @unchecked Sendable {
         step()
     }
 
+    /// The journal's thread writes and syncs what it has.
+    func stepJournal() { server.stepJournal { _ in } }
+
     /// Turns and syncs until nothing is left to do.
     func settle() {
         repeat {
@@ -53,6 +56,12 @@ final class SteppedServer: @unchecked Sendable {
         } while server.hasJournalWork || server.loops.contains(where: \.hasTasks)
     }
 
+    /// Writes snapshots of all that changed.
+    func snapshot() {
+        server.beginSnapshot()
+        settle()
+    }
+
     private func step() {
         for loop in server.loops {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
@@ -60,12 +69,12 @@ final class SteppedServer: @unchecked Sendable {
     }
 
     /// A connection that has said hello.
-    func connect(account: String?) throws -> SteppedPeer {
+    func connect(account: String?, device: UInt8 = 9) throws -> SteppedPeer {
         let peer = SteppedPeer(server: self)
         peer.receiver = server.accept(peer, loop: 0)
         peer.receiver?.established()
         let hello = Hello(
-            clientVersion: "test", deviceID: [UInt8](repeating: 9, count: 16), container: Self.container,
+            clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: Self.container,
             environment: .development, credentials: account.map { .account(Self.token($0)) } ?? .none)
         peer.send(FrameWriter.frame(.hello, payload: MessageCoder().encodeHello(hello)))
         settle()
@@ -139,6 +148,33 @@ final class SteppedPeer: PeerConnection, @unchecked Sendable {
         send(FrameWriter.frame(.call, stream: stream, payload: coder.encodeCall(header)))
         send(FrameWriter.frame(.message, stream: stream, isLast: true, payload: request))
         return stream
+    }
+
+    /// Opens the device's notification stream; its events come as ``events(_:)``.
+    func openNotifications(position: [UInt8] = []) -> UInt32 {
+        let stream = nextStream
+        nextStream += 1
+        send(
+            FrameWriter.frame(.call, stream: stream, payload: coder.encodeCall(CallHeader(method: .notificationsOpen))))
+        send(
+            FrameWriter.frame(
+                .message, stream: stream, payload: coder.encodeNotificationsRequest(position: position)))
+        server.settle()
+        return stream
+    }
+
+    func events(_ stream: UInt32) throws -> [NotificationEvent] {
+        try frames.filter { $0.stream == stream && $0.type == .message }
+            .map { try $0.payload.decoded(coder.decodeNotificationEvent) }
+    }
+
+    func subscribe(_ subscription: Subscription, in database: DatabaseScope = .private) throws {
+        let answer = try call(
+            .subscriptionsModify,
+            coder.encodeModifySubscriptionsRequest(
+                ModifySubscriptionsRequest(database: database, saves: [subscription]))
+        ).decoded(coder.decodeModifySubscriptionsResponse)
+        _ = try answer.saves[0].get()
     }
 
     func cancel(_ stream: UInt32) { send(FrameWriter.frame(.cancel, stream: stream, payload: [])) }

@@ -114,19 +114,106 @@ struct QuerySubscriptionTests {
         #expect(save([Self.query("a", half)], in: bob) == [nil])
     }
 
-    @Test("a zone's query subscriptions need the zone, and go with it")
+    @Test("a zone's query subscriptions need the zone, tell of its records' deletion and go with it")
     func zones() throws {
         let desk = Desk()
         #expect(save([Self.query("s", zone: ZoneID(name: "nowhere"))], in: desk) == [.zoneNotFound])
         #expect(
             save([Self.query("s", zone: Desk.zone), Self.query("t"), Self.query("u", zone: .defaultZone)], in: desk)
                 == [nil, nil, nil])
+        #expect(
+            save(
+                [
+                    Self.query("v", options: [.creation, .update]), Self.query("w", options: [.deletion, .once]),
+                    Self.query("x", type: "City"),
+                ], in: desk) == [nil, nil, nil])
+        try desk.save("q", type: "City")
         try desk.save("r")
         let commit = try #require(desk.deleteZone(Desk.zone.name).commit)
-        #expect(commit.matches.isEmpty)
+        #expect(fired(commit) == ["/s", "/t", "/w", "/x"])
+        #expect(commit.matches.matches.allSatisfy { $0.record.reason == .deleted && $0.record.zone == Desk.zone })
+        #expect(save([Self.query("x", .constant(false)), Self.query("v", .constant(false))], in: desk) == [nil, nil])
+        desk.database.modifySubscriptions(
+            ModifySubscriptionsRequest(database: .private, deletions: ["x", "v"]), caller: desk.caller,
+            nowMilliseconds: 1
+        ).answer.deletions.forEach { #expect($0 == nil) }
         #expect(desk.database.subscriptions.map(\.id) == ["t", "u"])
         desk.makeZone(Desk.zone.name)
         #expect(fired(desk.modify(saves: [.of("r")]).commit) == ["/t"])
+    }
+
+    @Test(
+        "a zone with more records than are told one by one ends in an order to fetch for those who wait for deletions")
+    func largeZone() throws {
+        for type in ["Note", "City"] {
+            let desk = Desk()
+            #expect(save([Self.query("s", options: [.deletion], type: type)], in: desk) == [nil])
+            for start in stride(from: 0, to: Limits.recordsToldPerZoneDeletion + 1, by: 1_000) {
+                _ = desk.modify(saves: (start..<start + 1_000).map { .of("r\($0)") })
+            }
+            let commit = try #require(desk.deleteZone(Desk.zone.name).commit)
+            #expect(commit.matches.matches.isEmpty)
+            #expect(commit.matches.overflowingOwners == [""])
+        }
+        let desk = Desk()
+        #expect(save([Self.query("s", options: [.creation, .update])], in: desk) == [nil])
+        for start in stride(from: 0, to: 5_000, by: 1_000) {
+            _ = desk.modify(saves: (start..<start + 1_000).map { .of("r\($0)") })
+        }
+        #expect(try #require(desk.deleteZone(Desk.zone.name).commit).matches.isEmpty)
+    }
+
+    @Test("emptying a database tells of the records that go, in the default zone and in others")
+    func emptying() throws {
+        let desk = Desk()
+        #expect(
+            save([Self.query("s"), Self.query("z", zone: Desk.zone), Self.query("d", zone: .defaultZone)], in: desk)
+                == [nil, nil, nil])
+        try desk.save("a")
+        try desk.save("b", in: .defaultZone)
+        let (commit, records) = try #require(desk.database.empty(nowMilliseconds: 1))
+        #expect(records == 2)
+        #expect(
+            commit.matches.matches.map { "\($0.subscription.subscription.id) \($0.record.name)" }.sorted()
+                == ["d b", "s a", "s b", "z a"])
+        #expect(commit.matches.matches.allSatisfy { $0.record.reason == .deleted })
+        #expect(desk.database.subscriptions.map(\.id) == ["s", "d"])
+    }
+
+    @Test("who had subscriptions is remembered with the commit that took the last one, by the journal as well")
+    func formerSubscribers() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let bob = Desk(ada.database, caller: Caller(user: "_bob", isOwner: false))
+        var journal: [JournalEntry] = []
+        for subscriptions in [[Self.query("s", options: [.creation, .once])], [Self.query("t")]] {
+            journal.append(
+                try #require(
+                    ada.database.modifySubscriptions(
+                        ModifySubscriptionsRequest(database: .public, saves: subscriptions), caller: ada.caller,
+                        nowMilliseconds: 1
+                    ).commit
+                ).entry)
+        }
+        func had(_ database: Database, _ user: String, behind sequence: UInt64) -> Bool {
+            database.hadSubscriptions(of: user, behind: sequence)
+        }
+        journal.append(try #require(bob.modify(.defaultZone, saves: [.of("a")]).commit).entry)
+        #expect(had(ada.database, "_ada", behind: 1_000), "there is another one")
+        journal.append(
+            try #require(
+                ada.database.modifySubscriptions(
+                    ModifySubscriptionsRequest(database: .public, deletions: ["t"]), caller: ada.caller,
+                    nowMilliseconds: 1
+                ).commit
+            ).entry)
+        let replayed = Database(id: ada.database.id, epoch: 7)
+        for entry in journal { try replayed.apply(entry) }
+        for database in [ada.database, replayed] {
+            #expect(had(database, "_ada", behind: 3) && !had(database, "_ada", behind: 4))
+            #expect(!had(database, "_bob", behind: 0))
+        }
+        #expect(save([Self.query("s")], in: ada) == [nil])
+        #expect(had(ada.database, "_ada", behind: 1_000))
     }
 
     @Test("a commit that would tell too much says so to those whom it concerns, and to nobody else")

@@ -1,0 +1,139 @@
+import BrumeModel
+import BrumeStore
+import BrumeTestKit
+import BrumeWire
+import Testing
+
+@testable import BrumeServer
+
+/// Development's schema learns before a record is saved, and from records that are older than schemas.
+@Suite("Learning a schema")
+struct LearningTests {
+    private static let all = QueryRequest(
+        database: .private, zone: nil, query: Query(recordType: "Note", predicate: .constant(true)))
+
+    private static let save = MessageCoder().encodeModifyRecordsRequest(
+        ModifyRecordsRequest<DecodedFields>(
+            database: .private, operationID: [UInt8](repeating: 1, count: 16),
+            zones: [
+                ZoneModification(
+                    zone: .defaultZone,
+                    saves: [RecordSave(name: "r", type: "Note", fields: ["title": .string("x")])])
+            ]))
+
+    @Test(
+        "a crash at any step of a save that teaches leaves no record that the schema does not know, and a retry has one effect"
+    )
+    func crashes() throws {
+        var wasKnownWithoutRecord = false
+        var wasUnknown = false
+        for steps in 0..<12 {
+            for survival in [SimulatedDisk.Survival.nothing, .everything] {
+                let disk = SimulatedDisk()
+                let server = try SteppedServer(disk: disk)
+                let peer = try server.connect(account: "a")
+                let stream = peer.start(.recordsModify, Self.save)
+                for step in 0..<steps {
+                    // The journal's thread is slow: it comes every third time.
+                    if step % 3 == 2 { server.stepJournal() } else { server.turn() }
+                }
+                let isAcknowledged = peer.isAnswered(stream)
+                disk.crash(seed: 1, survival)
+                let again = try SteppedServer(disk: disk)
+                let back = try again.connect(account: "a")
+                let query = back.startQuery(Self.all)
+                again.settle()
+                switch try #require(back.outcome(query)) {
+                case .success:
+                    let names = try #require(try back.page(query)).matches.map(\.record.system.name)
+                    #expect(!isAcknowledged || names == ["r"], "\(steps) steps, \(survival)")
+                    if names.isEmpty { wasKnownWithoutRecord = true }
+                case .failure(let error):
+                    #expect(error.code == .unknownItem && !isAcknowledged, "\(steps) steps, \(survival): \(error)")
+                    wasUnknown = true
+                }
+                // The client asks again, as it does when its connection broke.
+                _ = try back.call(.recordsModify, Self.save)
+                var titled = Self.all
+                titled.query.predicate = .comparison(.field("title"), .equal, .string("x"))
+                #expect(try back.query(titled).matches.map(\.record.system.name) == ["r"], "\(steps) steps")
+            }
+        }
+        #expect(wasKnownWithoutRecord && wasUnknown, "no crash came between the lesson and the save")
+    }
+
+    @Test("a large database that is older than schemas teaches step by step, and no other request waits for all of it")
+    func olderDatabase() throws {
+        let disk = SimulatedDisk()
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        try peer.save((0..<12_000).map { "r\($0)" }) { $0 == "r11999" ? ["rare": .string("y")] : [:] }
+        peer.disconnect()
+        server.settle()
+        for path in disk.paths where path.hasPrefix(SchemaFile.folder + "/") { try disk.remove(path) }
+        try disk.syncDirectory(SchemaFile.folder)
+        disk.endProcess()
+
+        server = try SteppedServer(disk: disk)
+        peer = try server.connect(account: "a")
+        let coder = MessageCoder()
+        let fetch = coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: .private, zones: [.init(zone: .defaultZone, names: ["r7"])]))
+        var rare = Self.all
+        rare.query.predicate = .comparison(.field("rare"), .equal, .string("y"))
+        // A second one comes while the first teaches: both are answered of what it finds.
+        let streams = [peer.startQuery(rare), peer.startQuery(rare)]
+        var turns = 0
+        while !streams.allSatisfy(peer.isAnswered) {
+            let other = peer.start(.recordsFetch, fetch)
+            #expect(peer.isAnswered(other), "nothing waits for the lesson")
+            server.turn()
+            turns += 1
+            try #require(turns < 10_000)
+        }
+        #expect(turns > 12_000 / ServerLimits.lessonPlacesPerTurn, "it was learned in \(turns) turns")
+        for stream in streams { #expect(try peer.page(stream)?.matches.map(\.record.system.name) == ["r11999"]) }
+        // What nobody has is looked for once.
+        var missing = Self.all
+        missing.query.predicate = .comparison(.field("missing"), .equal, .string("y"))
+        #expect(throws: ServiceError.self) { try peer.query(missing) }
+    }
+
+    @Test(
+        "the event of a subscription that fires once is not lost in a restart right behind it",
+        arguments: [false, true])
+    func onceAcrossRestart(writesSnapshot: Bool) throws {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk)
+        let reader = try server.connect(account: "b")
+        let writer = try server.connect(account: "a", device: 8)
+        for scope in [DatabaseScope.private, .public] {
+            try reader.subscribe(
+                Subscription(
+                    id: "once",
+                    kind: .query(
+                        QuerySubscription(
+                            recordType: "Note", predicate: .constant(true), options: [.creation, .once]))), in: scope)
+        }
+        let position = try #require(try reader.events(reader.openNotifications()).first).position
+        reader.disconnect()
+        try writer.save(["public"], database: .public)
+        let other = try server.connect(account: "b", device: 7)
+        try other.save(["private"])
+        if writesSnapshot { server.snapshot() }
+        disk.crash(seed: 1, .nothing)
+
+        let again = try SteppedServer(disk: disk)
+        let back = try again.connect(account: "b")
+        let events = try back.events(back.openNotifications(position: position))
+        let hints = events.compactMap { event -> DatabaseScope? in
+            if case .fetchFromToken(let scope) = event.kind { scope } else { nil }
+        }
+        #expect(Set(hints) == [.private, .public] && hints.count == 2, "\(events)")
+        // With the position behind them nothing is said again.
+        back.disconnect()
+        let third = try again.connect(account: "b")
+        let quiet = try third.events(third.openNotifications(position: try #require(events.last).position))
+        #expect(quiet.count == 1, "\(quiet)")
+    }
+}
