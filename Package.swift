@@ -52,7 +52,8 @@ let package = Package(
 
         // Ours, for tests: virtual clock, simulated disk and network, naive reference model. No product.
         library(
-            "BrumeTestKit", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
+            "BrumeTestKit",
+            ["BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(

@@ -37,7 +37,7 @@ declare -A arrows=(
     [BrumeTesting]="BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
     [BrumeLoad]="BrumeKit BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
-    [BrumeTestKit]="BrumeModel BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
+    [BrumeTestKit]="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
 modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CICU CLibm CZstd"

@@ -76,12 +76,14 @@ extension SimulatedServer {
         guard let process else { return }
         simulation.report.audits += 1
         for loaded in process.loaded {
+            // Each user has a backlog of their own.
+            let users = loaded.database.id.scope == .public ? simulation.options.accounts : 1
             let problem =
                 BoundChecks.problem(
                     with: loaded.database.audit(), of: loaded.database.id, history: simulation.options.history)
                 ?? BoundChecks.problem(
                     backlogEvents: loaded.backlogEvents, bytes: loaded.backlogBytes,
-                    limit: simulation.options.backlogEvents)
+                    limit: simulation.options.backlogEvents * users)
             if let problem { return simulation.violated(problem) }
         }
     }

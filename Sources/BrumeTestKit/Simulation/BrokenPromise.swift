@@ -15,6 +15,16 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case mixesReads
     /// "Fetch from your token" does not arrive.
     case dropsEventsOnOverflow
+    /// A push of a query subscription does not arrive.
+    case dropsQueryEvents
+    /// A page of a query leaves out a match.
+    case losesMatches
+    /// A page of a query shows a match of the page before again.
+    case repeatsMatches
+    /// A query is answered by what another account's query found.
+    case showsOthersMatches
+    /// A query does not see the last commits that were acknowledged.
+    case queriesThePast
     /// An operation that comes a second time is taken for a new one.
     case forgetsOperationIDs
     /// A start takes the last whole batch of the journal for torn.

@@ -43,7 +43,9 @@ extension CommitHistory {
         }
         let bytes = state.zones.values.reduce(0) { $0 + $1.records.values.reduce(0) { $0 + $1.byteCount } }
         if database.storedBytes != bytes { return "I9: \(database.storedBytes) bytes are counted, not \(bytes)" }
-        if Set(database.subscriptions.map(\.id)) != Set(state.subscriptions.keys) {
+        let known = Set(
+            database.subscriptions.map { CommitHistory.SubscriptionKey(owner: $0.owner, id: $0.id) })
+        if known != Set(state.subscriptions.keys) {
             return "I1: the subscriptions are not those of commit \(sequence)"
         }
         return nil

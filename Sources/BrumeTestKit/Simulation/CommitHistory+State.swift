@@ -2,12 +2,22 @@ internal import BrumeModel
 
 extension CommitHistory {
     struct Version: Equatable {
-        var tag: String
-        var fields: [String: FieldValue]
-        var parent: String?
-        var type: String
+        var record: Record
+        /// Where the record was made.
+        var created: UInt64
         /// As it is stored.
         var byteCount: Int
+
+        var tag: String { record.system.changeTag }
+        var fields: [String: FieldValue] { record.fields }
+        var parent: String? { record.system.parent }
+        var type: String { record.system.type }
+    }
+
+    /// In the public database each user has ids of their own; in a private one the owner is empty.
+    struct SubscriptionKey: Hashable {
+        var owner: String
+        var id: String
     }
 
     /// A deleted item that a feed still tells of.
@@ -25,6 +35,8 @@ extension CommitHistory {
         var floor: UInt64 = 0
 
         mutating func put(_ version: Version, _ name: String) {
+            var version = version
+            version.created = records[name]?.created ?? version.created
             records[name] = version
             tombstones.removeAll { $0.name == name }
         }
@@ -46,7 +58,7 @@ extension CommitHistory {
     /// What a database holds after a commit, its history told plainly: lists, and loops over them.
     struct State {
         var zones: [String: Zone] = [Names.defaultZone: Zone(incarnation: 0)]
-        var subscriptions: [String: Subscription] = [:]
+        var subscriptions: [SubscriptionKey: Subscription] = [:]
         /// Oldest first.
         var deletedZones: [Tombstone] = []
         /// Tokens of the database's feed below it have expired.

@@ -35,8 +35,8 @@ final class CommitHistory {
     struct Commit {
         var operation: [UInt8] = []
         var answer: [UInt8] = []
-        /// Subscriptions that it fires.
-        var fires: [String] = []
+        /// What it has to tell each owner of subscriptions; in a private database the one of the empty name.
+        var pushes: [String: Set<PushLog.Push>] = [:]
         /// The device that asked for it.
         var origin: [UInt8] = []
         /// Zones in which it changed records.
@@ -128,6 +128,7 @@ final class CommitHistory {
         commit.number = commitCount
         var touchedZones: [String: (position: UInt64, isDeleted: Bool, types: Set<String>)] = [:]
         var index: UInt64 = 0
+        var matcher = QueryPushes(state.subscriptions)
         var puts: [(zone: String, name: String)] = []
         var gone: [(zone: String, name: String)] = []
         for change in entry.changes {
@@ -137,9 +138,9 @@ final class CommitHistory {
                 guard let zone = state.name(of: incarnation), let record = Self.decode(bytes) else {
                     return fail("a commit puts a record into a zone that does not exist")
                 }
-                let version = Version(
-                    tag: record.system.changeTag, fields: record.fields, parent: record.system.parent,
-                    type: record.system.type, byteCount: bytes.count)
+                let version = Version(record: record, created: position, byteCount: bytes.count)
+                let isNew = state.zones[zone]!.records[record.system.name] == nil
+                matcher.changed(record, in: zone, isNew ? .created : .updated)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(position: position, name: record.system.name, isDeleted: false, tag: version.tag))
@@ -151,6 +152,7 @@ final class CommitHistory {
                 guard let zone = state.name(of: incarnation) else {
                     return fail("a commit deletes a record of a zone that does not exist")
                 }
+                if let last = state.zones[zone]!.records[name] { matcher.changed(last.record, in: zone, .deleted) }
                 guard state.zones[zone]!.delete(name, at: position, limit: limits.tombstonesPerZone) else {
                     return fail("a commit deletes a record that does not exist")
                 }
@@ -166,12 +168,17 @@ final class CommitHistory {
                 touchedZones[name]!.isDeleted = false
                 index += 1
             case .zoneDeletion(_, let name, _):
+                for record in state.zones[name]?.records.values.map(\.record) ?? [] {
+                    matcher.changed(record, in: name, .deleted, isOfZone: true)
+                }
                 state.deleteZone(name, at: position)
                 touchedZones[name, default: (0, false, [])].position = position
                 touchedZones[name]!.isDeleted = true
                 index += 1
-            case .subscriptionPut(let subscription): state.subscriptions[subscription.id] = subscription
-            case .subscriptionDeletion(let name, _): state.subscriptions[name] = nil
+            case .subscriptionPut(let subscription):
+                state.subscriptions[.init(owner: subscription.owner, id: subscription.id)] = subscription
+            case .subscriptionDeletion(let name, let owner):
+                state.subscriptions[.init(owner: owner, id: name)] = nil
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)
@@ -181,19 +188,25 @@ final class CommitHistory {
             timelines[id]!.databaseTouches.append(
                 Touch(position: touched.position, name: name, isDeleted: touched.isDeleted, tag: ""))
         }
-        for subscription in state.subscriptions.values {
+        commit.pushes = matcher.pushes
+        if let problem = matcher.problem(after: state.subscriptions, in: entry) { return fail(problem) }
+        // A zone's own subscriptions tell of its end, and go with it.
+        let hinted = before.subscriptions.merging(state.subscriptions) { $1 }
+        for (key, subscription) in hinted {
             let isFired: Bool
             switch subscription.kind {
             case .zone(let zone, let type):
+                guard state.subscriptions[key] != nil || touchedZones[zone.name]?.isDeleted == true else { continue }
                 isFired =
                     touchedZones[zone.name].map { $0.isDeleted || type.isEmpty || $0.types.contains(type) } ?? false
             case .database(let type):
+                guard state.subscriptions[key] != nil else { continue }
                 isFired = touchedZones.contains {
                     $0.key != Names.defaultZone && ($0.value.isDeleted || type.isEmpty || $0.value.types.contains(type))
                 }
             case .query: isFired = false
             }
-            if isFired { commit.fires.append(subscription.id) }
+            if isFired { commit.pushes[key.owner, default: []].insert(.hint(subscription: subscription.id)) }
         }
         if !entry.operationID.isEmpty {
             guard let request = requests[entry.operationID] else {
@@ -228,5 +241,8 @@ final class CommitHistory {
 
 extension CommitHistory.Timeline {
     /// The first commit whose state an answer may show to a request that was sent then.
-    func start(of sight: CommitHistory.Sight) -> UInt64 { sight.era == era ? sight.sequence : restoredAt }
+    func start(of sight: CommitHistory.Sight) -> UInt64 { isOfThisEra(sight) ? sight.sequence : restoredAt }
+
+    /// Whether no backup was restored since.
+    func isOfThisEra(_ sight: CommitHistory.Sight) -> Bool { sight.era == era }
 }

@@ -1,70 +1,164 @@
 internal import BrumeModel
 
-/// What a device was told by pushes, and whether that is all that it should have been told (I5).
+/// What a device was told by pushes, and whether that is all that it should have been told (I5): of its private database and of
+/// the public one, each by itself.
 final class PushLog {
-    /// The first place of its stream: what came before is not its business.
-    private var start: UInt64?
-    private var events: Set<UInt64> = []
-    /// The furthest "fetch from your token".
-    private var fetchedUpTo: UInt64 = 0
-    private var last: UInt64?
+    /// What a push tells.
+    enum Push: Hashable {
+        /// Something changed that a zone or database subscription is about.
+        case hint(subscription: String)
+        /// A record fired a query subscription, whose desired keys the fields are.
+        case record(
+            subscription: String, zone: String, name: String, reason: RecordChangeReason, fields: [String: FieldValue])
+        /// A subscription that fires once tells of one of the records that went with a zone, which have no order.
+        case oneDeletion(subscription: String)
+
+        var name: String {
+            switch self {
+            case .hint(let subscription): subscription
+            case .record(let subscription, let zone, let name, let reason, _):
+                "\(subscription): \(name) of \(zone) \(reason)"
+            case .oneDeletion(let subscription): "\(subscription): a record that went with its zone"
+            }
+        }
+
+        /// Whether this is what was to be told.
+        func tells(_ expected: Push) -> Bool {
+            if case .oneDeletion(let id) = expected, case .record(id, _, _, .deleted, _) = self { return true }
+            return self == expected
+        }
+    }
+
+    /// One database's pushes.
+    private struct Side {
+        /// The first place of its stream: what came before is not its business.
+        var start: UInt64?
+        /// By commit.
+        var received: [UInt64: Set<Push>] = [:]
+        /// The furthest "fetch from your token".
+        var fetchedUpTo: UInt64 = 0
+        var last: UInt64?
+
+        mutating func restored(to sequence: UInt64) {
+            let end = (sequence + 1) << 20 - 1
+            start = start.map { min($0, end) }
+            received = received.filter { $0.key <= sequence }
+            fetchedUpTo = min(fetchedUpTo, end)
+            last = nil
+        }
+    }
+
+    private var sides: [DatabaseScope: Side] = [.private: Side(), .public: Side()]
     private(set) var eventCount = 0
+    private(set) var recordCount = 0
     private(set) var hintCount = 0
 
     /// Another stream begins, which knows of no earlier one.
-    func relaunched() { last = nil }
+    func relaunched() { for scope in [DatabaseScope.private, .public] { sides[scope]!.last = nil } }
 
     /// The server went back to an earlier commit: what it told of later ones is void.
-    func restored(to sequence: UInt64) {
-        let end = (sequence + 1) << 20 - 1
-        start = start.map { min($0, end) }
-        events = events.filter { $0 <= sequence }
-        fetchedUpTo = min(fetchedUpTo, end)
-        last = nil
+    func restored(to sequence: UInt64, _ scope: DatabaseScope) { sides[scope]!.restored(to: sequence) }
+
+    /// The commit that a push shows.
+    static func commit(of event: NotificationEvent) -> (scope: DatabaseScope, sequence: UInt64)? {
+        switch event.kind {
+        case .ready, .fetchFromToken: return nil
+        case .zoneChanged, .databaseChanged, .recordChanged:
+            guard let scope = scope(of: event), let place = PeekedToken(event.position)?.place(in: scope) else {
+                return nil
+            }
+            return (scope, place >> 20)
+        }
+    }
+
+    /// The database that an event is of; nil: of both.
+    static func scope(of event: NotificationEvent) -> DatabaseScope? {
+        switch event.kind {
+        case .ready: nil
+        case .zoneChanged: .private
+        case .databaseChanged(let scope), .fetchFromToken(let scope): scope
+        case .recordChanged(let change): change.database
+        }
     }
 
     /// An event came; returns what is wrong with it.
-    func received(_ event: NotificationEvent, timeline: CommitHistory.Timeline, device: [UInt8]) -> String? {
-        guard let place = PeekedToken(event.position) else { return "a notification has no position" }
-        switch event.kind {
-        case .ready(let resumed):
-            if start == nil { start = place.position }
-            if !resumed { fetchedUpTo = max(fetchedUpTo, place.position) }
-            return nil
-        case .fetchFromToken:
-            hintCount += 1
-            fetchedUpTo = max(fetchedUpTo, place.position)
-            last = max(last ?? 0, place.position)
-            return nil
-        case .zoneChanged, .databaseChanged:
-            eventCount += 1
-            if let last, place.position <= last { return "I4: push \(place.position) came behind \(last)" }
-            last = place.position
-            events.insert(place.sequence)
-            guard place.sequence <= timeline.last else {
-                return "I1: a push tells of commit \(place.sequence), which was never made or is lost"
+    ///
+    /// - Parameters:
+    ///   - timeline: Of the event's database.
+    ///   - owner: As subscriptions there name the device's user.
+    func received(
+        _ event: NotificationEvent, timeline: CommitHistory.Timeline, owner: String, device: [UInt8]
+    ) -> String? {
+        guard let token = PeekedToken(event.position) else { return "a notification has no position" }
+        guard let scope = Self.scope(of: event) else {
+            guard case .ready(let resumed) = event.kind else { return nil }
+            for scope in [DatabaseScope.private, .public] {
+                guard let place = token.place(in: scope) else { continue }
+                if sides[scope]!.start == nil { sides[scope]!.start = place }
+                if !resumed { sides[scope]!.fetchedUpTo = max(sides[scope]!.fetchedUpTo, place) }
             }
-            let commit = timeline.commits[Int(place.sequence)]
-            if !commit.fires.contains(event.subscriptionID) {
-                return
-                    "I5: a push for \(event.subscriptionID) tells of commit \(place.sequence), which does not fire it"
-            }
-            if !device.isEmpty, commit.origin == device { return "I5: a push went to the device that made the change" }
             return nil
-        case .recordChanged: return "I5: a push tells of a query, and nobody subscribed to one"
         }
+        guard let place = token.place(in: scope) else { return "a notification has no place in its database" }
+        if case .fetchFromToken = event.kind {
+            hintCount += 1
+            sides[scope]!.fetchedUpTo = max(sides[scope]!.fetchedUpTo, place)
+            sides[scope]!.last = max(sides[scope]!.last ?? 0, place)
+            return nil
+        }
+        eventCount += 1
+        if let last = sides[scope]!.last, place <= last { return "I4: push \(place) came behind \(last)" }
+        sides[scope]!.last = place
+        let sequence = place >> 20
+        guard sequence <= timeline.last else {
+            return "I1: a push tells of commit \(sequence), which was never made or is lost"
+        }
+        let commit = timeline.commits[Int(sequence)]
+        let push = Self.push(event)
+        if case .record = push { recordCount += 1 }
+        sides[scope]!.received[sequence, default: []].insert(push)
+        guard let expected = commit.pushes[owner], expected.contains(where: push.tells) else {
+            return "I5: a push for \(event.subscriptionID) tells of commit \(sequence) what it did not do"
+        }
+        if !device.isEmpty, commit.origin == device { return "I5: a push went to the device that made the change" }
+        return nil
+    }
+
+    private static func push(_ event: NotificationEvent) -> Push {
+        guard case .recordChanged(let change) = event.kind else { return .hint(subscription: event.subscriptionID) }
+        return .record(
+            subscription: event.subscriptionID, zone: change.zone.name, name: change.recordName, reason: change.reason,
+            fields: change.fields)
     }
 
     /// What the device was not told of though it should have been.
-    func problem(with timeline: CommitHistory.Timeline, device: [UInt8]) -> String? {
-        guard let start else { return "I5: a device's stream was never opened" }
+    func problem(
+        with timeline: CommitHistory.Timeline, _ scope: DatabaseScope, owner: String, device: [UInt8]
+    ) -> String? {
+        let side = sides[scope]!
+        guard let start = side.start else { return "I5: a device's stream was never opened" }
         for sequence in 1..<max(1, timeline.commits.count) {
             let commit = timeline.commits[sequence]
-            if commit.fires.isEmpty || commit.origin == device { continue }
+            guard let expected = commit.pushes[owner], commit.origin != device else { continue }
             let position = UInt64(sequence) << 20
-            if position <= start || position <= fetchedUpTo || events.contains(UInt64(sequence)) { continue }
-            return "I5: a device was not told of commit \(sequence) of \(timeline.last)"
+            if position <= start || position <= side.fetchedUpTo { continue }
+            let received = side.received[UInt64(sequence)] ?? []
+            let missing = expected.filter { push in !received.contains { $0.tells(push) } }.map(\.name).min()
+            if let missing {
+                return "I5: a device was not told of commit \(sequence) of \(timeline.last): \(missing)"
+            }
         }
         return nil
+    }
+}
+
+extension PeekedToken {
+    /// Where a stream's position stands in one database; nil: it says nothing of it.
+    fileprivate func place(in scope: DatabaseScope) -> UInt64? {
+        switch scope {
+        case .private: position
+        // The free places of a token hold what is of the public database; see `NotificationPosition`.
+        case .public: firstFetchHead == 0 ? nil : incarnation
+        }
     }
 }

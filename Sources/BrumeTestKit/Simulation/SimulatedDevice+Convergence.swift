@@ -23,6 +23,12 @@ extension SimulatedDevice {
         for (name, zone) in custom where (replica.zones[name]?.records ?? [:]) != zone.records.mapValues(\.tag) {
             return "convergence: device \(number) does not hold \(name) as it is"
         }
-        return pushes.problem(with: timeline, device: deviceID)
+        for scope in [DatabaseScope.private, .public] {
+            let problem = pushes.problem(
+                with: simulation.timeline(of: self, scope), scope, owner: simulation.owner(of: self, scope),
+                device: deviceID)
+            if let problem { return problem }
+        }
+        return nil
     }
 }

@@ -26,13 +26,14 @@ extension SimulatedDevice {
 
     private func act() {
         switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<45: modifyRecords()
-        case 45..<53: modifyZones()
-        case 53..<65: fetchRecords()
-        case 65..<82: fetchChanges(zone: generator.pick(zoneNames)) {}
-        case 82..<88: tryOldToken()
-        case 88..<92: fetchDatabaseChanges {}
-        case 92..<98: modifySubscriptions()
+        case 0..<41: modifyRecords()
+        case 41..<49: modifyZones()
+        case 49..<57: fetchRecords()
+        case 57..<68: query()
+        case 68..<80: fetchChanges(zone: generator.pick(zoneNames)) {}
+        case 80..<85: tryOldToken()
+        case 85..<89: fetchDatabaseChanges {}
+        case 89..<98: modifySubscriptions()
         default: relaunch()
         }
     }
@@ -72,9 +73,17 @@ extension SimulatedDevice {
 
     private func modifySubscriptions() {
         let operation = newOperation()
-        var request = ModifySubscriptionsRequest(database: .private, operationID: operation)
+        let isPublic = generator.oneIn(3)
+        var request = ModifySubscriptionsRequest(database: isPublic ? .public : .private, operationID: operation)
         let zone = generator.pick(zoneNames)
-        if generator.oneIn(4) {
+        if isPublic || generator.oneIn(2) {
+            let id = "q\(Int.random(in: 0..<(isPublic ? 2 : 4), using: &generator))"
+            if generator.oneIn(5) {
+                request.deletions = [id]
+            } else {
+                request.saves = [randomQuerySubscription(id, isPublic: isPublic)]
+            }
+        } else if generator.oneIn(4) {
             request.deletions = [zone]
         } else if generator.oneIn(3) {
             request.saves = [Subscription(id: "all", kind: .database(recordType: ""))]
@@ -84,11 +93,29 @@ extension SimulatedDevice {
             ]
         }
         let meant = OperationRequest(
-            key: key(of: operation, .subscriptionsModify), device: deviceID, database: database)
+            key: key(of: operation, .subscriptionsModify, isPublic: isPublic), device: deviceID,
+            database: isPublic ? simulation.publicDatabase : database)
         write(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
             try coder.decodeModifySubscriptionsResponse(bytes)
         } then: { _, _ in
         }
+    }
+
+    private func randomQuerySubscription(_ id: String, isPublic: Bool) -> Subscription {
+        var options = QuerySubscription.Options(rawValue: UInt8.random(in: 1...7, using: &generator))
+        if generator.oneIn(3) { options.insert(.once) }
+        var info: NotificationInfo?
+        if generator.oneIn(2) {
+            info = NotificationInfo()
+            info!.desiredKeys = ["w", "c"]
+        }
+        return Subscription(
+            id: id,
+            kind: .query(
+                QuerySubscription(
+                    recordType: "Note", predicate: RandomPredicate.make(&generator), options: options,
+                    zone: isPublic || generator.oneIn(2) ? nil : ZoneID(name: generator.pick(zoneNames)))),
+            notificationInfo: info)
     }
 }

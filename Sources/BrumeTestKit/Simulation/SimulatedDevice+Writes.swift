@@ -94,6 +94,10 @@ extension SimulatedDevice {
         if generator.oneIn(4) {
             fields["t"] = .string(String(repeating: "x", count: Int.random(in: 0...900, using: &generator)))
         }
+        if generator.oneIn(2) { fields["c"] = .string(generator.pick(RandomPredicate.colours)) }
+        if generator.oneIn(4) {
+            fields["l"] = .strings(Array(RandomPredicate.labels.shuffled(using: &generator)[..<2]))
+        }
         var parent = ParentChange.unchanged
         if !isPublic {
             if generator.oneIn(5) {

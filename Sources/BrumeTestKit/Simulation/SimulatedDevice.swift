@@ -24,6 +24,11 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// What the device knows; see ``Replica``.
     var replica = Replica()
     let pushes = PushLog()
+    /// The query that the device reads page by page.
+    var reading: PagedQuery?
+    /// What queries found before, where that promise is to be broken.
+    var lastMatch: QueryMatch<Record>?
+    var firstPages: [QueryRequest: QueryPage<Record>] = [:]
     /// What zones held in the fetch before, where fetches are to be mixed up.
     var lastFetch: [String: [RecordOutcome<Record>]] = [:]
 
@@ -207,7 +212,16 @@ final class SimulatedDevice: SimulatedConnection.Client {
         }
         guard case .success(let event) = decoded else { return simulation.violated("a notification can't be read") }
         if case .fetchFromToken = event.kind, simulation.options.brokenPromise == .dropsEventsOnOverflow { return }
-        if let problem = pushes.received(event, timeline: simulation.timeline(of: self), device: deviceID) {
+        if case .recordChanged = event.kind, simulation.options.brokenPromise == .dropsQueryEvents,
+            generator.oneIn(4)
+        {
+            return
+        }
+        let scope = PushLog.scope(of: event) ?? .private
+        if let problem = pushes.received(
+            event, timeline: simulation.timeline(of: self, scope), owner: simulation.owner(of: self, scope),
+            device: deviceID)
+        {
             simulation.violated(problem)
         }
         simulation.sawPush(event, on: self)

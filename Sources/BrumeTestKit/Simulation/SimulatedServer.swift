@@ -101,6 +101,7 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.memoryBudgetBytes = options.memoryBudgetBytes
         configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
         configuration.shortLoadBytes = options.shortLoadBytes
+        configuration.indexedZoneMinimum = options.indexedZoneMinimum
         configuration.connectionLimits.idleMilliseconds = 10_000
         configuration.history =
             switch options.brokenPromise {

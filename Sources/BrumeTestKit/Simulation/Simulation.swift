@@ -28,6 +28,8 @@ package final class Simulation {
     private(set) var validTokenNumbers: [Int]
     private var revokedAccounts: Set<Int> = []
     private(set) var users: [String] = []
+    /// What the last query of a private database found, where accounts are to be mixed up.
+    var lastPage: (account: Int, page: QueryPage<Record>)?
     /// By a request's bytes.
     var operationIDs: [[UInt8]: [UInt8]] = [:]
     private var connectionCount: UInt64 = 0
@@ -135,6 +137,7 @@ package final class Simulation {
         report.acknowledgedChecked = history.acknowledgedChecked
         report.pushesReceived = devices.reduce(0) { $0 + $1.pushes.eventCount }
         report.fetchHints = devices.reduce(0) { $0 + $1.pushes.hintCount }
+        report.recordPushes = devices.reduce(0) { $0 + $1.pushes.recordCount }
         report.events = scheduler.eventCount
     }
 
@@ -175,13 +178,22 @@ package final class Simulation {
 
     func database(of device: SimulatedDevice) -> DatabaseID { privateDatabase(of: users[device.account]) }
 
-    func timeline(of device: SimulatedDevice) -> CommitHistory.Timeline { history[database(of: device)] }
+    /// Of the database that the device has in a scope.
+    func timeline(of device: SimulatedDevice, _ scope: DatabaseScope) -> CommitHistory.Timeline {
+        history[scope == .public ? publicDatabase : database(of: device)]
+    }
+
+    /// As subscriptions in a database name the device's user.
+    func owner(of device: SimulatedDevice, _ scope: DatabaseScope) -> String {
+        scope == .public ? users[device.account] : ""
+    }
 
     /// The server's folder is that of a backup: what came behind it never was.
     func restored(_ backup: [DatabaseID: CommitHistory.Timeline]) {
         history.restored(backup)
         for device in devices {
-            device.pushes.restored(to: backup[database(of: device)]!.last)
+            device.pushes.restored(to: backup[database(of: device)]!.last, .private)
+            device.pushes.restored(to: backup[publicDatabase]!.last, .public)
         }
     }
 
@@ -216,10 +228,7 @@ package final class Simulation {
 
     /// A push shows a commit.
     func sawPush(_ event: NotificationEvent, on device: SimulatedDevice) {
-        switch event.kind {
-        case .zoneChanged, .databaseChanged:
-            if let place = PeekedToken(event.position) { history.saw(place.sequence, of: database(of: device)) }
-        case .ready, .fetchFromToken, .recordChanged: break
-        }
+        guard let (scope, sequence) = PushLog.commit(of: event) else { return }
+        history.saw(sequence, of: scope == .public ? publicDatabase : database(of: device))
     }
 }

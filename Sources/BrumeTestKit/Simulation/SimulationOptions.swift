@@ -37,6 +37,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var loadMillisecondsMax: UInt64
     /// Once in this many times the loader reads a damaged file; 0: never.
     package var damagedLoadOneIn: Int
+    /// Records from which on a zone has indexes.
+    package var indexedZoneMinimum: Int
     /// Custom zones that devices use.
     package var zones: Int
     /// Zones in one request, at most.
@@ -92,6 +94,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         backupSeconds = UInt64([0, 4, 10][number(0...2)])
         restoreOneIn = number(2...4)
         revocationSeconds = UInt64([0, 8, 20][number(0...2)])
+        indexedZoneMinimum = [1, 4, 256][number(0...2)]
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -104,6 +107,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         case .reusesRuns, .backsUpOldSnapshots: (backupSeconds, restoreOneIn, tombstones) = (4, 2, 0)
         case .keepsRevokedSessions: revocationSeconds = 6
         case .mixesReads: zonesPerRequest = 3
+        case .showsOthersMatches: accounts = 2
         case .keepsAllEvents: backlogEvents = 2
         default: break
         }
@@ -117,7 +121,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "cut=1/\(cutOneIn) blackhole=1/\(blackHoleOneIn) stall=1/\(stallOneIn) "
             + "shortload=\(shortLoadBytes)B load<=\(loadMillisecondsMax)ms damagedload=1/\(damagedLoadOneIn) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
-            + "full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
+            + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
     }
 }
 

@@ -16,6 +16,12 @@ package struct SimulationReport: Sendable {
     package var oldTokensTried = 0
     package var pushesReceived = 0
     package var fetchHints = 0
+    /// Pushes of query subscriptions.
+    package var recordPushes = 0
+    /// Pages of queries that were checked against the commits, record by record.
+    package var queryPages = 0
+    /// Queries that were read to their last page.
+    package var queriesFinished = 0
     package var repeatedOperations = 0
     package var snapshots = 0
     /// Times at which the loader loaded one database or some.
@@ -52,6 +58,9 @@ package struct SimulationReport: Sendable {
         oldTokensTried += other.oldTokensTried
         pushesReceived += other.pushesReceived
         fetchHints += other.fetchHints
+        recordPushes += other.recordPushes
+        queryPages += other.queryPages
+        queriesFinished += other.queriesFinished
         repeatedOperations += other.repeatedOperations
         snapshots += other.snapshots
         loads += other.loads
@@ -77,7 +86,7 @@ package struct SimulationReport: Sendable {
         "operations \(operations), answers \(answers), commits \(commits), crashes \(crashes), "
             + "connections cut \(cutConnections), acknowledged commits checked after crashes \(acknowledgedChecked), "
             + "pages checked \(pagesChecked), old tokens \(oldTokensTried), pushes \(pushesReceived), "
-            + "fetch hints \(fetchHints), operations sent again \(repeatedOperations), snapshots \(snapshots), "
+            + "of query subscriptions \(recordPushes), fetch hints \(fetchHints), pages of queries \(queryPages), of whole queries \(queriesFinished), operations sent again \(repeatedOperations), snapshots \(snapshots), "
             + "loads \(loads), of damaged files \(damagedLoads), "
             + "flipped bits \(flipsInjected), of them refused \(flipsDetected) and without meaning \(flipsHarmless), "
             + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "

@@ -1,11 +1,13 @@
-import BrumeModel
+internal import BrumeGeodesy
+package import BrumeModel
 
 /// What a predicate says of a record, written down from its definition: decoded values, no indexes, nothing prepared.
 ///
-/// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for which that is right.
-struct NaivePredicate {
+/// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for which that is
+/// right.
+package enum NaivePredicate {
     /// True, false, or nil: unknown.
-    static func holds(_ predicate: Predicate, _ record: Record) -> Bool? {
+    package static func holds(_ predicate: Predicate, _ record: Record) -> Bool? {
         switch predicate {
         case .constant(let holds): return holds
         case .comparison(let key, let comparison, let constant):
@@ -30,7 +32,9 @@ struct NaivePredicate {
             return match == .allWords ? wanted.isSubset(of: found) : !wanted.isDisjoint(with: found)
         case .distance(let key, let latitude, let longitude, let metres, let isInclusive):
             guard case .location(let place) = value(of: key, record) else { return nil }
-            let distance = Distance.metres(place.latitude, place.longitude, latitude, longitude)
+            let distance = Geodesic.distance(
+                from: .init(latitude: place.latitude, longitude: place.longitude),
+                to: .init(latitude: latitude, longitude: longitude))
             return isInclusive ? distance <= metres : distance < metres
         case .and(let operands): return all(operands.map { holds($0, record) })
         case .or(let operands): return any(operands.map { holds($0, record) })
@@ -48,7 +52,7 @@ struct NaivePredicate {
         return values.contains(nil) ? nil : false
     }
 
-    static func value(of key: QueryKey, _ record: Record) -> FieldValue? {
+    package static func value(of key: QueryKey, _ record: Record) -> FieldValue? {
         func reference(_ name: String) -> FieldValue? {
             name.isEmpty ? nil : .reference(Reference(recordName: name, deletesSelf: false))
         }
@@ -63,7 +67,7 @@ struct NaivePredicate {
         }
     }
 
-    static func elements(_ value: FieldValue) -> [FieldValue]? {
+    package static func elements(_ value: FieldValue) -> [FieldValue]? {
         switch value {
         case .strings(let list): list.map { .string($0) }
         case .int64s(let list): list.map { .int64($0) }
@@ -89,7 +93,7 @@ struct NaivePredicate {
         }
     }
 
-    static func compare(_ left: FieldValue, _ comparison: ComparisonOperator, _ right: FieldValue) -> Bool? {
+    package static func compare(_ left: FieldValue, _ comparison: ComparisonOperator, _ right: FieldValue) -> Bool? {
         if let lefts = elements(left) {
             guard let rights = elements(right), comparison == .equal || comparison == .notEqual else { return nil }
             let pairs = zip(lefts, rights).map { compare($0, .equal, $1) }
