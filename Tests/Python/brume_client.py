@@ -118,6 +118,21 @@ class Client:
         finally:
             del self._streams[stream]
 
+    def query(self, database, record_type, tree, sort=(), zone=None, limit=0, keys=None):
+        """All pages of a query: yields each page's matches, and goes on from its cursor."""
+        p = self.protocol
+        request = p.QueryRequest(
+            database=database, zone=zone, results_limit=limit,
+            query=p.Query(record_type=record_type, predicate=predicate(p, tree), sort=sort))
+        if keys is not None:
+            request.desired_keys.CopyFrom(p.DesiredKeys(keys=keys))
+        while True:
+            page = self.call(p.METHOD_RECORDS_QUERY, request, p.QueryResponse)
+            yield page.matches
+            if not page.cursor:
+                return
+            request.cursor = page.cursor
+
     def ping(self, payload=b"12345678"):
         self._send(PING, payload=payload)
         while payload not in self._pongs:
@@ -181,6 +196,20 @@ class Client:
             self.goaway = self.protocol.Goaway.FromString(payload)
         else:
             raise ProtocolViolation(f"unexpected frame of type {kind} on stream {stream}")
+
+
+def predicate(p, tree):
+    """A tree as its nodes in preorder. A term is a PredicateNode; ("and", a, b), ("or", a, b) and ("not", a) hold trees."""
+    nodes, pending = [], [tree]
+    while pending:
+        next_one = pending.pop()
+        if not isinstance(next_one, tuple):
+            nodes.append(next_one)
+            continue
+        kind, *operands = next_one
+        nodes.append(p.PredicateNode(**{kind: True if kind == "not" else len(operands)}))
+        pending += reversed(operands)
+    return p.Predicate(nodes=nodes)
 
 
 class NotificationStream:

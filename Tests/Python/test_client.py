@@ -13,13 +13,14 @@ import tempfile
 import unittest
 import uuid
 
-from brume_client import BrumeError, Client, Protocol
+from brume_client import BrumeError, Client, Protocol, predicate
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 CONTAINER = "iCloud.com.example.python"
 
 # CKError.Code
 UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
+LIMIT_EXCEEDED = 27
 NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
 
 p = None  # the message classes
@@ -291,6 +292,246 @@ class ChangesTests(unittest.TestCase):
             self.assertEqual(names, [name])
 
 
+class QueryTests(unittest.TestCase):
+    """Books of the default zone's account; each test has a record type of its own, so that none sees another's."""
+
+    def setUp(self):
+        self.type = "Book" + uuid.uuid4().hex
+        self.zone = "Shelf" + uuid.uuid4().hex
+
+    def books(self, client, zone, *books):
+        """Each book: a name, and its fields as values."""
+        result = save(client, zone, *(
+            p.RecordSave(
+                name=name, type=self.type, fields=[p.Field(key=key, value=value) for key, value in fields.items()])
+            for name, fields in books))
+        for outcome in result.saves:
+            self.assertEqual(outcome.WhichOneof("outcome"), "record", outcome)
+
+    def names(self, client, tree, sort=(), zone=None, limit=0):
+        pages = client.query(p.DATABASE_SCOPE_PRIVATE, self.type, tree, sort, zone, limit)
+        return [match.record.name for page in pages for match in page]
+
+    @staticmethod
+    def key(name):
+        return name if isinstance(name, p.QueryKey) else p.QueryKey(field=name)
+
+    def compare(self, name, operator, any_element=False, **value):
+        return p.PredicateNode(comparison=p.Comparison(
+            key=self.key(name), operator=getattr(p, "COMPARISON_OPERATOR_" + operator), value=p.Value(**value),
+            any_element=any_element))
+
+    def member(self, name, *texts, any_element=False):
+        return p.PredicateNode(membership=p.Membership(
+            key=self.key(name), values=[p.Value(string_value=text) for text in texts], any_element=any_element))
+
+    def test_every_kind_of_term_finds_what_the_page_says(self):
+        berlin, potsdam, paris = (p.Location(latitude=latitude, longitude=longitude) for latitude, longitude in (
+            (52.52, 13.405), (52.39, 13.06), (48.857, 2.352)))
+        with Device().connect() as client:
+            make_zone(client, self.zone)
+            text, number = (lambda value: p.Value(string_value=value)), (lambda value: p.Value(int64_value=value))
+            self.books(
+                client, self.zone,
+                ("a", {"title": text("The Déjà Vu"), "pages": number(100), "place": p.Value(location_value=berlin),
+                       "tags": p.Value(string_list=p.StringList(values=["x", "y"]))}),
+                ("b", {"title": text("Vu again"), "pages": p.Value(int64_value=250), "published": p.Value(date_value=5.0),
+                       "tags": p.Value(string_list=p.StringList(values=["z"]))}),
+                ("c", {"title": text("the end"), "place": p.Value(location_value=paris),
+                       "author": p.Value(reference_value=p.Reference(record_name="a"))}),
+                ("d", {"pages": number(-1)}))
+            true = p.PredicateNode(constant=True)
+            far = p.PredicateNode(distance=p.Distance(
+                key=self.key("place"), latitude=potsdam.latitude, longitude=potsdam.longitude, metres=50_000))
+            near = p.PredicateNode(distance=p.Distance(
+                key=self.key("place"), latitude=berlin.latitude, longitude=berlin.longitude, metres=0, inclusive=True))
+            system = lambda name: p.QueryKey(system=getattr(p, "SYSTEM_KEY_" + name))
+            reference = lambda name: p.Reference(record_name=name)
+            search = lambda words, match: p.PredicateNode(text=p.TextSearch(text=words, match=match))
+            for found, tree in (
+                ("abcd", true), ("", p.PredicateNode(constant=False)), ("abcd", ("and",)), ("", ("or",)),
+                ("a", self.compare("pages", "EQUAL", int64_value=100)),
+                ("a", self.compare("pages", "EQUAL", double_value=100.0)),
+                ("bd", self.compare("pages", "NOT_EQUAL", int64_value=100)),
+                ("bd", ("not", self.compare("pages", "EQUAL", int64_value=100))),
+                ("d", self.compare("pages", "LESS", int64_value=0)),
+                ("ab", self.compare("pages", "GREATER_OR_EQUAL", double_value=99.5)),
+                ("a", self.compare("title", "BEGINS_WITH", string_value="The")),
+                ("c", self.compare("title", "BEGINS_WITH", string_value="the")),
+                ("a", self.compare("tags", "EQUAL", any_element=True, string_value="y")),
+                ("bc", self.member("title", "the end", "Vu again", "nothing")),
+                ("ab", self.member("tags", "x", "z", any_element=True)),
+                ("", self.member("title")),
+                ("ab", p.PredicateNode(between=p.Between(
+                    key=self.key("pages"), low=p.Value(int64_value=100), high=p.Value(int64_value=250)))),
+                ("ab", search("DEJA vu", p.TEXT_MATCH_ANY_WORD)), ("a", search("deja VU", p.TEXT_MATCH_ALL_WORDS)),
+                ("a", far), ("a", near),
+                ("c", self.compare("author", "EQUAL", reference_value=reference("a"))),
+                ("b", self.compare("published", "LESS", date_value=6.0)),
+                ("d", self.compare(system("RECORD_ID"), "EQUAL", reference_value=reference("d"))),
+                ("abcd", self.compare(
+                    system("CREATOR_USER_RECORD_ID"), "EQUAL", reference_value=reference("__defaultOwner__"))),
+                ("abcd", self.compare(system("CREATION_DATE"), "GREATER", date_value=0.0)),
+                ("ac", ("and", ("not", self.compare("title", "EQUAL", string_value="Vu again")), true)),
+                ("abd", ("or", self.compare("pages", "LESS", int64_value=1000), self.compare(
+                    "title", "EQUAL", string_value="nothing"))),
+            ):
+                with self.subTest(tree=tree):
+                    self.assertEqual("".join(self.names(client, tree, zone=private(self.zone))), found)
+
+    def test_the_order_is_that_of_the_keys_and_then_of_creation(self):
+        with Device().connect() as client:
+            make_zone(client, self.zone)
+            number = lambda value: p.Value(int64_value=value)
+            self.books(
+                client, self.zone, ("a", {"n": number(2), "m": number(1)}), ("b", {"n": number(1)}), ("c", {"m": number(7)}),
+                ("d", {"n": number(2), "m": number(0)}))
+            true = p.PredicateNode(constant=True)
+            by = lambda name, **options: p.QuerySort(key=self.key(name), **options)
+            for order, sort in (
+                ("abcd", []), ("badc", [by("n")]), ("adbc", [by("n", descending=True)]), ("bdac", [by("n"), by("m")]),
+            ):
+                with self.subTest(order=order):
+                    self.assertEqual("".join(self.names(client, true, sort)), order)
+                    self.assertEqual("".join(self.names(client, true, sort, limit=1)), order)
+            for name, latitude in (("far", 50.0), ("near", 10.0)):
+                self.books(client, self.zone, (name, {
+                    "place": p.Value(location_value=p.Location(latitude=latitude, longitude=0))}))
+            nearest = p.QuerySort(key=self.key("place"), relative_to=p.Location(latitude=0, longitude=0))
+            self.assertEqual(self.names(client, true, [nearest])[:2], ["near", "far"])
+
+    def test_pages_meet_across_connections_while_others_write(self):
+        reader, writer = Device(), Device()
+        request = p.QueryRequest(
+            database=p.DATABASE_SCOPE_PRIVATE, results_limit=7,
+            query=p.Query(
+                record_type=self.type, predicate=p.Predicate(nodes=[p.PredicateNode(constant=True)]),
+                sort=[p.QuerySort(key=self.key("n"))]))
+        with writer.connect() as client:
+            make_zone(client, self.zone)
+            self.books(client, self.zone, *((f"r{index:02}", {"n": p.Value(int64_value=index)}) for index in range(40)))
+            shown, pages = [], 0
+            while True:
+                with reader.connect() as reading:
+                    page = reading.call(p.METHOD_RECORDS_QUERY, request, p.QueryResponse)
+                shown += [match.record.name for match in page.matches]
+                pages += 1
+                # One that is shown goes, one comes in before the place, one behind it.
+                save(client, self.zone, deletions=[f"r{pages:02}"])
+                self.books(
+                    client, self.zone, (f"early{pages}", {"n": p.Value(int64_value=-pages)}),
+                    (f"late{pages}", {"n": p.Value(int64_value=1000 + pages)}))
+                if not page.cursor:
+                    break
+                request.cursor = page.cursor
+                self.assertLess(pages, 30)
+            self.assertEqual([name for name in shown if name[0] == "r"], [f"r{index:02}" for index in range(40)])
+            self.assertEqual(len(set(shown)), len(shown))
+            self.assertFalse([name for name in shown if name.startswith("early")])
+            self.assertIn("late1", shown)
+
+    def test_a_cursor_goes_with_its_query_its_zone_and_its_account(self):
+        with Device().connect() as client, Device(1).connect() as stranger:
+            for each in (client, stranger):
+                make_zone(each, self.zone)
+                self.books(each, self.zone, ("a", {}), ("b", {}))
+
+            def ask(asking, cursor=b"", tree=p.PredicateNode(constant=True), zone=None, limit=1):
+                return asking.call(
+                    p.METHOD_RECORDS_QUERY,
+                    p.QueryRequest(
+                        database=p.DATABASE_SCOPE_PRIVATE, zone=zone, cursor=cursor, results_limit=limit,
+                        query=p.Query(record_type=self.type, predicate=p.Predicate(nodes=[tree]))), p.QueryResponse)
+
+            cursor = ask(client).cursor
+            self.assertEqual([match.record.name for match in ask(client, cursor, limit=0).matches], ["b"])
+            for case in (
+                lambda: ask(stranger, cursor), lambda: ask(client, cursor, zone=private(self.zone)),
+                lambda: ask(client, cursor, p.PredicateNode(constant=False)), lambda: ask(client, cursor[:-1]),
+                lambda: ask(client, bytes([cursor[0]]) + os.urandom(len(cursor) - 1)),
+            ):
+                with self.assertRaises(BrumeError) as refused:
+                    case()
+                self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
+
+    def test_matches_name_their_zone_and_hold_the_desired_keys(self):
+        with Device().connect() as client:
+            for zone in (self.zone, self.zone + "2"):
+                make_zone(client, zone)
+                self.books(client, zone, ("a", {"n": p.Value(int64_value=1), "m": p.Value(int64_value=2)}))
+            true = p.PredicateNode(constant=True)
+            pages = client.query(p.DATABASE_SCOPE_PRIVATE, self.type, true, keys=["m", "unknown"])
+            matches = [match for page in pages for match in page]
+            self.assertEqual([match.zone.name for match in matches], [self.zone, self.zone + "2"])
+            for match in matches:
+                self.assertEqual([field.key for field in match.record.fields], ["m"])
+                self.assertTrue(match.record.change_tag)
+
+    def test_the_public_database_is_queried_by_everybody(self):
+        public = p.DATABASE_SCOPE_PUBLIC
+        with Device().connect() as author, Device(1).connect() as reader:
+            author.call(
+                p.METHOD_RECORDS_MODIFY,
+                p.ModifyRecordsRequest(database=public, operation_id=os.urandom(16), zones=[p.ZoneModification(
+                    zone=private("_defaultZone"),
+                    saves=[p.RecordSave(name=self.type, type=self.type, fields=[
+                        p.Field(key="n", value=p.Value(int64_value=1))])])]), p.ModifyRecordsResponse)
+            pages = reader.query(public, self.type, self.compare("n", "EQUAL", int64_value=1))
+            records = [match.record for page in pages for match in page]
+            self.assertEqual([record.name for record in records], [self.type])
+            self.assertEqual(records[0].creator, author.welcome.user_record_name)
+
+    def test_a_query_is_explained(self):
+        with Device().connect() as client:
+            make_zone(client, self.zone)
+            self.books(client, self.zone, ("a", {"n": p.Value(int64_value=1)}))
+            answer = client.call(
+                p.METHOD_RECORDS_EXPLAIN,
+                p.QueryRequest(database=p.DATABASE_SCOPE_PRIVATE, query=p.Query(
+                    record_type=self.type, predicate=p.Predicate(nodes=[self.compare("n", "EQUAL", int64_value=1)]))),
+                p.ExplainResponse)
+            self.assertTrue(answer.steps)
+            self.assertEqual((answer.matches, answer.records_read > 0), (1, True))
+
+    def test_what_is_wrong_with_a_query_is_said(self):
+        with Device().connect() as client:
+            make_zone(client, self.zone)
+            self.books(client, self.zone, ("a", {"n": p.Value(int64_value=1), "blob": p.Value(bytes_value=b"x")}))
+            term = self.compare("n", "EQUAL", int64_value=1)
+            deep = term
+            for _ in range(64):
+                deep = ("not", deep)
+            wide = ("or", *(self.compare("n", "EQUAL", int64_value=index) for index in range(1001)))
+
+            def ask(tree=None, nodes=(), record_type=None, zone=None):
+                client.call(
+                    p.METHOD_RECORDS_QUERY,
+                    p.QueryRequest(database=p.DATABASE_SCOPE_PRIVATE, zone=zone, query=p.Query(
+                        record_type=record_type or self.type,
+                        predicate=p.Predicate(nodes=nodes) if tree is None else predicate(p, tree))), p.QueryResponse)
+
+            both = p.PredicateNode(**{"and": 2})
+            for code, case in (
+                (UNKNOWN_ITEM, lambda: ask(term, record_type="Nobody" + uuid.uuid4().hex)),
+                (ZONE_NOT_FOUND, lambda: ask(term, zone=private("Nowhere"))),
+                (LIMIT_EXCEEDED, lambda: ask(deep)), (LIMIT_EXCEEDED, lambda: ask(wide)),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("unknown", "EQUAL", int64_value=1))),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("n", "EQUAL", string_value="1"))),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("n", "BEGINS_WITH", string_value="1"))),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("n", "EQUAL", double_value=math.nan))),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("n", "EQUAL", any_element=True, int64_value=1))),
+                (INVALID_ARGUMENTS, lambda: ask(self.compare("n", "EQUAL", int64_list=p.Int64List(values=[1])))),
+                (INVALID_ARGUMENTS, lambda: ask(nodes=[])), (INVALID_ARGUMENTS, lambda: ask(nodes=[both, term])),
+                (INVALID_ARGUMENTS, lambda: ask(nodes=[term, term])),
+                (INVALID_ARGUMENTS, lambda: ask(nodes=[p.PredicateNode()])),
+                (INVALID_ARGUMENTS, lambda: ask(term, record_type="Users")),
+            ):
+                with self.assertRaises(BrumeError) as refused:
+                    case()
+                self.assertEqual(refused.exception.code, code, refused.exception.message)
+                self.assertTrue(refused.exception.message)
+
+
 class NotificationTests(unittest.TestCase):
     def subscribe(self, client, zone):
         subscription = p.Subscription(
@@ -374,6 +615,122 @@ class NotificationTests(unittest.TestCase):
             client.ping()
             self.assertFalse(
                 [item for item in client._streams[stream._stream] if subscription_id.encode() in item[1]])
+
+    def subscribe_to_query(self, client, record_type, node, options, database=None, zone=None, keys=()):
+        subscription = p.Subscription(
+            id="query-" + uuid.uuid4().hex,
+            query=p.QuerySubscription(
+                record_type=record_type, predicate=p.Predicate(nodes=[node]), options=options, zone=zone),
+            notification_info=p.NotificationInfo(desired_keys=keys))
+        database = database or p.DATABASE_SCOPE_PRIVATE
+        answer = client.call(
+            p.METHOD_SUBSCRIPTIONS_MODIFY,
+            p.ModifySubscriptionsRequest(database=database, saves=[subscription], operation_id=os.urandom(16)),
+            p.ModifySubscriptionsResponse)
+        self.assertEqual(answer.saves[0].WhichOneof("outcome"), "subscription", answer)
+        self.assertEqual(answer.saves[0].subscription.query.predicate, subscription.query.predicate)
+        return subscription.id
+
+    def listed(self, client, database):
+        answer = client.call(
+            p.METHOD_SUBSCRIPTIONS_LIST, p.ListSubscriptionsRequest(database=database), p.ListSubscriptionsResponse)
+        return [subscription.id for subscription in answer.subscriptions]
+
+    def test_a_query_subscription_tells_of_the_records_that_match(self):
+        listener, writer = Device(), Device()
+        zone, kind = "Tasks" + uuid.uuid4().hex, "Task" + uuid.uuid4().hex
+        is_open = p.PredicateNode(comparison=p.Comparison(
+            key=p.QueryKey(field="open"), operator=p.COMPARISON_OPERATOR_EQUAL, value=p.Value(int64_value=1)))
+
+        def task(name, value, text="", tag=""):
+            return p.RecordSave(name=name, type=kind, change_tag=tag, fields=[
+                p.Field(key="open", value=p.Value(int64_value=value)),
+                p.Field(key="text", value=p.Value(string_value=text)), p.Field(key="other", value=p.Value(int64_value=7))])
+
+        with writer.connect() as writing, listener.connect() as listening:
+            make_zone(writing, zone)
+            subscription_id = self.subscribe_to_query(
+                listening, kind, is_open, 1 | 2 | 4, zone=private(zone), keys=["text", "open"])
+            stream = listening.open_notifications()
+            self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+            tag = save(writing, zone, task("quiet", 0), task("loud", 1, "x" * 200)).saves[1].record.change_tag
+            tag = save(writing, zone, task("loud", 1, "again", tag)).saves[0].record.change_tag
+            # It matches no more: no event. Then it does again, and goes.
+            tag = save(writing, zone, task("loud", 0, "again", tag)).saves[0].record.change_tag
+            save(writing, zone, task("loud", 1, "last", tag))
+            save(writing, zone, deletions=["loud", "quiet"])
+            events = [self.next_of(stream, subscription_id) for _ in range(4)]
+            changes_told = [event.record_changed for event in events]
+            self.assertEqual(
+                [(change.record_name, change.reason) for change in changes_told],
+                [("loud", p.RECORD_CHANGE_REASON_CREATED), ("loud", p.RECORD_CHANGE_REASON_UPDATED),
+                 ("loud", p.RECORD_CHANGE_REASON_UPDATED), ("loud", p.RECORD_CHANGE_REASON_DELETED)])
+            self.assertTrue(all(change.zone.name == zone for change in changes_told))
+            fields = [{field.key: field.value for field in change.fields} for change in changes_told]
+            self.assertEqual(set(fields[0]), {"text", "open"})
+            self.assertEqual((fields[0]["text"].string_value, changes_told[0].pruned), ("x" * 100, True))
+            self.assertEqual((fields[1]["text"].string_value, changes_told[1].pruned), ("again", False))
+            self.assertEqual(fields[3], {})
+            # The zone's end tells of what went with it, and ends the subscription.
+            save(writing, zone, task("left", 1))
+            self.next_of(stream, subscription_id)
+            writing.call(
+                p.METHOD_ZONES_MODIFY,
+                p.ModifyZonesRequest(database=p.DATABASE_SCOPE_PRIVATE, deletions=[private(zone)]),
+                p.ModifyZonesResponse)
+            last = self.next_of(stream, subscription_id).record_changed
+            self.assertEqual((last.record_name, last.reason), ("left", p.RECORD_CHANGE_REASON_DELETED))
+            self.assertNotIn(subscription_id, self.listed(listening, p.DATABASE_SCOPE_PRIVATE))
+
+    def test_a_subscription_of_the_public_database_that_fires_once(self):
+        author, reader, kind = Device(), Device(1), "News" + uuid.uuid4().hex
+
+        def publish(client, name):
+            client.call(
+                p.METHOD_RECORDS_MODIFY,
+                p.ModifyRecordsRequest(
+                    database=p.DATABASE_SCOPE_PUBLIC, operation_id=os.urandom(16),
+                    zones=[p.ZoneModification(zone=private("_defaultZone"), saves=[note(name, name)])]),
+                p.ModifyRecordsResponse)
+
+        with author.connect() as writing, reader.connect() as reading:
+            match = p.PredicateNode(comparison=p.Comparison(
+                key=p.QueryKey(field="text"), operator=p.COMPARISON_OPERATOR_BEGINS_WITH, value=p.Value(string_value=kind)))
+            public = p.DATABASE_SCOPE_PUBLIC
+            subscription_id = self.subscribe_to_query(reading, "Note", match, 1 | 8, database=public)
+            self.assertIn(subscription_id, self.listed(reading, public))
+            self.assertNotIn(subscription_id, self.listed(writing, public))
+            stream = reading.open_notifications()
+            self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+            publish(writing, "other" + kind)
+            publish(writing, kind + "1")
+            event = self.next_of(stream, subscription_id)
+            self.assertEqual(event.record_changed.database, public)
+            self.assertEqual(event.record_changed.record_name, kind + "1")
+            self.assertNotIn(subscription_id, self.listed(reading, public))
+            publish(writing, kind + "2")
+            reading.ping()
+            self.assertFalse(
+                [item for item in reading._streams[stream._stream] if subscription_id.encode() in item[1]])
+
+    def test_a_device_that_was_away_for_too_long_is_told_to_fetch(self):
+        listener, writer = Device(), Device()
+        zone = "Away" + uuid.uuid4().hex
+        with writer.connect() as writing:
+            make_zone(writing, zone)
+            with listener.connect() as listening:
+                self.subscribe_to_query(listening, "Note", p.PredicateNode(constant=True), 1, zone=private(zone))
+                stream = listening.open_notifications()
+                stream.acknowledge(stream.next_event())
+                stream.close()
+            for first in range(0, 1200, 400):
+                save(writing, zone, *(note(f"n{index}", "") for index in range(first, first + 400)))
+            with listener.connect() as listening:
+                stream = listening.open_notifications()
+                self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+                event = stream.next_event()
+                self.assertEqual(event.WhichOneof("kind"), "fetch_from_token")
+                self.assertEqual(event.fetch_from_token.database, p.DATABASE_SCOPE_PRIVATE)
 
     def test_a_second_stream_of_the_device_ends_the_first(self):
         device = Device()
