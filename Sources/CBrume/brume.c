@@ -12,6 +12,17 @@ int brume_accept(int listener, void *address, unsigned *length) {
     return fd;
 }
 
+void brume_variadic_words(const char *kinds, uint64_t *words, va_list arguments) {
+    for (; *kinds; kinds++, words++) {
+        if (*kinds == 'd') {
+            double value = va_arg(arguments, double);
+            memcpy(words, &value, sizeof value);
+        } else {
+            *words = va_arg(arguments, uint64_t);
+        }
+    }
+}
+
 void brume_thread_set_name(const char *name) {
     char cut[16] = {0};
     strncpy(cut, name, sizeof cut - 1);

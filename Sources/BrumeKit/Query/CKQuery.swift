@@ -58,7 +58,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     public func encode(with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKQuery.self)
         coder.encode(recordType as NSString, forKey: "RecordType")
-        coder.encode(predicate, forKey: "PredicateFormat")
+        coder.encode(formatOf: predicate, forKey: "PredicateFormat")
         guard let sortDescriptors else { return }
         coder.encode(Int64(sortDescriptors.count), forKey: "SortCount")
         for (index, descriptor) in sortDescriptors.enumerated() {
@@ -66,11 +66,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
                 preconditionFailure(
                     "CKQuery: a sort descriptor without a key can't be archived; name the field to sort by")
             }
-            coder.encode(key as NSString, forKey: "SortKey\(index)")
-            coder.encode(descriptor.ascending, forKey: "SortAscending\(index)")
-            if let place = (descriptor as? CKLocationSortDescriptor)?.relativeLocation {
-                coder.encode(place, forKey: "SortPlace\(index)")
-            }
+            coder.encode(key, descriptor, forKey: "Sort", suffix: "\(index)")
         }
     }
 
@@ -86,21 +82,11 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         var descriptors: [NSSortDescriptor] = []
         // An archive ends the loop where its keys do, whatever its count says.
         while Int64(descriptors.count) < count {
-            guard let descriptor = Self.sortDescriptor(descriptors.count, coder) else { return nil }
+            guard let descriptor = coder.sortDescriptorIfPresent(forKey: "Sort", suffix: "\(descriptors.count)") else {
+                return nil
+            }
             descriptors.append(descriptor)
         }
         sortDescriptors = descriptors
-    }
-
-    private static func sortDescriptor(_ index: Int, _ coder: NSCoder) -> NSSortDescriptor? {
-        guard let key = coder.stringIfPresent(forKey: "SortKey\(index)"),
-            coder.containsValue(forKey: "SortAscending\(index)")
-        else { return nil }
-        let ascending = coder.decodeBool(forKey: "SortAscending\(index)")
-        guard coder.containsValue(forKey: "SortPlace\(index)") else {
-            return NSSortDescriptor(key: key, ascending: ascending)
-        }
-        guard let place = coder.objectIfPresent(of: CLLocation.self, forKey: "SortPlace\(index)") else { return nil }
-        return CKLocationSortDescriptor(name: key, relativeLocation: place, ascending: ascending)
     }
 }

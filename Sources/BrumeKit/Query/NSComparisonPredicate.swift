@@ -116,6 +116,9 @@ public final class NSComparisonPredicate: NSPredicate {
     /// Equal for equal predicates.
     public override var hash: Int { node.canonical.hashValue }
 
+    /// `NSPredicate`: an archive on Linux is read by the exact name of a class, and apps name that one.
+    public override var classForCoder: AnyClass { NSPredicate.self }
+
     /// The receiver itself, which can't change.
     public override func copy(with zone: NSZone? = nil) -> Any { self }
 

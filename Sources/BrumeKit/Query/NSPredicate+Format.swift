@@ -69,12 +69,15 @@ final class FormatCompoundPredicate: NSCompoundPredicate {
 
     override var hash: Int { node.canonical.hashValue }
 
+    /// An archive on Linux is read by the exact name of a class, and this one's is nobody's business.
+    override var classForCoder: AnyClass { NSPredicate.self }
+
     override func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
 extension NSCoder {
     /// Writes a predicate's text. One that is code traps.
-    func encode(_ predicate: NSPredicate, forKey key: String) {
+    func encode(formatOf predicate: NSPredicate, forKey key: String) {
         precondition(!predicate.node.hasBlock, "a predicate with a block can't be archived; write it as a format")
         encode(predicate.canonicalFormat as NSString, forKey: key)
     }

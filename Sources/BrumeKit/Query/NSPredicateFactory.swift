@@ -11,8 +11,16 @@
 /// `NSPredicate` conforms. What a server can't do is known when the predicate is used: the query then fails with
 /// `invalidArguments` and a sentence that says what to write instead.
 ///
-/// Differs from Foundation: what is made of text filters no objects (`evaluate(with:)`) and can't be archived by itself, but in
-/// a `CKQuery`; arithmetic and `SUBQUERY` are no part of the text.
+/// Predicates go into keyed archives, with secure coding, as their text. Read one as `NSPredicate`, whatever class it is:
+///
+/// ```swift
+/// let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
+/// let again = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPredicate.self, from: data)
+/// ```
+///
+/// Differs from Foundation: what is made of text filters no objects (`evaluate(with:)`); arithmetic and `SUBQUERY` are no part of
+/// the text; what `NSCompoundPredicate`'s own initialisers make is read as `NSCompoundPredicate`, since an archive on Linux names one
+/// class exactly; archives of Apple's systems are others.
 public protocol NSPredicateFactory {}
 
 extension NSPredicateFactory {
@@ -32,6 +40,19 @@ extension NSPredicateFactory {
     /// Reads a predicate's text with its arguments in an array. See ``init(format:_:)``.
     public init(format: String, argumentArray arguments: [Any]?) {
         self.init(trusted: format, arguments: arguments ?? [])
+    }
+
+    /// Reads a predicate's text with its arguments in a C list, as a function gets them that hands its own `CVarArg`s on with
+    /// `withVaList(_:_:)`. See ``init(format:_:)``.
+    ///
+    /// The list says nothing of its arguments: one that does not suit its placeholder, or is missing, reads memory that is none, as
+    /// on Apple's systems. Where there is a choice use an array.
+    public init(format: String, arguments list: CVaListPointer) {
+        do throws(PredicateFormatError) {
+            self.init(trusted: format, arguments: try PredicateArguments.values(of: format, from: list))
+        } catch {
+            preconditionFailure("NSPredicate(format:): \(error.description)")
+        }
     }
 
     /// Reads a predicate's text that comes from outside of the program.

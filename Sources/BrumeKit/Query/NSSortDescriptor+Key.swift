@@ -3,6 +3,8 @@ public import Foundation
 
 /// `NSSortDescriptor(key:ascending:)`: a key that a query's records are sorted by. Only `NSSortDescriptor` conforms.
 ///
+/// Descriptors go into keyed archives, with secure coding; read one as `NSSortDescriptor`, or as `CKLocationSortDescriptor`.
+///
 /// Differs from Foundation: a descriptor with a key sorts no arrays. Descriptors of key paths work in queries too, for the
 /// properties that each `CKRecord` has and for types that are ``CKQueryableFields``; comparators are not looked at.
 public protocol NSSortDescriptorFactory {}
@@ -109,6 +111,9 @@ final class KeySortDescriptor: NSSortDescriptor {
     }
 
     override var hash: Int { name.hashValue }
+
+    /// An archive on Linux is read by the exact name of a class, and this one's is nobody's business.
+    override var classForCoder: AnyClass { NSSortDescriptor.self }
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
 }

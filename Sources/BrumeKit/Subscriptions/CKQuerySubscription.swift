@@ -42,7 +42,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// What it fires on.
     public let querySubscriptionOptions: Options
 
-    /// The zone of the records; nil: all zones of the database. The subscription goes with its zone.
+    /// The zone of the records; nil: all zones of the database. The subscription goes with its zone. If it fires on deletion it tells of
+    /// the zone's records first; where they are more than some thousand, devices are told to fetch instead.
     public var zoneID: CKRecordZone.ID? {
         get { sharedZoneID }
         set { sharedZoneID = newValue }
@@ -101,7 +102,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         coder.encode(recordType as NSString, forKey: "QueryRecordType")
-        coder.encode(predicate, forKey: "Predicate")
+        coder.encode(formatOf: predicate, forKey: "Predicate")
         coder.encode(Int64(querySubscriptionOptions.rawValue), forKey: "Options")
         if let zoneID { coder.encode(zoneID, forKey: "ZoneID") }
     }

@@ -3,8 +3,12 @@ public import Foundation
 // On Apple's systems objects are arguments of formats, and code says `date as CVarArg` and `ids as CVarArg` for predicates.
 // Foundation on Linux has that for strings alone. In `String(format:)` such an argument is its description.
 
-/// What functions in C get in the place of an object.
-private func argument(_ value: Any) -> any CVarArg { String(describing: value) as NSString }
+/// What functions in C get in the place of an object: `String(format:)` can take no others apart.
+private func argument(_ value: Any) -> any CVarArg {
+    let text = String(describing: value) as NSString
+    VariadicObjects.note(value, as: text)
+    return text
+}
 
 extension NSObject: @retroactive CVarArg, @retroactive _CVarArgObject {
     /// The object's description.

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 
 /// The arguments of a predicate's text, taken one by one by its placeholders.
@@ -12,6 +13,35 @@ struct PredicateArguments {
 
     init(_ values: [Any?]) {
         self.values = values
+    }
+
+    /// The arguments in a list of C arguments, of which the text says how many there are and what.
+    static func values(of format: String, from list: CVaListPointer) throws(PredicateFormatError) -> [Any?] {
+        var lexer = try PredicateLexer(format)
+        var placeholders: [PredicateToken.Placeholder] = []
+        scan: while true {
+            switch try lexer.next().kind {
+            case .end: break scan
+            case .placeholder(let placeholder): placeholders.append(placeholder)
+            default: continue
+            }
+        }
+        let words = VariadicArguments.words(
+            placeholders.map { if case .double = $0 { .double } else { .word } }, from: list)
+        return zip(placeholders, words).map { placeholder, word in
+            switch placeholder {
+            case .integer: Int64(bitPattern: word)
+            case .double: Double(bitPattern: word)
+            case .value, .key: object(at: word)
+            }
+        }
+    }
+
+    /// The object that a pointer in a list of C arguments leads to.
+    private static func object(at word: UInt64) -> Any? {
+        guard let pointer = UnsafeRawPointer(bitPattern: UInt(word)) else { return nil }
+        let value = VariadicObjects.value(of: Unmanaged<NSObject>.fromOpaque(pointer).takeUnretainedValue())
+        return (value as? NSString).map { $0 as String } ?? value
     }
 
     /// How many there are and how many of them were taken; nil when it is all.
