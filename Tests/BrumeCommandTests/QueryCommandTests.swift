@@ -55,6 +55,11 @@ struct QueryCommandTests {
         #expect(!steps.isEmpty)
         let text = try CommandRun(arguments, environment: server.environment(), in: server.folder)
         #expect(text.output.contains { $0.hasPrefix("page") && $0.contains("3 matches") }, "\(text.output)")
+        #expect(text.output.first == "Note WHERE number BETWEEN {1, 3}", "\(text.output)")
+        #expect(json["query"] == .string("Note WHERE number BETWEEN {1, 3}"))
+        let many = (0..<1_000).map(String.init).joined(separator: ", ")
+        let long = try server.run("explain", "--type", "Note", "--predicate", "number IN {\(many)}")
+        #expect(long.output.first.map { $0.count < 450 && $0.contains("… (") } == true, "\(long.output)")
         #expect(text.output.contains { $0.hasPrefix("time") })
     }
 
@@ -77,6 +82,11 @@ struct QueryCommandTests {
     @Test("a strict server refuses what CloudKit refuses, and says so")
     func strict() throws {
         let server = try server(["--strict"])
+        // Learned fields are indexed, what the server keeps of each record is not, as in CloudKit.
+        let all = try server.run("records", "query", "--type", "Note")
+        #expect(all.status == ExitCode.failed.rawValue)
+        #expect(all.errors.contains("'recordName' is not marked queryable"), "\(all.errors)")
+        #expect(all.errors.contains("\"___recordID\" QUERYABLE"), "\(all.errors)")
         let or = try server.run("records", "query", "--type", "Note", "--predicate", "number = 1 OR number = 2")
         #expect(or.status == ExitCode.failed.rawValue)
         #expect(or.errors.contains("OR"), "\(or.errors)")

@@ -11,6 +11,9 @@ struct SchemaOperator {
         case stopped(FolderSchemas)
     }
 
+    /// What a request holds beside its other fields.
+    private static let textBytes = Limits.requestBytes - 1_000
+
     private let folder: String
     private let container: String
 
@@ -44,7 +47,15 @@ struct SchemaOperator {
         try await with(.development) { way in
             switch way {
             case .running(let session):
-                try await session.importSchema(text: SchemaPrinter.text(schema), validatesOnly: validatesOnly)
+                let text = SchemaPrinter.text(schema)
+                guard text.utf8.count <= Self.textBytes else {
+                    throw CommandError(
+                        .failed,
+                        "the schema has \(text.utf8.count) bytes without its comments; a running server takes up to"
+                            + " \(Self.textBytes)",
+                        hint: "stop the server, and import the file while it is stopped")
+                }
+                try await session.importSchema(text: text, validatesOnly: validatesOnly)
             case .stopped(let schemas): try schemas.importSchema(schema, validatesOnly: validatesOnly)
             }
         }

@@ -29,7 +29,7 @@ enum DevCommand {
             The ready file holds {"server":"127.0.0.1:PORT","ca":"PATH","accounts":{"a":{"token":"…","email":"a@example.com",\
             "user":"_…"}}}. A data folder can be used again: the accounts in it are given a new token each time. The container \
             is not restricted: any name is served.
-            """
+            """, CommandOptions.strictNote,
         ],
         examples: [
             "brume dev", "brume dev --schema schema.ckdb --environment production",

@@ -15,6 +15,9 @@ enum SchemaCommands {
         Run it as the server's user, on its machine: it works through the server that runs on the folder, or on the folder \
         itself when none does.
         """
+    private static let limits = """
+        \(Limits.recordTypesPerSchema) record types, \(Limits.fieldsPerSchema) fields and \(Limits.rolesPerSchema) roles
+        """
     private static let languageNote = """
         Schema files are in CloudKit's schema language (.ckdb): what `xcrun cktool export-schema` writes can be imported, and \
         the other way round.
@@ -54,7 +57,10 @@ enum SchemaCommands {
             ["schema", "import"], "replace the schema of development by a file's",
             options: [file, CommandOptions.data, container, CommandOptions.json],
             notes: [
-                "It is refused, and nothing changes, when the file lacks what production's schema has. Records stay.",
+                """
+                It is refused, and nothing changes, when the file lacks what production's schema has. Records stay. A running server \
+                takes schemas of up to 2 MB, comments not counted; a stopped one's folder any that its limits allow: \(limits).
+                """,
                 languageNote, note,
             ],
             examples: ["brume schema import --file schema.ckdb"], body: .asynchronous(importFile)),

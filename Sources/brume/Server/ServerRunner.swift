@@ -24,7 +24,14 @@ extension CommandOptions {
         "with-parent", nil, "stop when standard input ends, so that it never outlives the process that started it")
 
     static let strict = OptionDefinition(
-        "strict", nil, "refuse queries that CloudKit refuses, such as those with OR")
+        "strict", nil, "be as strict as CloudKit: no queries with OR, no indexes that the schema does not name")
+
+    /// What ``strict`` does in development, which surprises whoever has not met it in CloudKit.
+    static let strictNote = """
+        With --strict the fields of learned record types are indexed as without, but what the server keeps of every record \
+        (recordName, creationDate and the others) is not: a query of all records of a type, or one that sorts by creationDate, \
+        fails until the schema marks "___recordID" QUERYABLE, or "___createTime" SORTABLE.
+        """
 
     static let logLevel = OptionDefinition(
         "log-level", "LEVEL", "debug, info, warning or error", fallback: "info")

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+@Suite("Watching queries on the command line", .timeLimit(.minutes(3)))
+struct WatchCommandTests {
+    /// `brume watch`, which has begun.
+    private func watch(_ server: DevServer, account: String = "a", _ arguments: String...) throws -> ChildProcess {
+        let process = try ChildProcess(
+            executable: CommandRun.executable, arguments: ["watch", "--json"] + arguments,
+            environment: CommandRun.clean(server.environment(account: account)),
+            errorPath: server.folder.path + "/watch-\(UUID().uuidString).log")
+        #expect(process.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds) == "{\"notification\":\"ready\"}")
+        return process
+    }
+
+    private func next(_ watch: ChildProcess) throws -> JSONValue {
+        try JSONParser.value(of: #require(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)))
+    }
+
+    private func save(
+        _ server: DevServer, _ name: String, _ fields: String..., account: String = "a", isPublic: Bool = false
+    )
+        throws
+    {
+        let run = try CommandRun(
+            ["records", "save", "default", name, "--type", "Note"] + fields + (isPublic ? ["--public"] : []),
+            environment: server.environment(account: account), in: server.folder)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    @Test("records that match are printed with the fields that were asked for, others are not")
+    func predicate() throws {
+        let server = try DevServer(folder: TestFolder())
+        let watch = try watch(
+            server, "--type", "Note", "--where", "pages > 10", "--fields", "title,pages", "--count", "2")
+        try save(server, "thin", "title=thin", "pages:int64=3", "other=x")
+        try save(server, "thick", "title=thick", "pages:int64=30", "other=x")
+        let deleted = try server.run("records", "delete", "default", "thin", "thick")
+        #expect(deleted.status == 0, "\(deleted.errors)")
+        let created = try next(watch)
+        #expect(created["notification"] == .string("recordCreated") && created["record"] == .string("thick"))
+        #expect(created["zone"] == .string("_defaultZone") && created["database"] == .string("private"))
+        #expect(created["subscription"] == .string("brume-watch-type-Note"))
+        #expect(created["fields"] == .object([("pages", .integer(30)), ("title", .string("thick"))]), "\(created)")
+        let gone = try next(watch)
+        #expect(gone["notification"] == .string("recordDeleted") && gone["record"] == .string("thick"))
+        #expect(gone["fields"] == nil)
+        #expect(watch.wait() == 0)
+    }
+
+    @Test("another account's records of the public database are printed with --public")
+    func publicDatabase() throws {
+        let server = try DevServer(folder: TestFolder())
+        let watch = try watch(
+            server, "--public", "--type", "Note", "--where", "title BEGINSWITH 'news'", "--fields", "title", "--count",
+            "1")
+        try save(server, "private", "title=news of a", account: "b")
+        try save(server, "dull", "title=dull", account: "b", isPublic: true)
+        try save(server, "fresh", "title=news", account: "b", isPublic: true)
+        let event = try next(watch)
+        #expect(event["record"] == .string("fresh") && event["database"] == .string("public"), "\(event)")
+        #expect(event["fields"] == .object([("title", .string("news"))]))
+        #expect(watch.wait() == 0)
+    }
+}
