@@ -64,4 +64,24 @@ struct WatchCommandTests {
         #expect(event["fields"] == .object([("title", .string("news"))]))
         #expect(watch.wait() == 0)
     }
+
+    @Test("what can't be watched is said before anything is watched, with what to do")
+    func mistakes() throws {
+        let server = try DevServer(folder: TestFolder(), arguments: ["--strict"])
+        func errors(_ arguments: String..., code: ExitCode = .usage) throws -> String {
+            let run = try CommandRun(["watch"] + arguments, environment: server.environment(), in: server.folder)
+            #expect(run.status == code.rawValue, "\(arguments): \(run.errors)")
+            return run.errors
+        }
+        #expect(try errors("--where", "a = 1").contains("need --type"))
+        #expect(try errors("--fields", "a").contains("need --type"))
+        #expect(try errors("--type", "Note", "--where", "a = = 1").contains("--where can't be read"))
+        #expect(try errors("--type", "1x", "--where", "a = 1").contains("record type"))
+        #expect(try errors("--type", "Note", "--where", "a LIKE 'x*'").contains("LIKE"))
+        #expect(try errors("--type", "Note", "--fields", "a,b,c,d").contains("limit is 3"))
+        #expect(try errors("--type", "Note", "--fields", "a b").contains("a b"))
+        #expect(try errors("--public").contains("--type"))
+        #expect(try errors("--public", "--zone", "Notes").contains("--type"))
+        #expect(try errors("--type", "Note", "--where", "a = 1 OR a = 2", code: .failed).contains("OR"))
+    }
 }

@@ -35,6 +35,10 @@ enum WatchCommand {
                 subscription = try querySubscription(type, invocation)
             } else if invocation.text("where") != nil || invocation.text("fields") != nil {
                 throw CommandError(.usage, "--where and --fields need --type: which records?")
+            } else if invocation.isOn("public") {
+                throw CommandError(
+                    .usage,
+                    "the public database tells of records alone: name them with --type, and --where if not all of them")
             } else if let zone = invocation.text("zone") {
                 subscription = CKRecordZoneSubscription(
                     zoneID: try ClientContext.zoneID(zone), subscriptionID: "brume-watch-\(zone)")
@@ -66,14 +70,32 @@ enum WatchCommand {
         } catch {
             throw CommandError(.usage, "--where can't be read: \(error.localizedDescription)")
         }
+        // What no server can do is a mistake in the command line.
+        do throws(CKError) { _ = try CKQuery(recordType: type, predicate: predicate).translated() } catch {
+            throw CommandError(.usage, "--where can't be watched: \(error.localizedDescription)")
+        }
         let subscription = CKQuerySubscription(
             recordType: type, predicate: predicate, subscriptionID: "brume-watch-type-\(type)")
         if let zone = invocation.text("zone") { subscription.zoneID = try ClientContext.zoneID(zone) }
         if let fields = invocation.text("fields") {
-            subscription.notificationInfo = CKSubscription.NotificationInfo(
-                desiredKeys: fields.split(separator: ",").map(String.init))
+            subscription.notificationInfo = CKSubscription.NotificationInfo(desiredKeys: try keys(fields))
         }
         return subscription
+    }
+
+    private static func keys(_ text: String) throws(CommandError) -> [String] {
+        let keys = text.split(separator: ",").map(String.init)
+        guard keys.count <= Limits.notificationDesiredKeys else {
+            throw CommandError(
+                .usage, "--fields names \(keys.count) keys; the limit is \(Limits.notificationDesiredKeys)",
+                hint: "fetch the record to see all of it")
+        }
+        for key in keys {
+            if let problem = Names.problemWithFieldKey(key) {
+                throw CommandError(.usage, "--fields \"\(key)\": \(problem)")
+            }
+        }
+        return keys
     }
 
     private static func fields(of event: NotificationEvent) -> [(key: String, value: JSONValue)] {
