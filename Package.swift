@@ -76,7 +76,7 @@ let package = Package(
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
-        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "brume"]),
+        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "brume"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),

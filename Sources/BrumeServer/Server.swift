@@ -218,6 +218,30 @@ package final class Server: @unchecked Sendable {
         return core.view(account, container: container, environment: environment)
     }
 
+    /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session any more,
+    /// on one of them.
+    package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
+        _ = try core.accounts.revokeTokens(name: name)
+        let shards = core.shards
+        @Sendable func revoke(_ index: Int) {
+            guard index < shards.count else { return done() }
+            shards[index].loop.execute {
+                shards[index].revoke(accountName: name)
+                revoke(index + 1)
+            }
+        }
+        revoke(0)
+    }
+
+    /// Makes a token that was revoked valid for its account again.
+    package func restoreToken(_ token: String, name: String) throws(ServerError) {
+        guard let hash = AccountToken.hash(token) else {
+            throw ServerError(.accountInvalid, "this is no token of a server")
+        }
+        if core.accounts.isValid(tokenHash: hash) { return }
+        try core.accounts.addToken(hash: hash, to: name)
+    }
+
     private func view(_ account: StoredAccount) -> Account {
         core.view(account, container: "", environment: .development)
     }

@@ -51,6 +51,8 @@ package struct ServerConfiguration: Sendable {
     /// How much of its past every database keeps.
     package var history = HistoryLimits.standard
     package var log = Log.standardError(.info)
+    /// For tests of apps: what makes the server behave otherwise.
+    package var interceptor: (any ServerInterceptor)?
 
     package init(dataFolder: String, certificatePath: String, keyPath: String) {
         self.dataFolder = dataFolder

@@ -151,11 +151,6 @@ final class AccountBinding: Sendable {
         error.code == .operationCancelled && isEnded && !Task.isCancelled ? .accountChanged : error
     }
 
-    /// What kept the container from its server may be over: the session, if there is one, tries again at once.
-    func circumstancesChanged() {
-        state.withLock { $0.session }?.circumstancesChanged()
-    }
-
     // MARK: What the server says of the account
 
     private func answered(_ answer: AccountAnswer) {

@@ -111,6 +111,15 @@ extension BrumeConfiguration {
             environment: environment == .development ? 1 : 2, deviceID: try DeviceIdentity.load(folder: folder))
     }
 
+    /// The device's id, made when there is none.
+    package func deviceID() throws(CKError) -> [UInt8] {
+        do throws(ConfigurationProblem) {
+            return try sessionKey().deviceID
+        } catch {
+            throw CKError(.internalError, message: error.message)
+        }
+    }
+
     func endpoint() throws(ConfigurationProblem) -> ServerEndpoint {
         guard let server else {
             throw ConfigurationProblem("no server is named; set BRUME_SERVER to host:port")

@@ -98,8 +98,8 @@ public final class CKContainer: NSObject, Sendable {
         queue.name = "brume.container"
     }
 
-    /// What kept the container from its server, the network or the account, may be over: it tries again at once.
-    package func circumstancesChanged() { core.circumstancesChanged() }
+    /// The time that schedules of this container go by.
+    package var scheduleClock: any ClientClock { core.configuration.clock }
 
     /// The container's name; nil when the configuration names none.
     public var containerIdentifier: String? { core.configuration.container }

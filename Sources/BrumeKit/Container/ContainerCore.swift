@@ -29,11 +29,6 @@ final class ContainerCore: Sendable {
         current = Mutex(account)
     }
 
-    /// What kept the container from its server may be over: the session, if there is one, tries again at once.
-    func circumstancesChanged() {
-        account.circumstancesChanged()
-    }
-
     /// The account that calls which begin now are for.
     var account: AccountBinding { current.withLock { $0 } }
 

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeSystem
 internal import BrumeWire
 
 /// A device's notification stream: the events of its user's private database and of the public one, each behind the other, with
@@ -30,6 +31,8 @@ final class DeviceStream: @unchecked Sendable {
     var grant: (Int) -> Void = { _ in }
     /// Goes on with the private database's events.
     private var pumpPrivate: () -> Void = {}
+    /// Events that an interceptor held back or doubled, and that leave as soon as they may.
+    private var late: [[UInt8]] = []
 
     /// - Parameter publicPlace: Where the device stood; kept for the case that the public database can't be loaded.
     init(
@@ -69,7 +72,12 @@ final class DeviceStream: @unchecked Sendable {
     }
 
     func close() {
+        if isReady, !isClosed {
+            session.server.configuration.interceptor?.notificationsChanged(
+                isOpen: false, of: InterceptedPeer(session.identity))
+        }
         isClosed = true
+        late = []
         inbox = []
         firstInInbox = 0
         // They hold what holds this.
@@ -91,9 +99,12 @@ final class DeviceStream: @unchecked Sendable {
         guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
         if !isReady {
             isReady = true
-            send(ready)
+            session.send(stream: id, message: atPosition(ready))
             ready = []
+            session.server.configuration.interceptor?.notificationsChanged(
+                isOpen: true, of: InterceptedPeer(session.identity))
         }
+        if !late.isEmpty { sendLate() }
         pumpPublic()
         pumpPrivate()
     }
@@ -132,8 +143,35 @@ final class DeviceStream: @unchecked Sendable {
         if count > 0 { grant(count) }
     }
 
+    private func atPosition(_ event: [UInt8]) -> [UInt8] {
+        MessageCoder.event(event, at: sealer.seal(position.token, scope: scope))
+    }
+
     private func send(_ event: [UInt8]) {
-        session.send(
-            stream: id, message: MessageCoder.event(event, at: sealer.seal(position.token, scope: scope)))
+        let message = atPosition(event)
+        guard let interceptor = session.server.configuration.interceptor else {
+            return session.send(stream: id, message: message)
+        }
+        switch interceptor.plan(for: message, to: InterceptedPeer(session.identity)) {
+        case .leaves: session.send(stream: id, message: message)
+        case .isLost: break
+        case .leavesTwice:
+            session.send(stream: id, message: message)
+            late.append(message)
+            sendLate()
+        case .waits(let register):
+            let loop = session.shard.loop
+            register {
+                loop.execute {
+                    if self.isClosed { return }
+                    self.late.append(message)
+                    self.sendLate()
+                }
+            }
+        }
+    }
+
+    private func sendLate() {
+        while !late.isEmpty, session.maySend(stream: id) { session.send(stream: id, message: late.removeFirst()) }
     }
 }

@@ -19,13 +19,15 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     private var connection: (any PeerConnection)!
     private var reader: FrameReader
     private var machine: ServerConnectionStateMachine
-    private let server: ServerCore
+    let server: ServerCore
     /// The notification streams that are open, and what ends each in its databases.
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
     /// Answers of this session that wait for the disk or another shard; they count as output.
     var heldByteCount = 0
     /// Queries that run for this session's calls, here or on another loop.
     private var queries: [UInt32: QueryTicket] = [:]
+    /// What an interceptor wants of calls when their answers leave.
+    var lastSteps: [UInt32: CallPlan.Step] = [:]
     private var isReadingPaused = false
     private var isEnding = false
     private var isGone = false
@@ -170,6 +172,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         let stream = header.stream
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
         case .request(let method):
+            if let interceptor = server.configuration.interceptor {
+                return intercept(Method(rawValue: method), payload, stream: stream, interceptor)
+            }
             shard.handle(Method(rawValue: method), payload, session: self, stream: stream)
         case .streamMessage(_, let grant):
             shard.acknowledge(payload, session: self, stream: stream)
@@ -250,6 +255,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Gives the outcome of a unary call.
     func give(_ reply: Shard.Reply, stream: UInt32) {
         if !queries.isEmpty { queries[stream] = nil }
+        if !lastSteps.isEmpty, let step = lastSteps.removeValue(forKey: stream) {
+            return give(reply, stream: stream, step)
+        }
         switch reply {
         case .success(let message): answer(stream: stream, message: message)
         case .failure(let error): fail(stream: stream, error)
@@ -383,6 +391,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         if isGone || isEnding { return }
         shard.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
+        breakConnection()
+    }
+
+    /// Ends the connection without a word about the calls that are open.
+    func breakConnection() {
+        if isGone || isEnding { return }
         isEnding = true
         cancelQueries()
         for (stream, method) in machine.closed() where method == Method.notificationsOpen.rawValue {

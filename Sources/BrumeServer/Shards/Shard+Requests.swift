@@ -172,7 +172,15 @@ extension Shard {
             access: access(of: identity, to: database.id))
         let now = loop.wallClockMilliseconds
         switch request {
-        case .modifyRecords(let request):
+        case .modifyRecords(var request):
+            if let interceptor = server.configuration.interceptor {
+                interceptor.willModify(
+                    &request,
+                    in: InterceptedDatabase(
+                        scope: database.id.scope, recordCount: database.recordCount,
+                        holdsRecord: { database.holdsRecord($0, in: $1) }),
+                    of: InterceptedPeer(identity))
+            }
             let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
             return commit(
                 decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationKey: operationKey,

@@ -71,6 +71,12 @@ package final class Database {
     /// Records that exist, in all zones.
     package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
 
+    /// Whether a record of that name exists in the zone.
+    package func holdsRecord(_ name: String, in zone: ZoneID) -> Bool {
+        guard case .success(let index) = zoneIndex(of: zone) else { return false }
+        return zoneStates[index].liveSlot(of: name) != nil
+    }
+
     /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.
     package internal(set) var storedBytes = 0
 

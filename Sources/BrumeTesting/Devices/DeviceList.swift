@@ -5,11 +5,12 @@ internal import Synchronization
 final class DeviceList: Sendable {
     private struct State {
         var made = 0
-        var devices: [WeakDevice] = []
+        /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
+        var transports: [WeakTransport] = []
     }
 
-    private struct WeakDevice: Sendable {
-        weak var device: TestDevice?
+    private struct WeakTransport: Sendable {
+        weak var transport: DeviceTransport?
     }
 
     private let state = Mutex(State())
@@ -22,9 +23,9 @@ final class DeviceList: Sendable {
         configuration: (_ stateFolder: String) -> BrumeConfiguration
     ) throws -> TestDevice {
         let number = try state.withLock { state in
-            state.devices.removeAll { $0.device == nil }
-            guard state.devices.count < TestLimits.devicesMax else {
-                throw TestServerError("the test server has \(state.devices.count) devices, which is the limit")
+            state.transports.removeAll { $0.transport == nil }
+            guard state.transports.count < TestLimits.devicesMax else {
+                throw TestServerError("the test server has \(state.transports.count) devices, which is the limit")
             }
             state.made += 1
             return state.made
@@ -36,19 +37,19 @@ final class DeviceList: Sendable {
         return device
     }
 
-    func insert(_ device: TestDevice) {
-        state.withLock { $0.devices.append(WeakDevice(device: device)) }
+    func insert(_ transport: DeviceTransport) {
+        state.withLock { $0.transports.append(WeakTransport(transport: transport)) }
     }
 
-    private var all: [TestDevice] { state.withLock { $0.devices.compactMap(\.device) } }
+    private var all: [DeviceTransport] { state.withLock { $0.transports.compactMap(\.transport) } }
 
     /// Calls of all devices fail with the sentence from now on.
     func end(_ sentence: String) {
-        for device in all { device.end(sentence) }
+        for transport in all { transport.end(sentence) }
     }
 
     /// What kept devices from the server may be over.
     func circumstancesChanged() {
-        for device in all { device.container.circumstancesChanged() }
+        for transport in all { transport.circumstancesChanged() }
     }
 }

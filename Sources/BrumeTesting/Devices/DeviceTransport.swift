@@ -21,6 +21,8 @@ final class DeviceTransport: ClientTransport {
     private struct State {
         var link = Link.online
         var connections: [ObjectIdentifier: DeviceConnection] = [:]
+        /// Whoever connected last.
+        weak var session: ClientSession?
     }
 
     private let loop: LoopTransport
@@ -44,6 +46,12 @@ final class DeviceTransport: ClientTransport {
             state.link = isOnline ? .online : .offline
         }
         settle()
+        if isOnline { circumstancesChanged() }
+    }
+
+    /// What kept the device from its server may be over: it tries again at once where something waits.
+    func circumstancesChanged() {
+        state.withLock { $0.session }?.circumstancesChanged()
     }
 
     func end(_ sentence: String) {
@@ -94,12 +102,14 @@ final class DeviceTransport: ClientTransport {
         let connection = DeviceConnection(receiver: receiver, transport: self)
         let failure = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = connection
+            state.session = receiver as? ClientSession
             return state.link.failure
         }
-        if failure == nil {
-            connection.open(loop.connect(to: endpoint, timeoutMilliseconds: timeoutMilliseconds, receiver: connection))
+        if let failure {
+            // Also when the network is back by then: what was asked for without one has no connection under it.
+            execute { connection.fail(failure) }
         } else {
-            settle()
+            connection.open(loop.connect(to: endpoint, timeoutMilliseconds: timeoutMilliseconds, receiver: connection))
         }
         return connection
     }
@@ -124,6 +134,7 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
 
     func open(_ inner: any TransportConnection) { self.inner = inner }
 
+    /// The connection ends with a failure, unless it has ended.
     func fail(_ failure: TransportFailure) {
         let receiver = receiver
         close()

@@ -16,6 +16,8 @@ public final class TestDevice: Sendable {
     /// A folder for the device's id and what else it keeps, such as the app's database. It goes with the server.
     public let stateFolder: URL
 
+    /// How the server and scripts know the device.
+    let identity: ScriptedDevice
     private let configuration: BrumeConfiguration
     private let transport: DeviceTransport
     private let list: DeviceList
@@ -32,6 +34,11 @@ public final class TestDevice: Sendable {
         self.host = host
         stateFolder = URL(fileURLWithPath: configuration.stateFolder!, isDirectory: true)
         try FileManager.default.createDirectory(at: stateFolder, withIntermediateDirectories: true)
+        do throws(CKError) {
+            identity = ScriptedDevice(name: name, id: try configuration.deviceID())
+        } catch {
+            throw TestServerError(error.localizedDescription)
+        }
         let loop: LoopTransport
         switch LoopTransport.shared {
         case .success(let transport): loop = transport
@@ -41,7 +48,7 @@ public final class TestDevice: Sendable {
         // A registry of its own: devices share no connection.
         container = CKContainer(
             configuration: configuration, transport: .success(transport), registry: SessionRegistry())
-        list.insert(self)
+        list.insert(transport)
     }
 
     /// The user's own database.
@@ -75,7 +82,6 @@ public final class TestDevice: Sendable {
     /// Gives the device its network back. It reconnects at once where something waits for it.
     public func goOnline() {
         transport.setOnline(true)
-        container.circumstancesChanged()
     }
 
     // MARK: App

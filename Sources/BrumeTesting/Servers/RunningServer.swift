@@ -10,32 +10,26 @@ final class RunningServer: Sendable {
 
     var caPath: String { Self.caPath(folder) }
 
-    private static func caPath(_ folder: TestFolder) -> String { folder.path + "/ca.pem" }
+    static func caPath(_ folder: TestFolder) -> String { folder.path + "/ca.pem" }
 
     /// - Parameter folder: That of an earlier run; nil: a new one.
     init(
-        _ options: TestServer.Options, folder: TestFolder? = nil, port: UInt16 = 0
+        _ options: TestServer.Options, script: ServerScript, folder: TestFolder? = nil, port: UInt16 = 0
     ) throws(TestServerError) {
-        try ServerCount.enter()
+        let isNew = folder == nil
+        let folder = if let folder { folder } else { try TestFolder() }
         do throws(TestServerError) {
-            let isNew = folder == nil
-            let folder = if let folder { folder } else { try TestFolder() }
-            do throws(TestServerError) {
-                if isNew { try Self.prepare(folder, options) }
-                server = try Self.start(folder, options, port: port)
-            } catch {
-                if isNew { folder.remove() }
-                throw error
-            }
-            self.folder = folder
-            self.port = server.port
+            if isNew { try Self.prepare(folder, options) }
+            server = try Self.start(folder, options, script, port: port)
         } catch {
-            ServerCount.leave()
+            if isNew { folder.remove() }
             throw error
         }
+        self.folder = folder
+        self.port = server.port
     }
 
-    private static func prepare(_ folder: TestFolder, _ options: TestServer.Options) throws(TestServerError) {
+    static func prepare(_ folder: TestFolder, _ options: TestServer.Options) throws(TestServerError) {
         do {
             let authority = try CertificateAuthority.generate(commonName: "Brume test CA")
             try authority.write(certificatePath: caPath(folder), keyPath: folder.path + "/ca.key")
@@ -57,21 +51,22 @@ final class RunningServer: Sendable {
         }
     }
 
-    private static func dataFolder(_ folder: TestFolder) -> String { folder.path + "/data" }
+    static func dataFolder(_ folder: TestFolder) -> String { folder.path + "/data" }
 
     private static func start(
-        _ folder: TestFolder, _ options: TestServer.Options, port: UInt16
+        _ folder: TestFolder, _ options: TestServer.Options, _ script: ServerScript, port: UInt16
     ) throws(TestServerError) -> Server {
         var configuration = ServerConfiguration(
             dataFolder: dataFolder(folder), certificatePath: folder.path + "/server.pem",
             keyPath: folder.path + "/server.key")
         configuration.port = port
-        configuration.loopCount = 1
+        configuration.loopCount = min(max(1, options.loopCount), 64)
         configuration.caPath = caPath(folder)
         configuration.journalSegmentBytes = TestLimits.journalSegmentBytes
         configuration.drainTimeoutMilliseconds = TestLimits.drainMilliseconds
         configuration.followsCloudKitQueryRules = options.followsCloudKitQueryRules
         configuration.log = options.serverLog
+        configuration.interceptor = script
         do throws(ServerError) {
             let server = try Server(configuration)
             try server.start()
@@ -85,6 +80,5 @@ final class RunningServer: Sendable {
     func stop() {
         server.drain()
         server.wait()
-        ServerCount.leave()
     }
 }

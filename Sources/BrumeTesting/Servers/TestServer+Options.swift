@@ -15,6 +15,8 @@ extension TestServer {
         public var schema: String?
         /// Refuses the queries that CloudKit refuses and Brume would answer, such as those with `OR`.
         public var followsCloudKitQueryRules = false
+        /// Threads that serve, each with its share of the databases; 1 to 64. Tests need more only to look for races.
+        public var loopCount = 1
         /// What the server logs, on the standard error output.
         public var log = LogLevel.none
 

@@ -16,7 +16,7 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// It is a whole server: TLS, journal, change tokens, conflicts, pushes and limits are those of `brume serve`. Use ``run(accounts:options:_:)``
+/// It is a whole server: TLS, journal, change tokens, conflicts, pushes and limits are those of `brume serve`. Use ``run(accounts:options:isolation:_:)``
 /// or call ``stop()`` when the test is over; a server that was forgotten stops when nothing refers to it or its devices any
 /// more, and its folder goes at the end of the process at the latest.
 public final class TestServer: Sendable {
@@ -26,14 +26,17 @@ public final class TestServer: Sendable {
     public let address: String
     /// PEM file with the certificate that the server's is verified with.
     public let caPath: String
+    /// What the server does otherwise than a healthy one.
+    public let script: ServerScript
 
     private let running: Mutex<RunningServer?>
     private let accounts = Mutex<[String: TestAccount]>([:])
     private let devices = DeviceList()
     private let folder: TestFolder
 
-    private init(_ server: RunningServer, options: Options) {
+    private init(_ server: RunningServer, options: Options, script: ServerScript) {
         self.options = options
+        self.script = script
         address = "127.0.0.1:\(server.port)"
         caPath = server.caPath
         folder = server.folder
@@ -43,9 +46,11 @@ public final class TestServer: Sendable {
     deinit {
         // Whoever let go of it last may be a thread that must not wait, or one that the server needs for its end.
         guard let server = running.withLock({ $0.take() }) else { return }
+        script.end()
         Thread.detachNewThread {
             server.stop()
             server.folder.remove()
+            ServerSlots.leave()
         }
     }
 
@@ -53,13 +58,25 @@ public final class TestServer: Sendable {
 
     /// Starts a server.
     ///
-    /// - Parameter accounts: Names of accounts to make; ``account(_:)`` and ``device(of:)`` make further ones.
+    /// Where ``run(accounts:options:isolation:_:)`` does not suit, such as in `setUp` of XCTest. While 128 servers run in the
+    /// process, it waits for one of them to stop.
+    ///
+    /// - Parameter accounts: Names of accounts to make; ``account(_:)`` and ``device(of:clock:)`` make further ones.
     /// - Throws: ``TestServerError``.
     public static func start(
         accounts: [String] = [], options: Options = Options()
     ) async throws -> TestServer {
-        try await BlockingWork.run {
-            let server = TestServer(try RunningServer(options), options: options)
+        try await ServerSlots.enter()
+        return try await BlockingWork.run {
+            let script = ServerScript()
+            let running: RunningServer
+            do {
+                running = try RunningServer(options, script: script)
+            } catch {
+                ServerSlots.leave()
+                throw error
+            }
+            let server = TestServer(running, options: options, script: script)
             for name in accounts { try server.account(name) }
             return server
         }
@@ -68,7 +85,7 @@ public final class TestServer: Sendable {
     /// Starts a server, runs the test's body with it, and stops it, whatever happens in the body.
     ///
     /// - Parameter accounts: Names of accounts to make.
-    /// - Throws: ``TestServerError``, or what the body throws.
+    /// - Throws: ``TestServerError``, also for rules of ``script`` that have not fired; or what the body throws.
     public static func run<Result>(
         accounts: [String] = [], options: Options = Options(),
         isolation: isolated (any Actor)? = #isolation, _ body: (TestServer) async throws -> Result
@@ -76,6 +93,11 @@ public final class TestServer: Sendable {
         let server = try await start(accounts: accounts, options: options)
         do {
             let result = try await body(server)
+            let unfired = server.script.unfired
+            if !unfired.isEmpty {
+                throw TestServerError(
+                    "the test's script has rules that never fired: " + unfired.joined(separator: "; "))
+            }
             await server.stop()
             return result
         } catch {
@@ -90,9 +112,12 @@ public final class TestServer: Sendable {
     public func stop() async {
         await BlockingWork.run { [self] in
             devices.end(Self.stoppedSentence)
+            script.end()
             running.withLock { server in
-                server?.stop()
+                guard let stopping = server else { return }
+                stopping.stop()
                 server = nil
+                ServerSlots.leave()
             }
             folder.remove()
         }
@@ -106,9 +131,15 @@ public final class TestServer: Sendable {
         try await BlockingWork.run { [self] in
             try running.withLock { server in
                 guard let former = server else { throw Self.stopped }
+                script.end()
                 former.stop()
                 server = nil
-                server = try RunningServer(options, folder: folder, port: former.port)
+                do {
+                    server = try RunningServer(options, script: script, folder: folder, port: former.port)
+                } catch {
+                    ServerSlots.leave()
+                    throw error
+                }
             }
         }
         devices.circumstancesChanged()
@@ -149,27 +180,64 @@ public final class TestServer: Sendable {
         }
     }
 
+    /// The account signs out, as when its token is revoked: its devices' connections end, and their calls fail with
+    /// `notAuthenticated` until ``signIn(_:)``. Its data stays.
+    ///
+    /// - Throws: ``TestServerError`` when the server was stopped.
+    public func signOut(_ name: String) async throws {
+        let account = try account(name)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            do {
+                try running.withLock { running in
+                    guard let server = running?.server else { throw Self.stopped }
+                    try server.revokeTokens(name: account.name) { continuation.resume() }
+                }
+            } catch {
+                continuation.resume(throwing: error is TestServerError ? error : TestServerError("\(error)"))
+            }
+        }
+    }
+
+    /// The account is there again, on the devices that it had.
+    ///
+    /// - Throws: ``TestServerError`` when the server was stopped.
+    public func signIn(_ name: String) throws {
+        let account = try account(name)
+        try running.withLock { running in
+            guard let server = running?.server else { throw Self.stopped }
+            do throws(ServerError) {
+                try server.restoreToken(account.token, name: account.name)
+            } catch {
+                throw TestServerError("\(name) can't sign in: \(error)")
+            }
+        }
+        devices.circumstancesChanged()
+    }
+
     /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state folder of
     /// its own: two devices of one account see each other's changes as two phones do.
     ///
+    /// - Parameter clock: What the schedules of a `CKSyncEngine` on the device go by; nil: the machine's clock.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.
-    public func device(of name: String) throws -> TestDevice {
-        try device(account: try account(name))
+    public func device(of name: String, clock: TestClock? = nil) throws -> TestDevice {
+        try device(account: try account(name), clock: clock)
     }
 
     /// A new device without an account, which can read the public database.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func deviceWithoutAccount() throws -> TestDevice {
-        try device(account: nil)
+        try device(account: nil, clock: nil)
     }
 
-    private func device(account: TestAccount?) throws -> TestDevice {
+    private func device(account: TestAccount?, clock: TestClock?) throws -> TestDevice {
         guard isRunning else { throw Self.stopped }
         return try devices.add(to: self, account: account, folder: folder) { stateFolder in
-            BrumeConfiguration(
+            var configuration = BrumeConfiguration(
                 server: address, caPath: caPath, token: account?.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)
+            if let clock { configuration.clock = clock.clock }
+            return configuration
         }
     }
 }

@@ -3,8 +3,14 @@ enum TestLimits {
     /// Servers that run at a time in this process: each has five threads and some 25 descriptors.
     static let serversMax = 128
 
+    /// How long the start of one more waits for one of them to stop: longer than a test of an app takes.
+    static let slotTimeout = Duration.seconds(120)
+
     /// Devices of one server that have not gone: each has a connection of its own.
     static let devicesMax = 1_000
+
+    /// Rules of one script that have not fired yet: each call is held against each.
+    static let rulesMax = 1_000
 
     /// How old a folder is before it can be one that a process left behind: its owner has locked it long ago.
     static let staleFolderSeconds: Double = 60

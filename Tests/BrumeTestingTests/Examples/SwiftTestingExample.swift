@@ -22,6 +22,23 @@ struct SwiftTestingExample {
         }
     }
 
+    @Test("are saved once, though the server is busy and the connection breaks behind a save")
+    func trouble() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada").privateCloudDatabase
+            try await phone.save(zone)
+            server.script.failSaves(of: "Note", with: .zoneBusy, retryAfterSeconds: 2)
+            let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: zone.zoneID))
+            let error = await #expect(throws: CKError.self) { try await phone.save(note) }
+            #expect(error?.code == .zoneBusy)
+            #expect(error?.retryAfterSeconds == 2)
+            server.script.breakConnection(during: .modifyRecords, .afterEffect)
+            try await phone.save(note)
+            let changes = try await phone.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
+            #expect(changes.modificationResultsByID.count == 1)
+        }
+    }
+
     @Test("wait while there is no network")
     func offline() async throws {
         try await TestServer.run { server in

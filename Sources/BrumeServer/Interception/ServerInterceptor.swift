@@ -1,0 +1,77 @@
+package import BrumeModel
+package import BrumeWire
+
+/// What a test wants a server to do otherwise: asked where a session takes a call, where a write meets its database, and where
+/// an event leaves for a device. A server that is not under test has none, and pays one look at nil for each of them.
+///
+/// Called on the server's loops, several at a time.
+package protocol ServerInterceptor: AnyObject, Sendable {
+    /// The request of a call came in.
+    ///
+    /// - Parameter payload: The encoded request, valid for the call.
+    func plan(for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer) -> CallPlan
+
+    /// A write is about to be decided. A save fails with the problem that is put into its fields; the rules for batches hold.
+    func willModify(
+        _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase, of peer: InterceptedPeer
+    )
+
+    /// An event is about to be sent to a device.
+    ///
+    /// - Parameter event: An encoded `brume.v1.NotificationEvent`.
+    func plan(for event: [UInt8], to peer: InterceptedPeer) -> EventPlan
+
+    /// A device's notification stream is open, or has ended.
+    func notificationsChanged(isOpen: Bool, of peer: InterceptedPeer)
+}
+
+/// Who is on the other side.
+package struct InterceptedPeer: Sendable {
+    /// The account's name; nil without one.
+    package let account: String?
+    /// 16 bytes.
+    package let deviceID: [UInt8]
+
+    init(_ identity: Identity) {
+        if case .account(let name) = identity.role { account = name } else { account = nil }
+        deviceID = identity.deviceID
+    }
+}
+
+/// What is to happen to a call, before it has an effect and after.
+package struct CallPlan: Sendable {
+    package enum Step: Sendable {
+        case goesOn
+        case fails(ServiceError)
+        /// The connection ends, without a word.
+        case breaksConnection
+        /// The call waits until what is registered is called, once and from any thread, with the step that is taken then.
+        case waits(@Sendable (_ resume: @escaping @Sendable (Step) -> Void) -> Void)
+    }
+
+    package var beforeEffect: Step
+    /// When the answer is about to leave. Streams have none.
+    package var afterEffect: Step
+
+    package init(beforeEffect: Step = .goesOn, afterEffect: Step = .goesOn) {
+        self.beforeEffect = beforeEffect
+        self.afterEffect = afterEffect
+    }
+}
+
+/// What is to happen to an event.
+package enum EventPlan: Sendable {
+    case leaves
+    case isLost
+    case leavesTwice
+    /// It leaves when what is registered is called, once and from any thread, behind those that left meanwhile.
+    case waits(@Sendable (_ resume: @escaping @Sendable () -> Void) -> Void)
+}
+
+/// What a write meets. Valid for the call.
+package struct InterceptedDatabase {
+    package let scope: DatabaseScope
+    /// Records that exist in all zones, users' records included.
+    package let recordCount: Int
+    package let holdsRecord: (_ name: String, _ zone: ZoneID) -> Bool
+}

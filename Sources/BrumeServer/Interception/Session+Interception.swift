@@ -1,0 +1,52 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+/// Calls of a session as its server's interceptor wants them.
+extension Session {
+    /// A request came in and the server has an interceptor.
+    func intercept(
+        _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, _ interceptor: any ServerInterceptor
+    ) {
+        let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
+        if case .goesOn = plan.afterEffect {} else { lastSteps[stream] = plan.afterEffect }
+        switch plan.beforeEffect {
+        case .goesOn: shard.handle(method, payload, session: self, stream: stream)
+        case .fails(let error): fail(stream: stream, error)
+        case .breaksConnection: breakConnection()
+        case .waits(let register):
+            let request = [UInt8](payload)
+            let loop = shard.loop
+            register { step in
+                loop.execute { self.resume(method, request, stream: stream, step) }
+            }
+        }
+    }
+
+    private func resume(_ method: Method, _ request: [UInt8], stream: UInt32, _ step: CallPlan.Step) {
+        // The client may have given up meanwhile.
+        guard isOpen(stream: stream) else { return }
+        switch step {
+        case .goesOn, .waits: request.withUnsafeBytes { shard.handle(method, $0, session: self, stream: stream) }
+        case .fails(let error): fail(stream: stream, error)
+        case .breaksConnection: breakConnection()
+        }
+    }
+
+    /// The outcome of a call that took effect, as its plan wants it.
+    func give(_ reply: Shard.Reply, stream: UInt32, _ step: CallPlan.Step) {
+        switch step {
+        case .goesOn: give(reply, stream: stream)
+        case .fails(let error): give(.failure(error), stream: stream)
+        case .breaksConnection: breakConnection()
+        case .waits(let register):
+            let loop = shard.loop
+            register { step in
+                loop.execute {
+                    if case .waits = step { return self.give(reply, stream: stream) }
+                    self.give(reply, stream: stream, step)
+                }
+            }
+        }
+    }
+}

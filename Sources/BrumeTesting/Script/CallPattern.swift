@@ -1,0 +1,101 @@
+public import BrumeKit
+
+/// Which calls of devices a script means.
+///
+/// ```swift
+/// .modifyRecords                          // every request that saves or deletes records
+/// .modifyRecords.savingRecords(of: "Note").from("ada")
+/// .fetchZoneChanges.in(zone.zoneID)
+/// ```
+///
+/// Each part narrows what came before.
+public struct CallPattern: Sendable, CustomStringConvertible {
+    enum Kind: String, Sendable {
+        case any, modifyRecords, fetchRecords, query, fetchZoneChanges, fetchDatabaseChanges, modifyZones, fetchZones
+        case modifySubscriptions, fetchSubscriptions, listen
+    }
+
+    var kind: Kind
+    var zone: String?
+    var recordType: String?
+    var recordName: String?
+    var peer = PeerPattern()
+
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// Every call but the opening of a notification stream.
+    public static let any = CallPattern(.any)
+    /// Saves and deletions of records.
+    public static let modifyRecords = CallPattern(.modifyRecords)
+    /// Fetches of records by their ids.
+    public static let fetchRecords = CallPattern(.fetchRecords)
+    /// Queries, each page of them.
+    public static let query = CallPattern(.query)
+    /// Fetches of a zone's changes, each page of them.
+    public static let fetchZoneChanges = CallPattern(.fetchZoneChanges)
+    /// Fetches of a database's changes, each page of them.
+    public static let fetchDatabaseChanges = CallPattern(.fetchDatabaseChanges)
+    /// Saves and deletions of zones.
+    public static let modifyZones = CallPattern(.modifyZones)
+    /// Fetches and lists of zones.
+    public static let fetchZones = CallPattern(.fetchZones)
+    /// Saves and deletions of subscriptions.
+    public static let modifySubscriptions = CallPattern(.modifySubscriptions)
+    /// Fetches and lists of subscriptions.
+    public static let fetchSubscriptions = CallPattern(.fetchSubscriptions)
+    /// The opening of a device's notification stream. It has no answer, so nothing can happen after its effect.
+    public static let listen = CallPattern(.listen)
+
+    /// Those that name the zone: of records, changes, queries and zones.
+    public func `in`(_ zone: CKRecordZone.ID) -> CallPattern {
+        var pattern = self
+        pattern.zone = zone.zoneName
+        return pattern
+    }
+
+    /// Those that save a record of the type, or query for it.
+    public func savingRecords(of recordType: CKRecord.RecordType) -> CallPattern {
+        var pattern = self
+        pattern.recordType = recordType
+        return pattern
+    }
+
+    /// Those that save, delete or fetch the record of that name.
+    public func touchingRecord(named recordName: String) -> CallPattern {
+        var pattern = self
+        pattern.recordName = recordName
+        return pattern
+    }
+
+    /// Those of an account's devices.
+    public func from(_ account: String) -> CallPattern {
+        var pattern = self
+        pattern.peer.account = account
+        return pattern
+    }
+
+    /// Those of one device.
+    public func from(_ device: TestDevice) -> CallPattern {
+        var pattern = self
+        pattern.peer.device = device.identity
+        return pattern
+    }
+
+    /// The pattern in words.
+    public var description: String {
+        var words = [kind.rawValue]
+        if let zone { words.append("in \(zone)") }
+        if let recordType { words.append("of \(recordType)") }
+        if let recordName { words.append("touching \(recordName)") }
+        words += peer.words
+        return words.joined(separator: " ")
+    }
+}
+
+/// When something happens to a call.
+public enum CallMoment: String, Sendable {
+    /// Before the server did what it asks for.
+    case beforeEffect
+    /// When the server has done it, durably, and is about to answer.
+    case afterEffect
+}

@@ -1,0 +1,106 @@
+public import BrumeKit
+internal import BrumeModel
+
+/// What a script does to calls.
+extension ServerScript {
+    /// Calls fail as a whole.
+    ///
+    /// - Parameters:
+    ///   - code: Any of `CKError`'s. The SDK makes the same error of it as of a server's own.
+    ///   - retryAfterSeconds: What ``BrumeKit/CKError/retryAfterSeconds`` says; nil: nothing. Milliseconds count.
+    ///   - message: The error's text; nil: one that names the script.
+    ///   - moment: With `afterEffect` the server does what is asked for, and answers with the error.
+    ///   - times: How many calls; `Int.max`: all.
+    @discardableResult
+    public func fail(
+        _ calls: CallPattern, with code: CKError.Code, retryAfterSeconds: Double? = nil, message: String? = nil,
+        _ moment: CallMoment = .beforeEffect, times: Int = 1
+    ) -> ScriptRule {
+        let error = ServiceError(scripted: code, retryAfterSeconds: retryAfterSeconds, message: message)
+        return add(
+            "\(calls) fails with \(code) \(moment.rawValue)", times: times, .call(calls, moment, .fails(error)))
+    }
+
+    /// Saves of records fail, each by itself: the others of its request are saved, or fail with `batchRequestFailed` where the
+    /// request is atomic.
+    ///
+    /// `serverRecordChanged` makes the server take the save for one of an older version, so that the error has the server's
+    /// record; where there is none on the server, it comes without.
+    ///
+    /// - Parameters:
+    ///   - recordType: Nil: of any type.
+    ///   - recordName: Nil: of any name.
+    ///   - account: Nil: of any account's devices.
+    ///   - device: Nil: of any device.
+    ///   - code: Any of `CKError`'s.
+    ///   - retryAfterSeconds: Nil: none.
+    ///   - message: Nil: a text that names the script.
+    ///   - times: How many saves; `Int.max`: all.
+    @discardableResult
+    public func failSaves(
+        of recordType: CKRecord.RecordType? = nil, named recordName: String? = nil, from account: String? = nil,
+        on device: TestDevice? = nil, with code: CKError.Code, retryAfterSeconds: Double? = nil,
+        message: String? = nil, times: Int = 1
+    ) -> ScriptRule {
+        let error = ServiceError(scripted: code, retryAfterSeconds: retryAfterSeconds, message: message)
+        let peer = PeerPattern(account: account, device: device?.identity)
+        let words = ["save"] + (recordType.map { ["of \($0)"] } ?? []) + (recordName.map { ["named \($0)"] } ?? [])
+        return add(
+            "\((words + peer.words).joined(separator: " ")) fails with \(code)", times: times,
+            .save(SavePattern(recordType: recordType, recordName: recordName, peer: peer), error))
+    }
+
+    /// The connection breaks in the midst of calls: before the server did what they ask for, or after, before its answer left.
+    ///
+    /// The SDK connects again by itself and sends such a call once more, with the id that makes it one operation, so an app
+    /// sees nothing but a pause: that it has one effect is what to look at. For an outcome that nobody knows use
+    /// ``fail(_:with:retryAfterSeconds:message:_:times:)`` with `serverResponseLost`, `afterEffect`.
+    @discardableResult
+    public func breakConnection(
+        during calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1
+    ) -> ScriptRule {
+        add("\(calls) breaks its connection \(moment.rawValue)", times: times, .call(calls, moment, .breaksConnection))
+    }
+
+    /// Calls wait until the test lets them go. They still end after the time that the SDK gives them, 60 s.
+    ///
+    /// ```swift
+    /// let held = server.script.hold(.modifyRecords.from(phone))
+    /// async let saved = phone.privateCloudDatabase.save(record)
+    /// try await held.waitUntilHeld()
+    /// try await laptop.privateCloudDatabase.save(other)   // comes first
+    /// held.release()
+    /// ```
+    public func hold(_ calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1) -> ScriptHold {
+        let rule = ScriptRule("\(calls) is held \(moment.rawValue)", times: times)
+        let hold = ScriptHold(rule)
+        add(Entry(rule: rule, action: .call(calls, moment, .isHeld(hold))))
+        return hold
+    }
+
+    /// The change tokens that devices have now expire: fetches with them fail with `changeTokenExpired`, until they have fetched
+    /// from nil.
+    ///
+    /// - Parameters:
+    ///   - zone: Nil: the tokens of all zones, and of databases.
+    ///   - account: Nil: of all accounts' devices.
+    @discardableResult
+    public func expireChangeTokens(in zone: CKRecordZone.ID? = nil, of account: String? = nil) -> ScriptRule {
+        let peer = PeerPattern(account: account)
+        let words = ["change tokens"] + (zone.map { ["of \($0.zoneName)"] } ?? []) + peer.words + ["expire"]
+        return add(
+            words.joined(separator: " "), times: .max, .tokens(peer, TokenExpiry(zone: zone?.zoneName)))
+    }
+
+    /// Private databases hold so many records at most, the user's own record aside: saves of further ones fail with
+    /// `quotaExceeded`, while changes and deletions succeed. Fires with each save that fails.
+    ///
+    /// - Parameter account: Nil: every account's.
+    @discardableResult
+    public func limitRecords(to count: Int, of account: String? = nil) -> ScriptRule {
+        precondition(count >= 0, "a database can't be limited to \(count) records")
+        let peer = PeerPattern(account: account)
+        let words = ["private database is full at \(count) records"] + peer.words
+        return add(words.joined(separator: " of "), times: .max, .quota(peer, records: count))
+    }
+}

@@ -1,0 +1,133 @@
+package import BrumeModel
+package import BrumeServer
+package import BrumeWire
+internal import Synchronization
+
+/// The server asks, on its loops.
+extension ServerScript: ServerInterceptor {
+    package func plan(
+        for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer
+    ) -> CallPlan {
+        guard let request = CallRequest(method, payload) else { return CallPlan() }
+        for entry in entries where !entry.rule.isDone {
+            switch entry.action {
+            case .call(let pattern, let moment, let action):
+                guard pattern.peer.matches(peer), request.matches(pattern), entry.rule.take() else { continue }
+                let step = step(action, entry.rule)
+                return moment == .beforeEffect ? CallPlan(beforeEffect: step) : CallPlan(afterEffect: step)
+            case .tokens(let pattern, let expiry):
+                guard pattern.matches(peer), let use = request.tokenUse,
+                    expiry.hasExpired(use, device: peer.deviceID), entry.rule.fire()
+                else { continue }
+                return CallPlan(
+                    beforeEffect: .fails(
+                        ServiceError(
+                            .changeTokenExpired,
+                            "the test's script expired the token; fetch without a token to start over"
+                        )))
+            case .save, .quota, .push: continue
+            }
+        }
+        return CallPlan()
+    }
+
+    /// What happens counts when it does, which may be after the call's effect.
+    private func step(_ action: CallAction, _ rule: ScriptRule) -> CallPlan.Step {
+        switch action {
+        case .isHeld(let hold): .waits { hold.hold($0) }
+        case .fails(let error):
+            .waits { resume in
+                rule.noteFired()
+                resume(.fails(error))
+            }
+        case .breaksConnection:
+            .waits { resume in
+                rule.noteFired()
+                resume(.breaksConnection)
+            }
+        }
+    }
+
+    package func willModify(
+        _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase,
+        of peer: InterceptedPeer
+    ) {
+        var recordCount = database.recordCount
+        for entry in entries where !entry.rule.isDone {
+            switch entry.action {
+            case .save(let pattern, let error):
+                guard pattern.peer.matches(peer) else { continue }
+                request.changeSaves { save, zone, policy in
+                    if let type = pattern.recordType, type != save.type { return }
+                    if let name = pattern.recordName, name != save.name { return }
+                    guard entry.rule.fire() else { return }
+                    let isConflict =
+                        error.code == .serverRecordChanged && policy == .ifServerRecordUnchanged
+                        && database.holdsRecord(save.name, zone)
+                    if isConflict {
+                        // No commit has this tag: the server finds the conflict itself, and answers with its record.
+                        save.changeTag = ChangeTag(epoch: 0, sequence: 0).text
+                    } else {
+                        save.fields.problem = error
+                    }
+                }
+            case .quota(let pattern, let limit):
+                guard database.scope == .private, pattern.matches(peer) else { continue }
+                request.changeSaves { save, zone, _ in
+                    if database.holdsRecord(save.name, zone) { return }
+                    // The user's own record is there from the first visit on.
+                    if recordCount < limit + 1 {
+                        recordCount += 1
+                    } else if entry.rule.fire() {
+                        save.fields.problem = ServiceError(
+                            .quotaExceeded, "the test's script limits the database to \(limit) records; delete some")
+                    }
+                }
+            case .call, .tokens, .push: continue
+            }
+        }
+    }
+
+    package func plan(for event: [UInt8], to peer: InterceptedPeer) -> EventPlan {
+        for entry in entries where !entry.rule.isDone {
+            guard case .push(let pattern, let action) = entry.action, pattern.peer.matches(peer) else { continue }
+            if let id = pattern.subscriptionID, id != Self.subscriptionID(of: event) { continue }
+            switch action {
+            case .isLost: if entry.rule.fire() { return .isLost }
+            case .leavesTwice: if entry.rule.fire() { return .leavesTwice }
+            case .isHeld(let hold):
+                guard entry.rule.take() else { continue }
+                return .waits { resume in hold.hold { _ in resume() } }
+            }
+        }
+        return .leaves
+    }
+
+    private static func subscriptionID(of event: [UInt8]) -> String? {
+        event.withUnsafeBytes { bytes in (try? MessageCoder().decodeNotificationEvent(bytes))?.subscriptionID }
+    }
+
+    package func notificationsChanged(isOpen: Bool, of peer: InterceptedPeer) {
+        let met = state.withLock { state in
+            state.listening[peer.deviceID, default: 0] += isOpen ? 1 : -1
+            if state.listening[peer.deviceID] == 0 { state.listening[peer.deviceID] = nil }
+            guard isOpen else { return [CheckedContinuation<Bool, Never>]() }
+            let ids = state.listeningWaiters.filter { $0.value.device == peer.deviceID }.map(\.key)
+            return ids.map { state.listeningWaiters.removeValue(forKey: $0)!.continuation }
+        }
+        for continuation in met { continuation.resume(returning: true) }
+    }
+}
+
+extension ModifyRecordsRequest<CheckedFields> {
+    /// Gives each save that has no problem yet to `change`.
+    fileprivate mutating func changeSaves(
+        _ change: (inout RecordSave<CheckedFields>, ZoneID, SavePolicy) -> Void
+    ) {
+        for zone in zones.indices {
+            for save in zones[zone].saves.indices where zones[zone].saves[save].fields.problem == nil {
+                change(&zones[zone].saves[save], zones[zone].zone, savePolicy)
+            }
+        }
+    }
+}
