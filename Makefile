@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 # Warnings are errors, in the one debug build that checks, tests and daily work share.
 DEBUG_FLAGS := -Xswiftc -warnings-as-errors
-SWIFT_FILES := Sources Tests Fuzz Package.swift
+SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help packages build release demo certs test sim fuzz check lint format generate clean
 

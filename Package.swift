@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "BrumeKit", targets: ["BrumeKit"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "BrumeTesting", targets: ["BrumeTesting"]),
+        .executable(name: "notes-example", targets: ["notes-example"]),
     ],
     targets: [
         // C enters here and nowhere else.
@@ -32,6 +33,7 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CICU", pkgConfig: "icu-uc", providers: [.apt(["libicu-dev"])]),
         .systemLibrary(name: "CLibm"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
         .target(name: "CBrume"),
 
@@ -63,6 +65,11 @@ let package = Package(
                 "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire", "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
+        // An app as its developer would write it.
+        library("NotesKit", ["CloudKit", "CSQLite"], path: "Examples/Notes/NotesKit"),
+        .executableTarget(
+            name: "notes-example", dependencies: ["NotesKit", "CloudKit"], path: "Examples/Notes/notes-example",
+            swiftSettings: settings),
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
             "BrumeFuzz",
@@ -76,7 +83,7 @@ let package = Package(
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
-        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "brume"]),
+        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),

@@ -1,0 +1,114 @@
+internal import Foundation
+
+/// The notes of this device, on SQLite. May be used from several threads.
+///
+/// Whether a note still has to be sent stands in its row, in the same transaction as the edit: no crash can part the two.
+///
+/// `@unchecked Sendable`: the connection is used under the lock alone.
+final class NoteStore: @unchecked Sendable {
+    private let lock = NSLock()
+    private let connection: SQLiteConnection
+
+    init(file: URL) throws {
+        connection = try SQLiteConnection(path: file.path)
+        try connection.run(
+            """
+            CREATE TABLE IF NOT EXISTS notes (
+                id TEXT PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, edited REAL NOT NULL,
+                base_title TEXT, base_text TEXT, base_edited REAL, system_fields BLOB,
+                is_deleted INTEGER NOT NULL, revision INTEGER NOT NULL, sent_revision INTEGER NOT NULL)
+            """)
+        try connection.run("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
+    }
+
+    /// All rows, deleted ones too, by title.
+    func rows() throws -> [NoteRow] {
+        try lock.withLock {
+            try connection.run("\(Self.select) ORDER BY title, id").map(Self.row)
+        }
+    }
+
+    /// The row of a note; nil: there is none.
+    func row(_ id: String) throws -> NoteRow? {
+        try lock.withLock { try Self.row(id, connection) }
+    }
+
+    /// Changes the row of a note, or makes one; a nil that `change` leaves removes it.
+    func update(_ id: String, _ change: (inout NoteRow?) throws -> Void) throws {
+        try lock.withLock {
+            try connection.transaction {
+                var row = try Self.row(id, connection)
+                try change(&row)
+                guard let row else {
+                    try connection.run("DELETE FROM notes WHERE id = ?", [.text(id)])
+                    return
+                }
+                try connection.run(
+                    "INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Self.values(row))
+            }
+        }
+    }
+
+    /// Removes all notes.
+    func removeAll() throws {
+        try lock.withLock { _ = try connection.run("DELETE FROM notes") }
+    }
+
+    /// What the sync engine wants to have kept; nil: nothing yet.
+    func state(_ name: String) throws -> Data? {
+        try lock.withLock {
+            guard
+                case .blob(let data)? = try connection.run("SELECT value FROM state WHERE name = ?", [.text(name)])
+                    .first?.first
+            else { return nil }
+            return data
+        }
+    }
+
+    func setState(_ name: String, _ data: Data) throws {
+        try lock.withLock {
+            _ = try connection.run("INSERT OR REPLACE INTO state VALUES (?, ?)", [.text(name), .blob(data)])
+        }
+    }
+
+    // MARK: Rows
+
+    private static let select =
+        "SELECT id, title, text, edited, base_title, base_text, base_edited, system_fields, is_deleted, revision, "
+        + "sent_revision FROM notes"
+
+    private static func row(_ id: String, _ connection: SQLiteConnection) throws -> NoteRow? {
+        try connection.run("\(select) WHERE id = ?", [.text(id)]).first.map(row)
+    }
+
+    private static func row(_ values: [SQLiteValue]) throws -> NoteRow {
+        guard values.count == 11, case .text(let id) = values[0], case .text(let title) = values[1],
+            case .text(let text) = values[2], case .real(let edited) = values[3],
+            case .integer(let isDeleted) = values[8], case .integer(let revision) = values[9],
+            case .integer(let sent) = values[10]
+        else { throw SQLiteError(description: "a row of the notes can't be read") }
+        var row = NoteRow(
+            note: Note(id: id, title: title, text: text, edited: Date(timeIntervalSinceReferenceDate: edited)))
+        if case .text(let title) = values[4], case .text(let text) = values[5], case .real(let edited) = values[6] {
+            row.base = Note(id: id, title: title, text: text, edited: Date(timeIntervalSinceReferenceDate: edited))
+        }
+        if case .blob(let data) = values[7] { row.systemFields = data }
+        row.isDeleted = isDeleted != 0
+        row.revision = revision
+        row.sentRevision = sent
+        return row
+    }
+
+    private static func values(_ row: NoteRow) -> [SQLiteValue] {
+        let base: [SQLiteValue] =
+            row.base.map { [.text($0.title), .text($0.text), .real($0.edited.timeIntervalSinceReferenceDate)] }
+            ?? [.null, .null, .null]
+        return [
+            .text(row.note.id), .text(row.note.title), .text(row.note.text),
+            .real(row.note.edited.timeIntervalSinceReferenceDate),
+        ] + base + [
+            row.systemFields.map { .blob($0) } ?? .null, .integer(row.isDeleted ? 1 : 0), .integer(row.revision),
+            .integer(row.sentRevision),
+        ]
+    }
+}
