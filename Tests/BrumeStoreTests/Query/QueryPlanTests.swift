@@ -185,7 +185,7 @@ struct QueryPlanTests {
             while !run.isReading {
                 _ = run.step(200)
                 step += 1
-                if step > 60 { continue }
+                if run.isReading || step > 150 { continue }
                 let number = Int.random(in: 0..<3_000, using: &generator)
                 let names = ["r\(number)", "new \(step)"]
                 let saves: [RecordSave<CheckedFields>] = names.map {
