@@ -34,9 +34,15 @@ extension CKSyncEngine {
         /// The zones to fetch first, in their order. Those that are not in the scope, or did not change, don't matter.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
+        /// Whose name the requests carry to the server's log.
+        public var operationGroup: CKOperationGroup
+
         /// Options of the given scope.
-        public init(scope: Scope = .all) {
+        ///
+        /// - Parameter operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-FetchChanges`.
+        public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
+            self.operationGroup = operationGroup ?? CKOperationGroup(named: "CKSyncEngine-FetchChanges")
         }
     }
 
@@ -82,9 +88,15 @@ extension CKSyncEngine {
         /// The changes to send. Others stay pending.
         public var scope: Scope
 
+        /// Whose name the requests carry to the server's log.
+        public var operationGroup: CKOperationGroup
+
         /// Options of the given scope.
-        public init(scope: Scope = .all) {
+        ///
+        /// - Parameter operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-SendChanges`.
+        public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
+            self.operationGroup = operationGroup ?? CKOperationGroup(named: "CKSyncEngine-SendChanges")
         }
     }
 
@@ -102,5 +114,12 @@ extension CKSyncEngine {
         public let reason: SyncReason
         /// What it sends: leave out of batches what its scope does not contain. A scheduled send is of all changes.
         public let options: SendChangesOptions
+    }
+}
+
+extension CKOperationGroup {
+    fileprivate convenience init(named name: String) {
+        self.init()
+        self.name = name
     }
 }

@@ -7,7 +7,8 @@ extension SyncEngineDriver {
     func answer(_ request: SyncEngineRequest) async -> SyncEngineAnswer {
         let database: CKDatabase
         if case .account = request { database = bindToAccount() } else { database = boundDatabase }
-        let answer = await answer(request, database)
+        let named = database.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in database }
+        let answer = await self.answer(request, named)
         if database.core.account.isEnded { handle { machine, now in machine.accountMayHaveChanged(now: now) } }
         return answer
     }

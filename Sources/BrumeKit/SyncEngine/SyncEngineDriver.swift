@@ -132,7 +132,7 @@ final class SyncEngineDriver: Sendable {
     // MARK: Calls
 
     func call(_ wish: SyncEngineStateMachine.Wish, name: String) async throws {
-        let enclosing = DelegateCall.current.flatMap { $0.driver === self && $0.isUnderWay ? $0 : nil }
+        let enclosing = DelegateCall.current.flatMap { $0.driver == ObjectIdentifier(self) && $0.isUnderWay ? $0 : nil }
         if let enclosing, enclosing.isCurrentTask { throw CKError.calledByDelegate(name) }
         let id = held.withLock { held in
             held.lastCallID += 1
@@ -328,13 +328,14 @@ private final class ObserverToken: @unchecked Sendable {
 final class DelegateCall: Sendable {
     @TaskLocal static var current: DelegateCall?
 
-    let driver: SyncEngineDriver
+    /// Not the driver itself: a task that the delegate began may live longer than the engine.
+    let driver: ObjectIdentifier
     private let task: Int
     private let isOver = Atomic(false)
 
     /// Begins in the current task.
     init(driver: SyncEngineDriver) {
-        self.driver = driver
+        self.driver = ObjectIdentifier(driver)
         task = Self.currentTask
     }
 

@@ -263,4 +263,22 @@ struct SyncEngineFetchTests {
                 ])
         }
     }
+
+    @Test("and sends are made under the group of their options, a named one by default")
+    func operationGroups() {
+        let script = EngineScript(EngineScript.signedIn { $0.unfetchedZones.insert(zone) })
+        var names: [String?] = []
+        script.server = { request in
+            names.append(script.machine.operationGroup?.name)
+            return EngineScript.friendlyServer(request)
+        }
+        let group = CKOperationGroup()
+        group.name = "first launch"
+        script.perform(script.machine.called(9, .fetch(.init(operationGroup: group)), now: script.now))
+        script.add(Sample.save("a"))
+        script.send()
+        #expect(names == [nil, "first launch", "first launch", "CKSyncEngine-SendChanges"])
+        #expect(script.machine.operationGroup == nil)
+        #expect(CKSyncEngine.FetchChangesOptions().operationGroup.name == "CKSyncEngine-FetchChanges")
+    }
 }

@@ -265,7 +265,9 @@ final class WorldDevice {
             let pending = Set(machine.state.recordChanges.changes)
             for record in changes.modifications.map(\.record) {
                 let id = record.recordID
-                if pending.contains(.saveRecord(id)) || pending.contains(.deleteRecord(id)) { continue }
+                // A save without a note is one that a crash kept the machine from dropping.
+                if notes[id] != nil, pending.contains(.saveRecord(id)) { continue }
+                if pending.contains(.deleteRecord(id)) { continue }
                 notes[id] = Note(words: Self.words(record), record: record)
             }
             for deletion in changes.deletions where !pending.contains(.saveRecord(deletion.recordID)) {

@@ -233,6 +233,11 @@ package struct SyncEngineStateMachine: Sendable {
         return turn(now: now)
     }
 
+    /// The group of the cycle under way.
+    var operationGroup: CKOperationGroup? {
+        fetchCycle?.options.operationGroup ?? sendCycle?.context.options.operationGroup
+    }
+
     // MARK: Going on
 
     /// When ``timePassed(now:)`` is due; nil: nothing waits for time.
