@@ -13,22 +13,24 @@ struct CallOptions: Sendable {
 
     /// An end of time, with the seconds that there were, for the error's sentence.
     struct Deadline: Sendable {
-        let instant: ContinuousClock.Instant
+        let clock: any ClientClock
+        let milliseconds: UInt64
         let seconds: TimeInterval
     }
 
     /// Nanoseconds that a call that starts now may take.
     func timeoutNanoseconds() throws(CKError) -> UInt64 {
         guard let deadline else { return requestNanoseconds }
-        let left = ContinuousClock.now.duration(to: deadline.instant)
-        guard left > .zero else {
+        let now = deadline.clock.nowMilliseconds
+        guard now < deadline.milliseconds else {
             throw CKError(
                 .networkFailure,
                 message:
                     "the operation was not done within its \(deadline.seconds) s (timeoutIntervalForResource); run a "
                     + "new one, or give it longer")
         }
-        return min(requestNanoseconds, UInt64(nanosecondsOf: left / .seconds(1)))
+        let (left, overflow) = (deadline.milliseconds - now).multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? requestNanoseconds : min(requestNanoseconds, left)
     }
 }
 

@@ -58,7 +58,7 @@ extension CKContainer {
     ///
     /// - Throws: `notAuthenticated` without an account, or with one that the server does not take.
     public func userRecordID() async throws -> CKRecord.ID {
-        try await core.userRecordID(defaults.callOptions(otherwise: .userInitiated))
+        try await core.userRecordID(callOptions)
     }
 
     /// Nanoseconds from a ping to the server's answer; connects when there is no connection.

@@ -9,11 +9,14 @@ internal import Synchronization
 /// Its own calls are made at the quality of service `userInitiated`; see ``configuredWith(configuration:group:body:)-(_,_,(CKContainer)->R)``.
 ///
 /// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through ``notifications``
-/// instead of the app delegate; sharing and the discovery of users are absent.
+/// instead of the app delegate; there is no sharing yet, and nobody is discovered.
 public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
     let defaults: CallDefaults
     private let queue = OperationQueue()
+
+    /// How a call of the container itself is made that starts now.
+    var callOptions: CallOptions { defaults.callOptions(otherwise: .userInitiated, clock: core.configuration.clock) }
 
     /// The user's own database. Its calls throw `notAuthenticated` without an account.
     public let privateCloudDatabase: CKDatabase

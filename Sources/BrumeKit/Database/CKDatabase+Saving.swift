@@ -69,10 +69,11 @@ extension CKDatabase {
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
     ) throws(CKError) -> RecordModification {
         let scope = try requestScope()
-        let batch = OutgoingBatch(saving: recordsToSave, deleting: recordIDsToDelete)
+        var batch = OutgoingBatch(saving: recordsToSave, deleting: recordIDsToDelete)
         if let problem = batch.repeatedID {
             throw CKError(.invalidArguments, message: "\(problem) comes twice in one request; save or delete it once")
         }
+        batch.leaveOut(isAtomic: atomically)
         let request = ModifyRecordsRequest(
             database: scope, savePolicy: savePolicy.modelPolicy, isAtomic: atomically,
             operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy))
@@ -82,7 +83,9 @@ extension CKDatabase {
     func send(
         _ modification: RecordModification, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
-        if modification.request.zones.isEmpty { return ([:], [:]) }
+        if modification.request.zones.isEmpty {
+            return (modification.batch.unsentSaves, modification.batch.unsentDeletions)
+        }
         let results = try await core.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
@@ -102,6 +105,9 @@ private struct OutgoingBatch: Sendable {
     var zones: [Zone] = []
     /// An id that comes more than once. Results have one place for each id, so the server is not asked.
     var repeatedID: CKRecord.ID?
+    /// What the server need not be asked about.
+    private(set) var unsentSaves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+    private(set) var unsentDeletions: [CKRecord.ID: Result<Void, any Error>] = [:]
 
     init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID]) {
         var indices: [CKRecordZone.ID: Int] = [:]
@@ -123,6 +129,23 @@ private struct OutgoingBatch: Sendable {
         }
     }
 
+    /// Takes out what the server can't keep, and of an atomic zone everything beside it, as the server would.
+    mutating func leaveOut(isAtomic: Bool) {
+        for index in zones.indices.reversed() where zones[index].saves.contains(where: { $0.refusal != nil }) {
+            let takesAll = isAtomic && !zones[index].id.isDefault
+            for outgoing in zones[index].saves {
+                guard let error = outgoing.refusal ?? (takesAll ? CKError(.batchRequestFailed) : nil) else { continue }
+                unsentSaves[outgoing.record.recordID] = .failure(error)
+            }
+            zones[index].saves.removeAll { takesAll || $0.refusal != nil }
+            if takesAll {
+                for id in zones[index].deletions { unsentDeletions[id] = .failure(CKError(.batchRequestFailed)) }
+                zones[index].deletions = []
+            }
+            if zones[index].saves.isEmpty, zones[index].deletions.isEmpty { zones.remove(at: index) }
+        }
+    }
+
     func modifications(_ policy: SavePolicy) -> [ZoneModification<DecodedFields>] {
         zones.map { zone in
             ZoneModification(
@@ -140,8 +163,7 @@ private struct OutgoingBatch: Sendable {
         guard answers.count == zones.count else {
             throw .unfitAnswer("it holds results for \(answers.count) zones instead of \(zones.count)")
         }
-        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-        var deletions: [CKRecord.ID: Result<Void, any Error>] = [:]
+        var (saves, deletions) = (unsentSaves, unsentDeletions)
         for (zone, answer) in zip(zones, answers) {
             guard answer.saves.count == zone.saves.count else {
                 throw .unfitAnswer("it holds \(answer.saves.count) results for \(zone.saves.count) saves")

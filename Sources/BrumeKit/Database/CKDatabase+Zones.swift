@@ -92,8 +92,17 @@ extension CKDatabase {
         _ options: CallOptions
     ) async throws(CKError) -> ZoneModificationResults {
         let scope = try requestScope()
-        if recordZonesToSave.isEmpty, recordZoneIDsToDelete.isEmpty { return ([:], [:]) }
-        let ids = recordZonesToSave.map(\.zoneID)
+        var unsent: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        for zone in recordZonesToSave where zone.encryptionScope != .perRecord {
+            unsent[zone.zoneID] = .failure(
+                CKError(
+                    .serverRejectedRequest,
+                    message:
+                        "zone \(zone.zoneID.zoneName) has the encryption scope perZone, and this server has no encrypted "
+                        + "values; leave it perRecord"))
+        }
+        let ids = recordZonesToSave.map(\.zoneID).filter { unsent[$0] == nil }
+        if ids.isEmpty, recordZoneIDsToDelete.isEmpty { return (unsent, [:]) }
         let request = ModifyZonesRequest(
             database: scope, saves: ids.map(\.modelID), deletions: recordZoneIDsToDelete.map(\.modelID),
             operationID: ContainerCore.newOperationID())
@@ -102,7 +111,8 @@ extension CKDatabase {
             encode: { coder in coder.encodeModifyZonesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
         return (
-            try Self.results(answer.saves, ids, currentUser: try currentUser()),
+            try Self.results(answer.saves, ids, currentUser: try currentUser()).merging(unsent) { _, failure in failure
+            },
             try answer.deletions.deleteResults(recordZoneIDsToDelete)
         )
     }

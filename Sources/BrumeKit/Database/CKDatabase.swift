@@ -32,7 +32,7 @@ public final class CKDatabase: NSObject, Sendable {
     }
 
     /// How a call of the database itself is made that starts now.
-    var callOptions: CallOptions { defaults.callOptions(otherwise: .utility) }
+    var callOptions: CallOptions { defaults.callOptions(otherwise: .utility, clock: core.configuration.clock) }
 
     /// Runs an operation in this database.
     ///

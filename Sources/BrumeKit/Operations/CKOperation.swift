@@ -175,7 +175,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func run(refusal: CKError?) -> OperationRun {
         let settings = settings
         let container = namedContainer ?? settings.container ?? state.container ?? CKContainer.default()
-        return OperationRun(refusal: refusal, container: container, options: settings.callOptions(group: group))
+        let options = settings.callOptions(group: group, clock: container.core.configuration.clock)
+        return OperationRun(refusal: refusal, container: container, options: options)
     }
 }
 

@@ -28,14 +28,15 @@ struct OperationSettings: Sendable {
 
     /// What the calls of an operation that starts now make of the values.
     func callOptions(
-        group: CKOperationGroup?, otherwise qualityOfService: QualityOfService = Default.qualityOfService
+        group: CKOperationGroup?, otherwise qualityOfService: QualityOfService = Default.qualityOfService,
+        clock: any ClientClock
     ) -> CallOptions {
         let seconds = timeoutIntervalForResource ?? Default.timeoutIntervalForResource
         return CallOptions(
             requestNanoseconds: UInt64(
                 nanosecondsOf: timeoutIntervalForRequest ?? Default.timeoutIntervalForRequest),
             deadline: CallOptions.Deadline(
-                instant: .now.advanced(by: .seconds(min(max(seconds.isNaN ? 0 : seconds, 0.001), 1e9))),
+                clock: clock, milliseconds: clock.nowMilliseconds + UInt64(nanosecondsOf: seconds) / 1_000_000,
                 seconds: seconds),
             operationGroup: group?.wireName ?? "", priority: CallPriority(self.qualityOfService ?? qualityOfService))
     }
@@ -52,10 +53,10 @@ struct CallDefaults: Sendable {
     }
 
     /// For a call that starts now.
-    func callOptions(otherwise qualityOfService: QualityOfService) -> CallOptions {
+    func callOptions(otherwise qualityOfService: QualityOfService, clock: any ClientClock) -> CallOptions {
         if group == nil, settings.isEmpty { return CallOptions(priority: CallPriority(qualityOfService)) }
         return settings.over(group?.defaultSettings ?? OperationSettings())
-            .callOptions(group: group, otherwise: qualityOfService)
+            .callOptions(group: group, otherwise: qualityOfService, clock: clock)
     }
 }
 

@@ -7,6 +7,9 @@ package struct OutgoingRecord: Sendable {
     package let record: CKRecord
     let sent: CKRecordState
 
+    /// Why the server can't be asked to save it.
+    var refusal: CKError? { record is CKShare ? .noSharing : sent.local.refusal }
+
     /// The save as a request carries it.
     package func save(policy: SavePolicy) -> RecordSave<DecodedFields> {
         sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)

@@ -7,6 +7,8 @@ extension CKRecord {
     public enum SystemType {
         /// A user's record, which the server makes when the user first reaches the container.
         public static let userRecord: CKRecord.RecordType = "Users"
+        /// A share.
+        public static let share: CKRecord.RecordType = "cloudkit.share"
     }
 
     /// Names of the fields that every record has.
@@ -23,5 +25,7 @@ extension CKRecord {
         public static let modificationDate: CKRecord.FieldKey = "modificationDate"
         /// The record's parent in a hierarchy.
         public static let parent: CKRecord.FieldKey = "parent"
+        /// The share that the record is the root of. No query knows it: the server has no sharing yet.
+        public static let share: CKRecord.FieldKey = "share"
     }
 }

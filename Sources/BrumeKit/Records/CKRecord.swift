@@ -11,7 +11,7 @@ internal import Synchronization
 /// A record may be used from several threads; each access is one step of its own.
 ///
 /// Differs from CloudKit: an unsupported value, key or name traps with a sentence where CloudKit raises an exception.
-/// Assets, sharing and encrypted values are absent. A reference to a record of another zone traps.
+/// The server keeps no assets, shares and encrypted values: records can hold them here, and can't be saved then. A reference to a record of another zone traps.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Sendable: the two ids are immutable and all else is behind the mutex; subclasses in this module add no state.
 
@@ -103,6 +103,13 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
+    /// The share that this record is the root of, which ``CKShare/init(rootRecord:)`` makes; nil without one.
+    public var share: CKRecord.Reference? {
+        snapshot.local.share.map {
+            CKRecord.Reference(recordID: CKRecord.ID(recordName: $0, zoneID: recordID.zoneID), action: .none)
+        }
+    }
+
     // MARK: Fields
 
     /// The value of a field, or nil. Setting nil removes the field, here and with the next save on the server.
@@ -115,14 +122,16 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The value of a field, or nil.
     public func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
-        state.withLock { $0.fields[key] }?.recordValue(in: recordID.zoneID)
+        let (field, assets) = state.withLock { ($0.fields[key], $0.local.assets[key]) }
+        return assets?.recordValue ?? field?.recordValue(in: recordID.zoneID)
     }
 
     /// Sets a field, or removes it with nil. See the subscript.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
-        if let problem = Names.problemWithFieldKey(key) {
+        if let problem = Self.problem(withKey: key) {
             preconditionFailure("CKRecord: \(problem) (\"\(key)\")")
         }
+        if let object, let assets = LocalFields.Assets(object) { return state.withLock { $0.set(assets, forKey: key) } }
         let value: FieldValue?
         do throws(UnsupportedFieldValue) {
             value = if let object { try FieldValue(object, in: recordID.zoneID) } else { nil }
@@ -132,9 +141,19 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         state.withLock { $0.set(value, forKey: key) }
     }
 
+    /// What is wrong with a field's key; nil for those of a share's system fields, which alone have a point.
+    static func problem(withKey key: FieldKey) -> String? {
+        switch key {
+        case CKShare.SystemFieldKey.title, CKShare.SystemFieldKey.thumbnailImageData, CKShare.SystemFieldKey.shareType:
+            nil
+        default: Names.problemWithFieldKey(key)
+        }
+    }
+
     /// The keys that have a value, sorted.
     public func allKeys() -> [FieldKey] {
-        snapshot.fields.keys.sorted()
+        let state = snapshot
+        return (Array(state.fields.keys) + state.local.assets.keys).sorted()
     }
 
     /// The keys that were set, even to an equal value, or removed since the last fetch or save, sorted.
@@ -183,12 +202,18 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     /// Reads a record that either kind of archive holds; nil when it holds none.
     public required convenience init?(coder: NSCoder) {
         coder.requireKeyedCoding(for: CKRecord.self)
+        guard let (recordType, recordID, state) = CKRecord.decode(coder) else { return nil }
+        self.init(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    /// What an archive of a record holds; nil when it is of something else.
+    static func decode(_ coder: NSCoder) -> (RecordType, CKRecord.ID, CKRecordState)? {
         guard let recordType = coder.stringIfPresent(forKey: "RecordType"),
-            Names.problemWithRecordType(recordType) == nil,
+            recordType == SystemType.share || Names.problemWithRecordType(recordType) == nil,
             let recordID = coder.objectIfPresent(of: CKRecordID.self, forKey: "RecordID"),
             let state = CKRecordState(coder: coder)
         else { return nil }
-        self.init(recordType: recordType, recordID: recordID, state: state)
+        return (recordType, recordID, state)
     }
 
     private func encodeSystemFields(of state: CKRecordState, with coder: NSCoder) {

@@ -14,16 +14,24 @@ private enum ArchiveKey {
     static let changedKeys = "ChangedKeys"
     static let isParentChanged = "IsParentChanged"
     static let basePrefix = "Base"
+    static let share = "ShareRecordName"
+    static let assetKeys = "AssetKeys"
+    static let assetPaths = "AssetPaths"
+    static let listKeys = "AssetListKeys"
+    static let encrypted = "EncryptedFields"
+    static let encryptedEdits = "ChangedEncryptedKeys"
 }
 
 extension CKRecordState {
     func encodeSystemFields(with coder: NSCoder) {
         version?.encode(with: coder, prefix: "")
         coder.encodeIfPresent(parent, forKey: ArchiveKey.parent)
+        coder.encodeIfPresent(local.share, forKey: ArchiveKey.share)
     }
 
     func encodeFields(with coder: NSCoder) {
         fields.encode(with: coder, forKey: ArchiveKey.fields)
+        local.encodeFields(with: coder)
         coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
         coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
         guard let base else { return }
@@ -37,7 +45,7 @@ extension CKRecordState {
         let parent = coder.stringIfPresent(forKey: ArchiveKey.parent)
         if let parent, CKRecord.ID.problem(withName: parent) != nil { return nil }
         let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
-        guard changedKeys.allSatisfy({ Names.problemWithFieldKey($0) == nil }) else { return nil }
+        guard changedKeys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
@@ -54,6 +62,44 @@ extension CKRecordState {
             isParentChanged: coder.containsValue(forKey: ArchiveKey.isParentChanged)
                 && coder.decodeBool(forKey: ArchiveKey.isParentChanged),
             base: base)
+        guard let local = LocalFields(coder: coder) else { return nil }
+        self.local = local
+    }
+}
+
+/// Files are archived by their paths, each under its field's key, those of a list in their order.
+extension LocalFields {
+    fileprivate func encodeFields(with coder: NSCoder) {
+        if !assets.isEmpty {
+            let files = assets.sorted { $0.key < $1.key }.flatMap { key, value in
+                value.assets.map { (key: key, path: $0.fileURL?.path ?? "") }
+            }
+            coder.encodeIfPresent(files.map(\.key), forKey: ArchiveKey.assetKeys)
+            coder.encodeIfPresent(files.map(\.path), forKey: ArchiveKey.assetPaths)
+            coder.encodeIfPresent(assets.filter(\.value.isList).keys.sorted(), forKey: ArchiveKey.listKeys)
+        }
+        if !encrypted.isEmpty { encrypted.encode(with: coder, forKey: ArchiveKey.encrypted) }
+        if !encryptedEdits.isEmpty {
+            coder.encodeIfPresent(encryptedEdits.sorted(), forKey: ArchiveKey.encryptedEdits)
+        }
+    }
+
+    /// Nil when the archive holds something that no record does.
+    fileprivate init?(coder: NSCoder) {
+        share = coder.stringIfPresent(forKey: ArchiveKey.share)
+        if let share, CKRecord.ID.problem(withName: share) != nil { return nil }
+        let keys = coder.stringsIfPresent(forKey: ArchiveKey.assetKeys) ?? []
+        let paths = coder.stringsIfPresent(forKey: ArchiveKey.assetPaths) ?? []
+        let lists = Set(coder.stringsIfPresent(forKey: ArchiveKey.listKeys) ?? [])
+        guard keys.count == paths.count, keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
+        for (key, path) in zip(keys, paths) {
+            let asset = CKAsset(fileURL: URL(fileURLWithPath: path))
+            assets[key] = Assets(assets: (assets[key]?.assets ?? []) + [asset], isList: lists.contains(key))
+        }
+        guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.encrypted) else { return nil }
+        encrypted = fields
+        encryptedEdits = Set(coder.stringsIfPresent(forKey: ArchiveKey.encryptedEdits) ?? [])
+        guard encryptedEdits.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
     }
 }
 
@@ -96,7 +142,7 @@ extension [String: FieldValue] {
         guard let data = coder.dataIfPresent(forKey: key),
             let record = try? [UInt8](data).withUnsafeBytes({ try StoredRecord.decode($0) }),
             CKRecord.holdsValidNames(record),
-            record.fields.keys.allSatisfy({ Names.problemWithFieldKey($0) == nil })
+            record.fields.keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil })
         else { return nil }
         self = record.fields
     }

@@ -29,6 +29,8 @@ struct CKRecordState: Sendable {
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
     private(set) var edits: [String: UInt64] = [:]
     private(set) var parentEdit: UInt64?
+    /// What the server has no place for.
+    var local = LocalFields()
     /// Counts edits, so that an answer to a save tells the edits that it covers from those made since.
     private(set) var editCount: UInt64 = 0
 
@@ -61,7 +63,14 @@ struct CKRecordState: Sendable {
     mutating func set(_ value: FieldValue?, forKey key: String) {
         editCount += 1
         fields[key] = value
+        local.assets[key] = nil
         edits[key] = editCount
+    }
+
+    /// Sets a field that holds files.
+    mutating func set(_ assets: LocalFields.Assets, forKey key: String) {
+        set(nil as FieldValue?, forKey: key)
+        local.assets[key] = assets
     }
 
     mutating func setParent(_ name: String?) {

@@ -3,7 +3,7 @@ public import Foundation
 /// A type that a record's field can hold.
 ///
 /// The conforming types are `String`, `Date`, `Data`, `Bool`, the floating-point and integer types, their Objective-C
-/// forms `NSString`, `NSDate`, `NSData`, `NSNumber` and `NSArray`, `CKRecord.Reference`, `CLLocation`, and arrays of those.
+/// forms `NSString`, `NSDate`, `NSData`, `NSNumber` and `NSArray`, `CKRecord.Reference`, `CLLocation`, ``CKAsset``, and arrays of those.
 /// Another type that conforms compiles, but traps when it is set.
 ///
 /// A field keeps one form of each kind: every integer and `Bool` is a 64-bit integer, and `Float` and `Double` are one. So

@@ -4,10 +4,19 @@ public import Foundation
 /// A place for records in a database. In a custom zone, records have a history that can be fetched and are saved
 /// atomically.
 ///
-/// Immutable, so it may be passed between threads.
+/// May be passed between threads.
 ///
-/// Differs from CloudKit: sharing and encryption scopes are absent.
+/// Differs from CloudKit: the server has no sharing and no encrypted values. ``share`` is nil, and a zone whose encryption scope was
+/// set to `perZone` can't be saved.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// What has an encryption key of its own. Raw values are CloudKit's.
+    public enum EncryptionScope: Int, Sendable {
+        /// Each record.
+        case perRecord = 0
+        /// The zone.
+        case perZone = 1
+    }
+
     /// What a zone can do. Raw values are CloudKit's.
     public struct Capabilities: OptionSet, Sendable {
         /// The bits of the set.
@@ -33,6 +42,17 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// What the zone can do, as the server says: empty until the zone has been saved or fetched, and for a default zone.
     public let capabilities: Capabilities
+
+    private let scope = Guarded(EncryptionScope.perRecord)
+
+    /// What has an encryption key of its own; `perRecord` unless set.
+    public var encryptionScope: EncryptionScope {
+        get { scope.current }
+        set { scope.withLock { $0 = newValue } }
+    }
+
+    /// The share of the whole zone; nil, because the server has no sharing yet.
+    public var share: CKRecord.Reference? { nil }
 
     /// A zone of the current user, to be saved.
     ///
@@ -60,8 +80,12 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The zone's name and owner.
     public override var description: String { "<CKRecordZone \(zoneID)>" }
 
-    /// The receiver itself, which can't change.
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    /// A zone of its own with the same values.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copy = CKRecordZone(zoneID: zoneID, capabilities: capabilities)
+        copy.encryptionScope = encryptionScope
+        return copy
+    }
 
     /// Archives are read under secure coding.
     public static var supportsSecureCoding: Bool { true }
@@ -71,6 +95,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.requireKeyedCoding(for: CKRecordZone.self)
         coder.encode(zoneID, forKey: "ZoneID")
         coder.encode(Int64(bitPattern: UInt64(capabilities.rawValue)), forKey: "Capabilities")
+        coder.encode(Int64(encryptionScope.rawValue), forKey: "EncryptionScope")
     }
 
     /// Reads an archived zone; nil when the archive holds no valid one.
@@ -80,6 +105,10 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.zoneID = zoneID
         let bits = coder.containsValue(forKey: "Capabilities") ? coder.decodeInt64(forKey: "Capabilities") : 0
         capabilities = Capabilities(rawValue: UInt(UInt64(bitPattern: bits)))
+        super.init()
+        if coder.containsValue(forKey: "EncryptionScope"), coder.decodeInt64(forKey: "EncryptionScope") == 1 {
+            encryptionScope = .perZone
+        }
     }
 }
 

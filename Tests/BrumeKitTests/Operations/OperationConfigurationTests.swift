@@ -99,11 +99,22 @@ struct OperationConfigurationTests {
         transport.advance(seconds: 21)
         await end.value
         #expect(transcript.lines == ["end: networkFailure"])
-        let over = CallOptions(deadline: CallOptions.Deadline(instant: .now, seconds: 2))
-        let error = #expect(throws: CKError.self) { try over.timeoutNanoseconds() }
+        withExtendedLifetime((folder, connection)) {}
+    }
+
+    @Test("counts the operation's time by the configuration's clock")
+    func clock() throws {
+        let clock = ManualClientClock()
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForResource = 90
+        let options = configuration.settings.callOptions(group: nil, clock: clock)
+        #expect(try options.timeoutNanoseconds() == 60_000_000_000)
+        clock.advance(byMilliseconds: 80_000)
+        #expect(try options.timeoutNanoseconds() == 10_000_000_000)
+        clock.advance(byMilliseconds: 10_000)
+        let error = #expect(throws: CKError.self) { try options.timeoutNanoseconds() }
         #expect(error?.code == .networkFailure)
         #expect(error?.localizedDescription.contains("timeoutIntervalForResource") == true)
-        withExtendedLifetime((folder, connection)) {}
     }
 
     @Test("takes any interval: none is too short, too long or no number")
@@ -111,10 +122,10 @@ struct OperationConfigurationTests {
         for seconds in [-1, 0, .nan, .infinity, -.infinity, 1e300, 1e-300, .greatestFiniteMagnitude] as [TimeInterval] {
             let configuration = CKOperation.Configuration()
             configuration.timeoutIntervalForRequest = seconds
-            let options = configuration.settings.callOptions(group: nil)
+            let options = configuration.settings.callOptions(group: nil, clock: SystemClientClock.shared)
             #expect(try options.timeoutNanoseconds() >= 1_000_000)
             configuration.timeoutIntervalForResource = seconds
-            _ = configuration.settings.callOptions(group: nil)
+            _ = configuration.settings.callOptions(group: nil, clock: SystemClientClock.shared)
         }
     }
 

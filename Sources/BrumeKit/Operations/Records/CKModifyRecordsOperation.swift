@@ -1,4 +1,5 @@
 internal import BrumeModel
+public import Foundation
 
 /// Saves and deletes records in one request, 400 in all.
 ///
@@ -29,6 +30,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var recordIDsToDelete: [CKRecord.ID]?
         var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
         var isAtomic = true
+        var clientChangeTokenData: Data?
         var progress: ((CKRecord, Double) -> Void)?
         var saved: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
         var deleted: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
@@ -68,6 +70,14 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     public var isAtomic: Bool {
         get { parameters.isAtomic }
         set { parameters.isAtomic = newValue }
+    }
+
+    /// Data of the app's own that go with the changes.
+    ///
+    /// Differs from CloudKit: they are kept here and not sent, so fetches give nil in their place.
+    public var clientChangeTokenData: Data? {
+        get { parameters.clientChangeTokenData }
+        set { parameters.clientChangeTokenData = newValue }
     }
 
     /// Called with each record that was saved, and 1.0, before its own block.

@@ -1,0 +1,52 @@
+internal import BrumeModel
+
+/// What a record holds that the server has no place for. It stays on this device, and keeps the record from being saved.
+struct LocalFields: Sendable {
+    /// The files of a field.
+    struct Assets: Sendable {
+        var assets: [CKAsset]
+        var isList: Bool
+
+        /// Nil for a value that holds no asset.
+        init?(_ value: any CKRecordValueProtocol) {
+            switch value {
+            case let asset as CKAsset: (assets, isList) = ([asset], false)
+            case let list as [CKAsset] where !list.isEmpty: (assets, isList) = (list, true)
+            default: return nil
+            }
+        }
+
+        init(assets: [CKAsset], isList: Bool) {
+            self.assets = assets
+            self.isList = isList
+        }
+
+        var recordValue: any CKRecordValueProtocol { isList ? assets : assets[0] }
+    }
+
+    /// The name of the share that the record is the root of.
+    var share: String?
+    var assets: [String: Assets] = [:]
+    var encrypted: [String: FieldValue] = [:]
+    /// The encrypted fields that were set or removed since the last fetch or save.
+    var encryptedEdits: Set<String> = []
+
+    /// Why a record that holds this can't be saved.
+    var refusal: CKError? {
+        if let key = assets.keys.sorted().first {
+            return CKError(
+                .serverRejectedRequest,
+                message:
+                    "field \"\(key)\" holds an asset, and this server keeps no assets; store the file elsewhere and its "
+                    + "address in the record, or small contents as Data")
+        }
+        if let key = encrypted.keys.sorted().first {
+            return CKError(
+                .serverRejectedRequest,
+                message:
+                    "field \"\(key)\" is an encrypted value, and this server has none; encrypt in the app and store the "
+                    + "result as Data")
+        }
+        return nil
+    }
+}

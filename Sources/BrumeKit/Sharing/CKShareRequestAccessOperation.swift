@@ -1,0 +1,44 @@
+public import Foundation
+
+/// Asks the owners of shares for access.
+///
+/// Differs from CloudKit: the server has no sharing yet, so each URL, and the operation, fails with `serverRejectedRequest`.
+open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    private struct Parameters {
+        var shareURLs: [URL]?
+        var each: ((URL, (any Error)?) -> Void)?
+        var ended: (((any Error)?) -> Void)?
+    }
+
+    private let parameters = Guarded(Parameters())
+
+    /// An operation that asks for access to what the given URLs lead to.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        parameters.shareURLs = shareURLs
+    }
+
+    /// The shares' URLs.
+    public var shareURLs: [URL]? {
+        get { parameters.shareURLs }
+        set { parameters.shareURLs = newValue }
+    }
+
+    /// Called once for each URL.
+    public var perShareAccessRequestCompletionBlock: ((URL, (any Error)?) -> Void)? {
+        get { parameters.each }
+        set { parameters.each = newValue }
+    }
+
+    /// Called last.
+    public var shareRequestAccessCompletionBlock: (((any Error)?) -> Void)? {
+        get { parameters.ended }
+        set { parameters.ended = newValue }
+    }
+
+    override func execute(_ run: OperationRun) async {
+        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }
+        for url in parameters.shareURLs ?? [] { parameters.each?(url, failure) }
+        parameters.ended?(failure)
+    }
+}

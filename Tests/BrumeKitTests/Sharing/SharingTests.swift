@@ -1,0 +1,197 @@
+@testable import BrumeKit
+import BrumeModel
+import BrumeWire
+import Foundation
+import Testing
+
+@Suite("Shares, assets and encrypted values", .timeLimit(.minutes(1)))
+struct SharingTests {
+    let transport = FakeTransport()
+    let zone = CKRecordZone.ID(zoneName: "Notes")
+
+    private func note(_ name: String) -> CKRecord {
+        CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+    }
+
+    private func archived<Object: NSObject & NSSecureCoding>(_ object: Object, as type: Object.Type) throws -> Object {
+        let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+        return try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: type, from: data))
+    }
+
+    @Test("a share has its owner from the start, and its root knows it")
+    func share() throws {
+        let root = note("root")
+        let share = CKShare(rootRecord: root)
+        #expect(share.recordType == "cloudkit.share")
+        #expect(share.recordID.zoneID == zone)
+        #expect(share.recordID.recordName.hasPrefix("Share-"))
+        #expect(root.share?.recordID == share.recordID)
+        #expect(root.share?.action == CKRecord.ReferenceAction.none)
+        #expect((root.copy() as? CKRecord)?.share == root.share)
+        #expect(share.owner.role == .owner)
+        #expect(share.owner.permission == .readWrite)
+        #expect(share.owner.acceptanceStatus == .accepted)
+        #expect(share.currentUserParticipant === share.owner)
+        #expect(share.participants == [share.owner])
+        #expect(share.publicPermission == .none)
+        #expect(share.url == nil)
+        let named = CKShare(rootRecord: note("r"), shareID: CKRecord.ID(recordName: "s", zoneID: zone))
+        #expect(named.recordID.recordName == "s")
+        #expect(CKShare(recordZoneID: zone).recordID.recordName == CKRecordNameZoneWideShare)
+    }
+
+    @Test("participants come, change and go by their identity; the owner stays")
+    func participants() {
+        let share = CKShare(recordZoneID: zone)
+        let ada = CKShare.Participant(
+            userIdentity: CKUserIdentity(
+                userRecordID: nil, lookupInfo: CKUserIdentity.LookupInfo(emailAddress: "ada@example.com"),
+                hasiCloudAccount: true))
+        let adaAgain = CKShare.Participant(
+            userIdentity: CKUserIdentity(
+                userRecordID: nil, lookupInfo: CKUserIdentity.LookupInfo(emailAddress: "ada@example.com"),
+                hasiCloudAccount: true))
+        let anyone = CKShare.Participant.oneTimeURLParticipant()
+        share.addParticipant(ada)
+        share.addParticipant(anyone)
+        adaAgain.permission = .readWrite
+        share.addParticipant(adaAgain)
+        #expect(share.participants.count == 3)
+        #expect(ada.permission == .readWrite)
+        share.removeParticipant(adaAgain)
+        share.removeParticipant(share.owner)
+        #expect(share.participants == [share.owner, anyone])
+        share.publicPermission = .readOnly
+        #expect(share.participants == [share.owner])
+    }
+
+    @Test("inviting single users to what everybody may come to traps")
+    func mixed() async {
+        await #expect(processExitsWith: .failure) {
+            let share = CKShare(recordZoneID: CKRecordZone.ID(zoneName: "Z"))
+            share.publicPermission = .readOnly
+            share.addParticipant(.oneTimeURLParticipant())
+        }
+    }
+
+    @Test("a field is an asset or a value, whichever was set last")
+    func assetFields() {
+        let record = note("n")
+        record["field"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))
+        #expect(record["field"] == CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a")))
+        record["field"] = "text"
+        #expect(record["field"] == "text")
+        #expect(record["field"] as? CKAsset == nil)
+        record["field"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))
+        record["field"] = nil
+        #expect(record["field"] == nil)
+        #expect(record.allKeys().isEmpty)
+        #expect(record.changedKeys() == ["field"])
+    }
+
+    @Test("references and assets as encrypted values, and assets of the web, trap")
+    func traps() async {
+        await #expect(processExitsWith: .failure) {
+            CKRecord(recordType: "Note").encryptedValues["r"] = CKRecord.Reference(
+                recordID: CKRecord.ID(recordName: "x"), action: .none)
+        }
+        await #expect(processExitsWith: .failure) {
+            CKRecord(recordType: "Note").encryptedValues["a"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))
+        }
+        await #expect(processExitsWith: .failure) { _ = CKAsset(fileURL: URL(string: "https://example.com/a")!) }
+        await #expect(processExitsWith: .failure) {
+            let root = CKRecord(recordType: "Note")
+            _ = CKShare(
+                rootRecord: root,
+                shareID: CKRecord.ID(recordName: "s", zoneID: CKRecordZone.ID(zoneName: "Elsewhere")))
+        }
+    }
+
+    @Test("what the server can't keep is refused in a sentence, and with it an atomic zone's other items")
+    func refusals() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let database = container.privateCloudDatabase
+        let (shared, file, secret) = (note("shared"), note("file"), note("secret"))
+        let share = CKShare(rootRecord: shared)
+        file["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))
+        secret.encryptedValues["word"] = "w"
+        let deletion = CKRecord.ID(recordName: "old", zoneID: zone)
+        // No server plays: nothing is sent.
+        let results = try await database.modifyRecords(
+            saving: [shared, share, file, secret], deleting: [deletion])
+        func code<Value>(_ result: Result<Value, any Error>?) -> CKError.Code? { (result?.error as? CKError)?.code }
+        func sentence(_ record: CKRecord) -> String {
+            (results.saveResults[record.recordID]?.error as? CKError)?.localizedDescription ?? ""
+        }
+        #expect(code(results.saveResults[shared.recordID]) == .batchRequestFailed)
+        #expect(code(results.deleteResults[deletion]) == .batchRequestFailed)
+        #expect(code(results.saveResults[share.recordID]) == .serverRejectedRequest)
+        #expect(sentence(share).contains("this server has no sharing"))
+        #expect(sentence(file).contains("\"file\" holds an asset, and this server keeps no assets"))
+        #expect(sentence(secret).contains("\"word\" is an encrypted value"))
+        let perZone = CKRecordZone(zoneName: "Secret")
+        perZone.encryptionScope = .perZone
+        #expect(try archived(perZone, as: CKRecordZone.self).encryptionScope == .perZone)
+        await #expect(
+            performing: { try await database.save(perZone) }, throws: { CKError.serverRejectedRequest ~= $0 })
+
+        // Beside each other, not atomically: the rest is sent.
+        let task = Task {
+            try await database.modifyRecords(saving: [shared, file], deleting: [deletion], atomically: false)
+        }
+        let connection = try await transport.welcomed()
+        let call = try await transport.call()
+        let request = try call.payload.withUnsafeBytes { try MessageCoder().decodeModifyRecordsRequest($0) }
+        #expect(request.zones.map { $0.saves.map(\.name) } == [["shared"]])
+        let answer = ZoneModificationResult<[UInt8]>(
+            saves: [SaveResult(outcome: .record(stored("shared")))], deletions: [nil])
+        connection.answer(call.stream, MessageCoder().encodeModifyRecordsResponse([answer]))
+        let rest = try await task.value
+        #expect(code(rest.saveResults[shared.recordID]) == nil)
+        #expect(code(rest.saveResults[file.recordID]) == .serverRejectedRequest)
+        #expect(code(rest.deleteResults[deletion]) == nil)
+        #expect(shared.share != nil, "the answer to a save leaves what only this device knows")
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("operations and calls for sharing fail in a sentence, item by item and at the end")
+    func operations() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let transcript = Transcript()
+        let url = URL(fileURLWithPath: "/share")
+        let metadata = CKFetchShareMetadataOperation(shareURLs: [url])
+        metadata.perShareMetadataResultBlock = { transcript.add("metadata of \($0.lastPathComponent)", $1) }
+        metadata.fetchShareMetadataResultBlock = { transcript.add("end", $0) }
+        await metadata.finished { container.add(metadata) }
+        let info = CKUserIdentity.LookupInfo(emailAddress: "a@example.com")
+        let participants = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [info])
+        participants.perShareParticipantResultBlock = { transcript.add("participant \($0.emailAddress ?? "")", $1) }
+        participants.fetchShareParticipantsResultBlock = { transcript.add("end", $0) }
+        await participants.finished { container.add(participants) }
+        let access = CKShareRequestAccessOperation(shareURLs: [url])
+        access.perShareAccessRequestCompletionBlock = { transcript.add("access to \($0.lastPathComponent)", $1) }
+        access.shareRequestAccessCompletionBlock = { transcript.add("end", $0) }
+        await access.finished { container.add(access) }
+        let token = CKFetchWebAuthTokenOperation(apiToken: "t")
+        token.fetchWebAuthTokenResultBlock = { transcript.add("token", $0) }
+        await token.finished { container.privateCloudDatabase.add(token) }
+        let accept = CKAcceptSharesOperation(shareMetadatas: [])
+        accept.acceptSharesResultBlock = { transcript.add("end", $0) }
+        accept.cancel()
+        await accept.finished { container.add(accept) }
+        #expect(
+            transcript.lines == [
+                "metadata of share: serverRejectedRequest", "end: serverRejectedRequest",
+                "participant a@example.com: serverRejectedRequest", "end: serverRejectedRequest",
+                "access to share: serverRejectedRequest", "end: serverRejectedRequest",
+                "token: serverRejectedRequest", "end: operationCancelled",
+            ])
+        await #expect(
+            performing: { try await container.shareParticipants(forEmailAddresses: ["a@example.com"]) },
+            throws: { CKError.serverRejectedRequest ~= $0 })
+        await #expect(
+            performing: { try await container.shareMetadata(for: url) },
+            throws: { CKError.serverRejectedRequest ~= $0 })
+        withExtendedLifetime(folder) {}
+    }
+}
