@@ -1,6 +1,5 @@
-#pragma once
-// Words of ICU as a Swift module. ICU's function names are macros that carry its version, which Swift cannot import: what is
-// used of them stands here as `brume_icu_…` functions.
+#include "CICU.h"
+
 #include <unicode/ubrk.h>
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
@@ -8,41 +7,48 @@
 #include <unicode/ustring.h>
 #include <unicode/utf16.h>
 
-/// An iterator over words by the rules of CLDR's root, with its dictionaries for scripts without spaces; NULL: no memory, or no
-/// data.
-static inline UBreakIterator *brume_icu_words_open(void) {
+#include <stdlib.h>
+
+struct brume_icu_words {
+    UBreakIterator *iterator;
+};
+
+brume_icu_words *brume_icu_words_open(void) {
+    brume_icu_words *words = malloc(sizeof *words);
+    if (!words) return NULL;
     UErrorCode error = U_ZERO_ERROR;
-    UBreakIterator *words = ubrk_open(UBRK_WORD, "", NULL, 0, &error);
-    return U_SUCCESS(error) ? words : NULL;
+    words->iterator = ubrk_open(UBRK_WORD, "", NULL, 0, &error);
+    if (U_SUCCESS(error)) return words;
+    free(words);
+    return NULL;
 }
 
-static inline void brume_icu_words_close(UBreakIterator *words) { ubrk_close(words); }
+void brume_icu_words_close(brume_icu_words *words) {
+    ubrk_close(words->iterator);
+    free(words);
+}
 
-/// The text must stay where it is while words are asked for. False: the text can't be walked.
-static inline int brume_icu_words_set(UBreakIterator *words, const UChar *text, int32_t count) {
+int brume_icu_words_set(brume_icu_words *words, const uint16_t *text, int32_t count) {
     UErrorCode error = U_ZERO_ERROR;
-    ubrk_setText(words, text, count, &error);
+    ubrk_setText(words->iterator, (const UChar *)text, count, &error);
     return U_SUCCESS(error);
 }
 
-/// Where the next piece ends, or -1 at the end.
-static inline int32_t brume_icu_words_next(UBreakIterator *words) { return ubrk_next(words); }
+int32_t brume_icu_words_next(brume_icu_words *words) { return ubrk_next(words->iterator); }
 
-/// Whether the piece that ends here is a word: not spaces, not punctuation.
-static inline int brume_icu_words_is_word(UBreakIterator *words) {
-    return ubrk_getRuleStatus(words) >= UBRK_WORD_NONE_LIMIT;
+int brume_icu_words_is_word(brume_icu_words *words) {
+    return ubrk_getRuleStatus(words->iterator) >= UBRK_WORD_NONE_LIMIT;
 }
 
-/// UTF-8 as UTF-16, at most one unit for each byte. Returns the units, or -1.
-static inline int32_t brume_icu_utf16(const char *text, int32_t count, UChar *out, int32_t capacity) {
+int32_t brume_icu_utf16(const char *text, int32_t count, uint16_t *out, int32_t capacity) {
     UErrorCode error = U_ZERO_ERROR;
     int32_t length = 0;
-    u_strFromUTF8WithSub(out, capacity, &length, text, count, 0xFFFD, NULL, &error);
+    u_strFromUTF8WithSub((UChar *)out, capacity, &length, text, count, 0xFFFD, NULL, &error);
     return U_SUCCESS(error) ? length : -1;
 }
 
 /// Whether a mark of this script only varies a letter. In other scripts marks are vowels or parts of letters.
-static inline int brume_icu_is_diacritic(UChar32 c) {
+static int is_diacritic(UChar32 c) {
     // The marks that make one kana of another.
     if (c == 0x3099 || c == 0x309A) return 0;
     if (u_charType(c) != U_NON_SPACING_MARK) return 0;
@@ -56,11 +62,7 @@ static inline int brume_icu_is_diacritic(UChar32 c) {
     }
 }
 
-enum { brume_icu_word_units = 64, brume_icu_folded_bytes = 8192 };
-
-/// Folds a word of at most `brume_icu_word_units` into UTF-8: NFKC with case folded, decomposed, without diacritics, composed
-/// again. Returns the bytes, or -1.
-static inline int32_t brume_icu_fold(const UChar *word, int32_t count, char *out, int32_t capacity) {
+int32_t brume_icu_fold(const uint16_t *word, int32_t count, char *out, int32_t capacity) {
     UErrorCode error = U_ZERO_ERROR;
     const UNormalizer2 *casefold = unorm2_getNFKCCasefoldInstance(&error);
     const UNormalizer2 *decompose = unorm2_getNFDInstance(&error);
@@ -69,7 +71,7 @@ static inline int32_t brume_icu_fold(const UChar *word, int32_t count, char *out
     // A compatibility character is at most 18 units when it is taken apart.
     enum { capacity16 = brume_icu_word_units * 20 };
     UChar folded[capacity16], apart[capacity16 * 2];
-    int32_t length = unorm2_normalize(casefold, word, count, folded, capacity16, &error);
+    int32_t length = unorm2_normalize(casefold, (const UChar *)word, count, folded, capacity16, &error);
     length = unorm2_normalize(decompose, folded, length, apart, capacity16 * 2, &error);
     if (U_FAILURE(error)) return -1;
     int32_t kept = 0;
@@ -77,7 +79,7 @@ static inline int32_t brume_icu_fold(const UChar *word, int32_t count, char *out
         int32_t start = index;
         UChar32 c;
         U16_NEXT(apart, index, length, c);
-        if (brume_icu_is_diacritic(c)) continue;
+        if (is_diacritic(c)) continue;
         // An apostrophe is one, however it was typed.
         if (c == 0x2019) apart[start] = '\'';
         while (start < index) apart[kept++] = apart[start++];
