@@ -31,6 +31,10 @@ build: packages ## Debug build of everything, tests included, warnings as errors
 release: packages ## Optimised build of the brume executable
 	@swift build -c release --product brume
 
+# So many tests at once: with all of them, those that wait for a server would wait for the ones that only compute, and meet their
+# time limits.
+test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 12
+
 test: build ## All tests
 	@swift test --skip-build --disable-xctest $(DEBUG_FLAGS)
 	@# The example for XCTest is the one test that XCTest runs.
