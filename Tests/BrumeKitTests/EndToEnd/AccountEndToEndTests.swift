@@ -1,6 +1,7 @@
 import BrumeKit
 import BrumeModel
 import Foundation
+import Synchronization
 import Testing
 
 private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
@@ -61,10 +62,18 @@ struct AccountEndToEndTests {
             try await database.save(CKRecordZone(zoneName: name))
         }
         let device = server.device(token: tokens[0])
+        let isSwitching = Mutex(true)
+        let switcher = Task {
+            for turn in 1...40 {
+                device.signIn(token: tokens[turn % 2])
+                _ = try? await device.accountStatus()
+            }
+            isSwitching.withLock { $0 = false }
+        }
         let readers = (0..<4).map { _ in
             Task {
                 var answers = 0
-                while answers < 50 {
+                while answers == 0 || isSwitching.withLock({ $0 }) {
                     do {
                         let zones = try await device.privateCloudDatabase.allRecordZones().map(\.zoneID)
                         #expect(zones.count == 2)
@@ -75,17 +84,8 @@ struct AccountEndToEndTests {
                 }
             }
         }
-        let switcher = Task {
-            var turn = 0
-            while !Task.isCancelled {
-                turn += 1
-                device.signIn(token: tokens[turn % 2])
-                _ = try? await device.accountStatus()
-            }
-        }
-        for reader in readers { try await reader.value }
-        switcher.cancel()
         await switcher.value
+        for reader in readers { try await reader.value }
     }
 
     @Test("tell the app when the operator revokes the token, and go on with a new one")
