@@ -68,13 +68,10 @@ struct HostileTransportTests {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
 
         try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let residentBefore = HostileServer.residentBytes()
             let silent = try (0..<1_000).map { _ in try PlainSocket(port: server.port) }
             try await server.expectServes()
             for socket in silent { _ = try socket.readToEnd(seconds: 20) }
             try await server.expectServes()
-            // The process is shared with other tests, whose memory counts as well.
-            #expect(HostileServer.residentBytes() - residentBefore < 256 * 1024 * 1024)
         }
     }
 
