@@ -10,7 +10,7 @@ SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 TEST_TARGETS := $(notdir $(wildcard Tests/*Tests))
 
-.PHONY: help packages build release demo certs test sim fuzz check lint format generate clean
+.PHONY: help packages build release demo certs test sim peers fuzz check lint format generate clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -53,6 +53,9 @@ FIRST ?= 0
 sim: packages ## The simulator: SEEDS=N runs (1000), from seed FIRST=N (0)
 	@swift build -c release --product brume-sim
 	@"$$(swift build -c release --show-bin-path)/brume-sim" $(SEEDS) $(FIRST)
+
+peers: release ## Brume beside Redis, PostgreSQL and others (root, an hour): MEASURES="commit fetch" for some
+	@Benchmarks/peers/all.sh $(MEASURES)
 
 check: lint build ## What must hold before a commit, apart from the tests
 	@Scripts/generate-proto.sh --check
