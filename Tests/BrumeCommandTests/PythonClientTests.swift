@@ -47,20 +47,20 @@ struct PythonClientTests {
     }
 
     /// The executable beside this test's own.
-    private static var brume: URL {
+    static var brume: URL {
         get throws {
             let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("brume")
         }
     }
 
-    private static var package: URL {
+    static var package: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
     }
 
     /// Runs a program to its end. Its output goes to a file, so that no pipe fills up.
-    private static func run(_ program: String, _ arguments: [String], output: URL) async throws -> Int32 {
+    static func run(_ program: String, _ arguments: [String], output: URL) async throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
@@ -87,5 +87,5 @@ struct PythonClientTests {
         return try FileHandle(forWritingTo: url)
     }
 
-    private static func text(_ url: URL) -> String { (try? String(contentsOf: url, encoding: .utf8)) ?? "" }
+    static func text(_ url: URL) -> String { (try? String(contentsOf: url, encoding: .utf8)) ?? "" }
 }
