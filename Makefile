@@ -10,7 +10,7 @@ SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 TEST_TARGETS := $(notdir $(wildcard Tests/*Tests))
 
-.PHONY: help packages build release demo certs test sim peers fuzz check lint format generate clean
+.PHONY: help packages build release demo certs test sim peers fuzz check lint format generate compatibility documentation clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -61,6 +61,8 @@ check: lint build ## What must hold before a commit, apart from the tests
 	@Scripts/generate-proto.sh --check
 	@Scripts/check-house.sh
 	@Scripts/check-readme.sh
+	@Scripts/check-compatibility.sh
+	@Scripts/documentation.sh
 
 lint:
 	@swift format lint --strict --parallel --recursive $(SWIFT_FILES)
@@ -70,6 +72,12 @@ format: ## Format the Swift code in place
 
 generate: packages ## Generate Sources/CBrumeProto from proto/
 	@Scripts/generate-proto.sh
+
+compatibility: build ## Write the documentation's pages of what of CloudKit is here, and what differs
+	@Scripts/check-compatibility.sh --write
+
+documentation: build ## The SDK's documentation as static pages in .build/documentation
+	@Scripts/documentation.sh
 
 clean: ## Remove what was built; certs/ stays
 	@rm -rf .build

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May be
 /// used from several threads.
 ///
-/// Its own calls are made at the quality of service `userInitiated`; see ``configuredWith(configuration:group:body:)-(_,_,(CKContainer)->R)``.
+/// Its own calls are made at the quality of service `userInitiated`; see `configuredWith(configuration:group:body:)`.
 ///
 /// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through ``notifications``
 /// instead of the app delegate; there is no sharing yet, and nobody is discovered.

@@ -56,7 +56,7 @@ extension CKDatabase {
     /// Call again with the new token while `moreComing`.
     ///
     /// - Parameters:
-    ///   - since: Where the fetch before ended, or nil for all zones.
+    ///   - changeToken: Where the fetch before ended, or nil for all zones.
     ///   - resultsLimit: The most zones in the page; nil or 0 leaves it to the server.
     /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the zones that don't
     ///   appear.
@@ -111,7 +111,7 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - zoneID: A custom zone of the private database.
-    ///   - since: Where the fetch before ended, or nil for all records that exist.
+    ///   - changeToken: Where the fetch before ended, or nil for all records that exist.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most changes in the page; nil or 0 leaves it to the server.
     /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the records that don't

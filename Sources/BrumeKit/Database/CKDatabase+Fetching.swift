@@ -17,8 +17,10 @@ extension CKDatabase {
     ///
     /// An answer has a limit of its own; when the records don't fit into one, this asks again for the rest.
     ///
-    /// - Parameter desiredKeys: The fields to fetch; nil for all. A record that is fetched without some of its fields can be
-    ///   saved: fields that it does not hold stay as they are.
+    /// - Parameters:
+    ///   - ids: What to fetch.
+    ///   - desiredKeys: The fields to fetch; nil for all. A record that is fetched without some of its fields can be saved: fields
+    ///     that it does not hold stay as they are.
     /// - Throws: What fails the whole request: `limitExceeded` above 400 ids.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil

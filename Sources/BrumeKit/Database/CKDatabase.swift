@@ -11,7 +11,7 @@ public import Foundation
 /// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for one
 /// account at a time; one more throws `requestRateLimited`.
 ///
-/// Its own calls are made at the quality of service `utility`; see ``configuredWith(configuration:group:body:)-(_,_,(CKDatabase)->R)``.
+/// Its own calls are made at the quality of service `utility`; see `configuredWith(configuration:group:body:)`.
 /// Completion handlers are called on threads of their own, and may wait.
 public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases.

@@ -33,7 +33,7 @@ extension CKDatabase {
 extension CKContainer {
     /// Gives a container whose calls, and whose databases' calls, are made with the given configuration and group.
     ///
-    /// See ``CKDatabase/configuredWith(configuration:group:body:)-(_,_,(CKDatabase)->R)``.
+    /// See `CKDatabase.configuredWith(configuration:group:body:)`.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -5,6 +5,12 @@ extension CKShare {
     /// What a share leads to, before it is accepted.
     public typealias Metadata = CKShareMetadata
 
+    /// A user who asked to take part.
+    public typealias AccessRequester = CKShareAccessRequester
+
+    /// A user whose requests to take part are not heard.
+    public typealias BlockedIdentity = CKShareBlockedIdentity
+
     /// Whether a participant has taken part yet. Raw values are CloudKit's.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
         /// Not known.

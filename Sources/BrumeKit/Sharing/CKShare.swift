@@ -15,6 +15,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
         var publicPermission = ParticipantPermission.none
         var participants: [Participant]
         var allowsAccessRequests = false
+        var requesters: [AccessRequester] = []
+        var blockedIdentities: [BlockedIdentity] = []
 
         init() {
             let owner = CKUserIdentity(
@@ -130,11 +132,66 @@ public class CKShare: CKRecord, @unchecked Sendable {
         set { details.allowsAccessRequests = newValue }
     }
 
-    /// Who asked to take part. Nobody can yet.
-    public var requesters: [Participant] { [] }
+    /// Who asked to take part and was not answered yet. A server that shares fills it; there is none yet.
+    public var requesters: [AccessRequester] { details.requesters }
 
-    /// Whose requests are not heard any more. Nobody's are.
-    public var blockedIdentities: [CKUserIdentity] { [] }
+    /// Whose requests are not heard any more.
+    public var blockedIdentities: [BlockedIdentity] { details.blockedIdentities }
+
+    /// Denies requests: they leave ``requesters``. Who asked may ask again. Save the share afterwards.
+    ///
+    /// Traps unless the current user is the owner or an administrator.
+    public func denyRequesters(_ requesters: [AccessRequester]) {
+        manageRequests { details in
+            details.requesters.removeAll { known in requesters.contains { known.isSameUser(as: $0) } }
+        }
+    }
+
+    /// Denies requests for good: who asked goes to ``blockedIdentities`` and is no participant any more. Save the share afterwards.
+    ///
+    /// Traps unless the current user is the owner or an administrator.
+    public func blockRequesters(_ requesters: [AccessRequester]) {
+        manageRequests { details in
+            for requester in requesters {
+                details.requesters.removeAll { $0.isSameUser(as: requester) }
+                details.participants.removeAll {
+                    $0.role != .owner && $0.userIdentity.isSameUser(as: requester.userIdentity)
+                }
+                let isKnown = details.blockedIdentities.contains {
+                    $0.userIdentity.isSameUser(as: requester.userIdentity)
+                }
+                if !isKnown { details.blockedIdentities.append(BlockedIdentity(userIdentity: requester.userIdentity)) }
+            }
+        }
+    }
+
+    /// Takes users out of ``blockedIdentities``: they may ask again. Save the share afterwards.
+    ///
+    /// Traps unless the current user is the owner or an administrator.
+    public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
+        manageRequests { details in
+            details.blockedIdentities.removeAll { known in
+                blockedIdentities.contains { known == $0 || known.userIdentity.isSameUser(as: $0.userIdentity) }
+            }
+        }
+    }
+
+    private func manageRequests(_ change: (inout Details) -> Void) {
+        let role = currentUserParticipant?.role
+        precondition(
+            role == .owner || role == .administrator,
+            "CKShare: only the owner and administrators answer access requests; ask currentUserParticipant for the role first"
+        )
+        details.withLock { change(&$0) }
+    }
+
+    /// What a server that shares tells of who asked and who is blocked.
+    func setAccessRequests(requesters: [AccessRequester], blockedIdentities: [BlockedIdentity]) {
+        details.withLock { details in
+            details.requesters = requesters
+            details.blockedIdentities = blockedIdentities
+        }
+    }
 
     /// A share of its own with the same participants and values.
     public override func copy(with zone: NSZone? = nil) -> Any {
@@ -166,6 +223,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
         coder.encode(Int64(details.publicPermission.rawValue), forKey: "PublicPermission")
         coder.encode(details.allowsAccessRequests, forKey: "AllowsAccessRequests")
         coder.encode(details.participants as NSArray, forKey: "Participants")
+        coder.encode(details.requesters as NSArray, forKey: "Requesters")
+        coder.encode(details.blockedIdentities as NSArray, forKey: "BlockedIdentities")
     }
 
     /// Reads an archived share; nil when the archive holds none.
@@ -182,10 +241,14 @@ public class CKShare: CKRecord, @unchecked Sendable {
         self.init(recordType: type, recordID: id, state: state)
         let allowsAccessRequests =
             coder.containsValue(forKey: "AllowsAccessRequests") && coder.decodeBool(forKey: "AllowsAccessRequests")
+        let requesters = coder.listIfPresent(of: CKShareAccessRequester.self, forKey: "Requesters")
+        let blockedIdentities = coder.listIfPresent(of: CKShareBlockedIdentity.self, forKey: "BlockedIdentities")
         details.withLock { details in
             details.publicPermission = permission
             details.participants = participants
             details.allowsAccessRequests = allowsAccessRequests
+            details.requesters = requesters ?? []
+            details.blockedIdentities = blockedIdentities ?? []
         }
     }
 }

@@ -23,6 +23,11 @@ extension NSCoder {
         return decodeObject(of: type, forKey: key)
     }
 
+    func listIfPresent<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> [Object]? {
+        guard containsValue(forKey: key) else { return nil }
+        return decodeObject(of: [NSArray.self, type], forKey: key) as? [Object]
+    }
+
     func stringsIfPresent(forKey key: String) -> [String]? {
         guard containsValue(forKey: key) else { return nil }
         return decodeObject(of: [NSArray.self, NSString.self], forKey: key) as? [String]

@@ -39,7 +39,9 @@ extension CKSyncEngine {
 
         /// Options of the given scope.
         ///
-        /// - Parameter operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-FetchChanges`.
+        /// - Parameters:
+        ///   - scope: What is fetched.
+        ///   - operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-FetchChanges`.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup(named: "CKSyncEngine-FetchChanges")
@@ -93,7 +95,9 @@ extension CKSyncEngine {
 
         /// Options of the given scope.
         ///
-        /// - Parameter operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-SendChanges`.
+        /// - Parameters:
+        ///   - scope: What is sent.
+        ///   - operationGroup: The group of the requests; nil: a new one that is named `CKSyncEngine-SendChanges`.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup(named: "CKSyncEngine-SendChanges")

@@ -65,12 +65,50 @@ struct SharingTests {
         #expect(share.participants == [share.owner])
     }
 
+    @Test("a request to take part is denied once, or blocked until it is unblocked, archives included")
+    func accessRequests() throws {
+        let share = CKShare(recordZoneID: zone)
+        let (ada, bob, eve) = (requester("ada"), requester("bob"), requester("eve"))
+        share.setAccessRequests(requesters: [ada, bob, eve], blockedIdentities: [])
+        share.addParticipant(CKShare.Participant(userIdentity: eve.userIdentity))
+        share.denyRequesters([requester("ada")])
+        #expect(share.requesters == [bob, eve])
+        #expect(share.blockedIdentities.isEmpty)
+        share.blockRequesters([eve])
+        share.blockRequesters([eve])
+        #expect(share.requesters == [bob])
+        #expect(share.blockedIdentities.map(\.userIdentity) == [eve.userIdentity])
+        #expect(share.participants == [share.owner])
+        let read = try archived(share, as: CKShare.self)
+        #expect(read.requesters == [bob])
+        #expect(read.blockedIdentities == share.blockedIdentities)
+        read.unblockIdentities(share.blockedIdentities)
+        #expect(read.blockedIdentities.isEmpty)
+        #expect(share.blockedIdentities.count == 1)
+    }
+
+    private func requester(_ name: String) -> CKShare.AccessRequester {
+        let info = CKUserIdentity.LookupInfo(emailAddress: "\(name)@example.com")
+        return CKShare.AccessRequester(
+            userIdentity: CKUserIdentity(userRecordID: nil, lookupInfo: info, hasiCloudAccount: true),
+            participantLookupInfo: info)
+    }
+
     @Test("inviting single users to what everybody may come to traps")
     func mixed() async {
         await #expect(processExitsWith: .failure) {
             let share = CKShare(recordZoneID: CKRecordZone.ID(zoneName: "Z"))
             share.publicPermission = .readOnly
             share.addParticipant(.oneTimeURLParticipant())
+        }
+    }
+
+    @Test("who does not manage a share can't answer requests to take part")
+    func notTheOwner() async {
+        await #expect(processExitsWith: .failure) {
+            let share = CKShare(recordZoneID: CKRecordZone.ID(zoneName: "Z"))
+            share.owner.role = .privateUser
+            share.denyRequesters([])
         }
     }
 
