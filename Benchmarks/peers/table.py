@@ -118,9 +118,9 @@ def longest_wait():
     return goal
 
 
-def two_loops(title, conns, batch):
-    goal = Goal(title, "loops", "records_s", 1.6, at_least=True, conns=conns, batch=batch, tag="loops-2")
-    one = figure("loops", "brume", "records_s", conns=conns, batch=batch, tag="loops-1")
+def two_loops(title, tag="loops", **case):
+    goal = Goal(title, "loops", "records_s", 1.6, at_least=True, tag=tag + "-2", **case)
+    one = figure("loops", "brume", "records_s", tag=tag + "-1", **case)
     goal.figures = {"brume": goal.figures["brume"] / one} if one and "brume" in goal.figures else {}
     return goal
 
@@ -159,8 +159,9 @@ def goals():
         longest_wait(),
         Goal("full TLS handshakes: CPU µs", "hs", "srv_cpu_us_per_hs", 420, tag="full"),
         Goal("resumed TLS handshakes: CPU µs", "hs", "srv_cpu_us_per_hs", 270, tag="resumed"),
-        two_loops("two loops against one, single saves, 64 connections: times as many", 64, 1),
-        two_loops("two loops against one, batches of 400, 32 connections: times as many", 32, 400),
+        two_loops("two loops against one, queries, where the client leaves room: times as many", "queries"),
+        two_loops("two loops against one, single saves, 64 connections: times as many", **single),
+        two_loops("two loops against one, batches of 400, 32 connections: times as many", conns=32, batch=400),
     ]
 
 

@@ -124,7 +124,6 @@ static void e_put(conn *c, u64 key, int n) {
     }
     e_send(c);
 }
-int e_serializable;
 static void e_get(conn *c, u64 key) {
     char k[32];
     key_text(k, key);
@@ -132,7 +131,7 @@ static void e_get(conn *c, u64 key) {
     b8(&c->body, 0x0a);
     b8(&c->body, 16);
     bput(&c->body, k, 16);
-    if (e_serializable) {
+    if (g_other_read) {
         b8(&c->body, 0x38);
         b8(&c->body, 1);
     }

@@ -20,7 +20,7 @@ void bprintf(buf *b, const char *f, ...) {
 const char *g_peer = "", *g_measure = "", *g_tag = "";
 int g_port, g_conns = 1, g_batch = 1, g_size = 1024, g_reps = 3, g_window = 1, g_page = 1000, g_log, g_resume, g_pid,
             g_pss;
-int g_both, g_users = 1;
+int g_both, g_users = 1, g_other_read;
 u64 g_keys = 100000, g_count;
 double g_secs = 2, g_hold = 0;
 u8 *g_val;
@@ -278,7 +278,7 @@ int main(int argc, char **argv) {
             g_resume = 1;
             break;
         case 'S':
-            e_serializable = 1;
+            g_other_read = 1;
             break;
         case 'M':
             g_both = 1;

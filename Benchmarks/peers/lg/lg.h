@@ -159,7 +159,8 @@ static inline const u8 *pb_field(const u8 *p, const u8 *e, int *f, int *wt, u64 
 
 extern const char *g_peer, *g_measure, *g_tag;
 extern int g_port, g_conns, g_batch, g_size, g_reps, g_window, g_page, g_log, g_resume, g_pid, g_pss, g_both;
-extern int g_users; // accounts that connections are divided among, where the server has any
+extern int g_other_read; // etcd: serializable; Brume: a query
+extern int g_users;      // accounts that connections are divided among, where the server has any
 extern u64 g_keys, g_count;
 extern double g_secs, g_hold;
 extern u8 *g_val;
@@ -188,7 +189,7 @@ extern struct proto *P;
 // events from the protocols
 extern void (*on_ready)(conn *), (*on_reply)(conn *), (*on_note)(conn *, u64 id), (*on_fetched)(conn *);
 extern struct proto redis_proto, nats_proto, postgres_proto, etcd_proto, mosquitto_proto, floor_proto, brume_proto;
-extern int p_prepared, e_serializable, e_fetch_range; // of PostgreSQL and etcd
+extern int p_prepared, e_fetch_range; // of PostgreSQL and etcd
 
 void flush(conn *c);
 void start_conn(conn *c);
