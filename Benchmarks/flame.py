@@ -88,6 +88,10 @@ def main():
     print(f"\n{title}: {total} samples\n\n| function | in | own | with what it calls |\n| --- | --- | --- | --- |")
     for (name, file), count in own.most_common(int(os.environ.get("TOP", "10"))):
         print(f"| `{name[:110]}` | {file} | {100 * count / total:.1f} % | {100 * inside[name, file] / total:.1f} % |")
+    print("\n| Brume's function | with what it calls |\n| --- | --- |")
+    ours = [(name, count) for (name, file), count in inside.most_common() if file == "brume"]
+    for name, count in ours[: 3 * int(os.environ.get("TOP", "10"))]:
+        print(f"| `{name[:110]}` | {100 * count / total:.1f} % |")
     print("\n| part | own |\n| --- | --- |")
     files = collections.Counter()
     for (_, file), count in own.items():

@@ -7,7 +7,11 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 M=$1 P=$2
 REPS=${REPS:-3} SECS=${SECS:-2} KEYS=${KEYS:-100000}
 trap '[ -n "$PID" ] && stop_peer' EXIT
-load() { lg load $P -c 4 -b ${2:-400} -n $1 -k $1 ${3:-} >/dev/null; }
+load() {
+    lg load $P -c 4 -b ${2:-400} -n $1 -k $1 ${3:-} >/dev/null
+    # The snapshot that the load left due: it is no cost of what is measured next. Those that the measure brings about are.
+    if [ $P = brume ]; then brume_snapshot; fi
+}
 case $M in
     write)
         fresh $P
