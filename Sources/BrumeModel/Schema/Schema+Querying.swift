@@ -25,11 +25,23 @@ extension Schema {
     }
 
     private func unknownType(_ name: String, in place: SchemaPlace) -> ServiceError {
+        let suggestion = Schema.suggestion(
+            for: name, among: recordTypes.keys.filter { $0 != Names.userRecordType }.sorted())
         let name = name.prefix(Limits.nameCharacters)
         let advice =
             place.learns
             ? "save a record of the type first, or \(place.remedy("define it"))" : place.remedy("define it")
-        return ServiceError(.unknownItem, "Did not find record type: \(name) in \(place.name); \(advice)")
+        return ServiceError(.unknownItem, "Did not find record type: \(name) in \(place.name)\(suggestion); \(advice)")
+    }
+
+    /// What was probably meant by a name that the schema does not have, as a part of a sentence; empty: nothing is near.
+    ///
+    /// A schema may have thousands of names, and long ones take long to compare: a few hundred short ones are, in a millisecond at most.
+    fileprivate static func suggestion(for name: String, among names: some Sequence<String>) -> String {
+        func isShort(_ name: String) -> Bool { name.utf8.count <= 32 }
+        guard isShort(name) else { return "" }
+        return NearestName.find(name, among: Array(names.lazy.filter(isShort).prefix(200)))
+            .map { " (did you mean '\($0)'?)" } ?? ""
     }
 
     /// Whether the query uses a type or a field that the schema does not know: records that are there may teach it.
@@ -170,15 +182,17 @@ private struct QueryGate {
             "Field '\(spelled)' is not marked \(word) for record type \(type.name) in \(place.name); "
                 + (applicable.contains(option)
                     ? place.remedy("mark \(keyName) \(option.text)")
-                    : "a \(used.type.text) can't be \(option.text): query or sort by another field"))
+                    : "\(used.type.textWithArticle) can't be \(option.text): query or sort by another field"))
     }
 
     private func unknownField(_ name: String) -> ServiceError {
+        let known = type.fields.map(\.name) + QueryKey.systemNames
+        let suggestion = Schema.suggestion(for: name, among: known)
         let name = name.prefix(Limits.nameCharacters)
         let advice =
             place.learns
             ? "save a record with it first, or \(place.remedy("define it"))" : place.remedy("define it")
-        return invalid("Unknown field '\(name)' of record type \(type.name) in \(place.name); \(advice)")
+        return invalid("Unknown field '\(name)' of record type \(type.name) in \(place.name)\(suggestion); \(advice)")
     }
 
     // MARK: Values
@@ -212,7 +226,7 @@ private struct QueryGate {
     }
 
     private func described(_ field: UsedField) -> String {
-        "Field '\(field.name)' of record type \(type.name) is a \(field.type.text)"
+        "Field '\(field.name)' of record type \(type.name) is \(field.type.textWithArticle)"
     }
 
     private func invalid(_ message: String) -> ServiceError { ServiceError(.invalidArguments, message) }

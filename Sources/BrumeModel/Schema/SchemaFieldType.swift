@@ -122,6 +122,12 @@ package struct SchemaFieldType: Hashable, Sendable {
         return isList ? "LIST<\(text)>" : text
     }
 
+    /// With its article, for sentences: "an INT64".
+    package var textWithArticle: String {
+        let text = text
+        return (text.first.map { "AEIO".contains($0) } == true ? "an " : "a ") + text
+    }
+
     /// Whether a field of one type may become one of the other: nothing but the preference of a `NUMBER` changes.
     package func isSame(as other: SchemaFieldType) -> Bool {
         element == other.element && isList == other.isList && isEncrypted == other.isEncrypted

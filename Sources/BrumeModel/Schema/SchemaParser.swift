@@ -132,7 +132,7 @@ package struct SchemaParser {
         let place = token.offset
         let fieldType = try fieldType()
         guard fieldType == field.type else {
-            throw scanner.error("\(field.name) is a \(field.type.text); it can't be another type", at: place)
+            throw scanner.error("\(field.name) is \(field.type.textWithArticle); it can't be another type", at: place)
         }
         type.set(try options(of: field.name, applicable: field.applicableOptions, fieldType), of: field)
     }
@@ -198,7 +198,7 @@ package struct SchemaParser {
             guard applicable.contains(known.option) else {
                 let rule = applicable.isEmpty ? "it can have no index" : "it can be \(applicable.text)"
                 throw scanner.error(
-                    "\"\(name)\" is a \(type.text) and can't be \(known.keyword); \(rule)", at: token.offset)
+                    "\"\(name)\" is \(type.textWithArticle) and can't be \(known.keyword); \(rule)", at: token.offset)
             }
             options.insert(known.option)
             try advance()

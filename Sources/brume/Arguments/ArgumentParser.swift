@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// Understands a command line. Pure: environment and files are handed in.
 struct ArgumentParser {
     /// What a command line asks for.

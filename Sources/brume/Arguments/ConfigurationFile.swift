@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// A file of options: `key = value` lines, keys are long option names, `#` starts a comment line.
 ///
 /// A value may stand in double quotes, which are dropped. A key that repeats adds to its list.

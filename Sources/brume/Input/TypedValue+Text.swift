@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import Foundation
 
 extension TypedValue {

@@ -32,13 +32,15 @@ import Testing
     private static let failing: [(Predicate, [String])] = [
         (.constant(true), ["'recordName' is not marked queryable", "\"___recordID\" QUERYABLE", "Note"]),
         (.comparison(.field("missing"), .equal, .int64(1)), ["Unknown field 'missing'", "Note"]),
+        (.comparison(.field("numbr"), .equal, .int64(1)), ["Unknown field 'numbr'", "did you mean 'number'?"]),
+        (.comparison(.field("creationdate"), .equal, .date(1)), ["did you mean 'creationDate'?"]),
         (
             .comparison(.field("plain"), .equal, .string("x")),
             ["'plain' is not marked queryable", "mark plain QUERYABLE"]
         ),
         (.comparison(.field("equal"), .less, .string("x")), ["'equal' is not marked sortable", "SORTABLE"]),
         (.comparison(.field("secret"), .equal, .string("x")), ["'secret'", "encrypted"]),
-        (.comparison(.field("number"), .equal, .string("x")), ["'number'", "INT64", "STRING"]),
+        (.comparison(.field("number"), .equal, .string("x")), ["'number' of record type Note is an INT64", "STRING"]),
         (.comparison(.field("tags"), .equal, .string("x")), ["'tags'", "LIST<STRING>", "CONTAINS"]),
         (.anyElement(.field("equal"), .equal, .string("x")), ["'equal'", "no list"]),
         (.anyElement(.field("tags"), .equal, .int64(1)), ["'tags'", "INT64"]),
@@ -91,6 +93,14 @@ import Testing
         #expect(problem.code == .unknownItem)
         #expect(problem.message.hasPrefix("Did not find record type: Note"))
         #expect(problem.message.contains("brume schema deploy --container iCloud.app"))
+        #expect(!problem.message.contains("did you mean"))
+        let schema = try SchemaSavingTests.schema("RECORD TYPE Note (); RECORD TYPE Users ();")
+        func message(_ type: String) -> String? {
+            schema.problem(with: Query(recordType: type, predicate: .constant(true)), in: Self.places[0])?.message
+        }
+        #expect(message("Notes")?.contains("(did you mean 'Note'?)") == true)
+        #expect(message("User")?.contains("did you mean") == false, "what can't be queried is no help")
+        #expect(message(String(repeating: "Note", count: 60))?.contains("did you mean") == false)
     }
 
     @Test("in development system fields need no index, unless the server is strict") func mildRules() throws {

@@ -1,7 +1,7 @@
 /// Finds what was probably meant by a name that does not exist.
-enum NearestName {
+package enum NearestName {
     /// The candidate with the fewest typing errors between it and `name`, or nil when none is near.
-    static func find(_ name: String, among candidates: [String]) -> String? {
+    package static func find(_ name: String, among candidates: [String]) -> String? {
         let limit = max(1, name.count / 3 + 1)
         var best: (name: String, distance: Int)?
         for candidate in candidates {
@@ -13,7 +13,7 @@ enum NearestName {
     }
 
     /// How many letters must be added, removed, changed or swapped with their neighbour.
-    static func distance(from: String, to: String) -> Int {
+    package static func distance(from: String, to: String) -> Int {
         let source = Array(from.utf8.prefix(64))
         let target = Array(to.utf8.prefix(64))
         var beforePrevious: [Int] = []
