@@ -79,6 +79,29 @@ struct SchemaCommandTests {
         }
     }
 
+    @Test("a schema that is too large for a running server is refused with what to do, and taken by a stopped one")
+    func largeSchema() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        let fields = (0..<7_900).map { "f\($0)_" + String(repeating: "x", count: 240) + " INT64" }
+        let types = stride(from: 0, to: fields.count, by: 100).map {
+            "RECORD TYPE T\($0) (\(fields[$0..<min($0 + 100, fields.count)].joined(separator: ", ")));"
+        }
+        let path = try folder.write("large.ckdb", "DEFINE SCHEMA\n" + types.joined(separator: "\n"))
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        let refused = try run("schema", "import", "--file", path)
+        #expect(refused.status == ExitCode.failed.rawValue)
+        #expect(refused.errors.contains("a running server takes up to"), "\(refused.errors)")
+        #expect(refused.errors.contains("stop the server"), "\(refused.errors)")
+        #expect(try !run("schema", "export").output.contains { $0.contains("RECORD TYPE T") })
+        server.process.closeInput()
+        #expect(server.process.wait() == 0)
+        let taken = try run("schema", "import", "--file", path)
+        #expect(taken.status == 0, "\(taken.errors)")
+        #expect(try run("schema", "diff", "--file", path, "--environment", "development").status == 0)
+    }
+
     @Test("dev with a schema file and the production environment refuses what the file does not have")
     func dev() throws {
         let folder = try TestFolder()

@@ -58,17 +58,17 @@ extension Database {
 
     /// Looks at some more records for a lesson; records that are saved between two steps are learned from when they are saved.
     ///
-    /// - Parameter places: Of records, that this step looks at.
+    /// - Parameter places: Of records of a few hundred bytes, that this step looks at; of large ones fewer.
     /// - Returns: Whether it has seen all.
     package func advance(_ scan: inout LessonScan, places: Int) -> Bool {
         var left = places
         while scan.zone < zoneStates.count {
             let slots = zoneStates[scan.zone].slots
             while scan.slot < slots.count {
-                if left == 0 { return false }
-                left -= 1
+                if left <= 0 { return false }
                 let record = slots[Int32(scan.slot)]
                 scan.slot += 1
+                left -= 1 + record.bytes.count / 512
                 if record.isDeleted || record.type != scan.type { continue }
                 guard let parts = try? StoredRecord.parts(of: record.bytes) else { continue }
                 scan.lesson.note(type: scan.type)

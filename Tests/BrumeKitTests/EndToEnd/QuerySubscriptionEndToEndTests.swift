@@ -129,6 +129,37 @@ struct QuerySubscriptionEndToEndTests {
         #expect(try await own.change().recordName == "d")
     }
 
+    @Test(
+        "a reset of development tells who subscribed of each record that goes, in the private database and the public one"
+    )
+    func reset() async throws {
+        let token = try server.account("ada")
+        let (writer, reader) = (server.device(token: token), server.device(token: token))
+        let deletions: CKQuerySubscription.Options = [.firesOnRecordDeletion]
+        try await writer.privateCloudDatabase.save(subscription("n > 0", id: "own", options: deletions))
+        try await writer.publicCloudDatabase.save(subscription("n > 0", id: "all", options: deletions))
+        let zone = CKRecordZone.ID(zoneName: "Notes")
+        try await writer.privateCloudDatabase.save(CKRecordZone(zoneID: zone))
+        let inZone = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "zoned", zoneID: zone))
+        inZone["n"] = 7
+        try await writer.privateCloudDatabase.save(inZone)
+        for number in 0...2 { try await writer.privateCloudDatabase.save(note("own\(number)", ["n": number])) }
+        for number in 0...2 { try await writer.publicCloudDatabase.save(note("all\(number)", ["n": number])) }
+        let listener = try await Listener(reader)
+        #expect(try await server.admin().resetSchema().records == 7)
+        var told: Set<String> = []
+        for _ in 0..<5 {
+            let change = try await listener.change()
+            #expect(change.reason == .deleted && change.fields.isEmpty)
+            told.insert("\(change.database) \(change.recordName)")
+        }
+        #expect(told == ["private zoned", "private own1", "private own2", "public all1", "public all2"])
+        // The subscriptions are still there.
+        try await writer.privateCloudDatabase.save(note("own3", ["n": 3]))
+        try await writer.privateCloudDatabase.deleteRecord(withID: CKRecord.ID(recordName: "own3"))
+        #expect(try await listener.change().recordName == "own3")
+    }
+
     @Test("a device that was away gets what it missed of both databases")
     func away() async throws {
         let author = server.device(token: try server.account("ada"))

@@ -1,7 +1,6 @@
 import BrumeKit
 import BrumeModel
 import BrumeServer
-import BrumeSystem
 import Foundation
 import Testing
 
@@ -18,12 +17,7 @@ struct SchemaTests {
     }
 
     private func admin(_ environment: BrumeConfiguration.Environment = .development) throws -> ClientSession {
-        let bytes = try FileSystem.read(server.folder.path + "/data/admin.token", limit: 4096)
-        return try ClientSession.unshared(
-            BrumeConfiguration(
-                server: "127.0.0.1:\(server.port)", caPath: server.folder.path + "/ca.pem", container: "iCloud.test",
-                environment: environment),
-            adminToken: String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self))
+        try server.admin(environment)
     }
 
     private func device(
@@ -140,6 +134,27 @@ struct SchemaTests {
         }
         #expect(error?.message.contains("development") == true)
         #expect(try await schema() == SchemaParser.parse(text))
+    }
+
+    @Test("a schema's text may be as long as a request, and a longer one is refused and changes nothing")
+    func importLimit() async throws {
+        func text(_ bytes: Int) -> String {
+            let schema = "DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE); // "
+            return schema + String(repeating: "x", count: bytes - schema.utf8.count)
+        }
+        let session = try admin()
+        // What a request holds beside its text has a few bytes.
+        try await session.importSchema(text: text(Limits.requestBytes - 100), validatesOnly: false)
+        let imported = try SchemaParser.parse("DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE);")
+        #expect(try await schema() == imported)
+        let error = await #expect(throws: ServiceError.self) {
+            try await session.importSchema(
+                text: text(Limits.requestBytes + 1).replacing("title", with: "other"), validatesOnly: false)
+        }
+        #expect(error?.code == .limitExceeded, "\(String(describing: error))")
+        #expect(error?.message.contains("\(Limits.requestBytes)") == true, "\(error?.message ?? "")")
+        // Neither the schema nor the connection has suffered.
+        #expect(try SchemaParser.parse(try await session.exportSchema().text) == imported)
     }
 
     @Test("a role takes effect at once on open connections, and is taken away at once")

@@ -51,12 +51,17 @@ final class TestServer: Sendable {
 
     /// Revokes all tokens of an account, as the server's operator does.
     func revokeTokens(of name: String) async throws {
+        _ = try await admin().revokeTokens(name: name)
+    }
+
+    /// The server's operator, for the schema of one environment.
+    func admin(_ environment: BrumeConfiguration.Environment = .development) throws -> ClientSession {
         let bytes = try FileSystem.read(folder.path + "/data/admin.token", limit: 4096)
-        let configuration = BrumeConfiguration(
-            server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", container: "iCloud.test")
-        let session = try ClientSession.unshared(
-            configuration, adminToken: String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self))
-        _ = try await session.revokeTokens(name: name)
+        return try ClientSession.unshared(
+            BrumeConfiguration(
+                server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", container: "iCloud.test",
+                environment: environment),
+            adminToken: String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self))
     }
 
     /// A device of an account: each call makes another one.
