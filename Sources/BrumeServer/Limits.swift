@@ -130,7 +130,7 @@ enum ServerLimits {
     static let queryStepNanoseconds: UInt64 = 250_000
 
     /// Steps of queries in one turn. It counts where the clock stands still, in a loop that is driven by hand.
-    static let queryStepsPerTurn = 64
+    static let queryStepsPerTurn = 128
 
     /// Queries of one session that run at a time. One more is refused with a time to come back.
     static let queriesPerSession = 16

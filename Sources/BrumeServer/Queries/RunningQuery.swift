@@ -5,13 +5,9 @@ internal import BrumeStore
 final class RunningQuery {
     typealias Give = (_ reply: Shard.Reply, _ position: UInt64) -> Void
 
-    /// The first step has so few units that it is short whatever the predicate costs; they double while a step takes less than
-    /// half of what it should, as far as the clock can tell.
-    private static let firstStepUnits = 16
-
     let ticket: QueryTicket
-    /// What its cursor is bound to.
-    let cursorBinding: [UInt8]
+    /// What its cursor is bound to, worked out when there is one.
+    let cursorBinding: () -> [UInt8]
     /// Whether the answer tells how instead of what.
     let explains: Bool
     private let run: QueryRun
@@ -19,12 +15,13 @@ final class RunningQuery {
     /// The answer shows the database as it was when the query began.
     private let position: UInt64
     private let give: Give
-    private var stepUnits = RunningQuery.firstStepUnits
+    private var pace = QueryPace()
     private var nanoseconds: UInt64 = 0
     private var slices = 0
 
     init(
-        _ run: QueryRun, in loaded: LoadedDatabase, cursorBinding: [UInt8], explains: Bool, ticket: QueryTicket,
+        _ run: QueryRun, in loaded: LoadedDatabase, cursorBinding: @escaping () -> [UInt8], explains: Bool,
+        ticket: QueryTicket,
         _ give: @escaping Give
     ) {
         self.run = run
@@ -44,23 +41,18 @@ final class RunningQuery {
         slices += 1
         var before = now()
         while budget.isLeft {
-            let hasEnded = run.step(stepUnits)
+            let wasReading = run.isReading
+            let hasEnded = run.step(pace.stepUnits)
             let after = now()
-            adaptStep(to: after - before)
+            pace.stepTook(nanoseconds: after - before)
+            // Reading costs other than making an index does.
+            if run.isReading != wasReading { pace = QueryPace() }
             budget.spend(nanoseconds: after - before)
             nanoseconds += after - before
             before = after
             if hasEnded { return run.results }
         }
         return nil
-    }
-
-    private func adaptStep(to elapsed: UInt64) {
-        if elapsed > ServerLimits.queryStepNanoseconds {
-            stepUnits = max(1, stepUnits / 2)
-        } else if elapsed > 0, elapsed < ServerLimits.queryStepNanoseconds / 2 {
-            stepUnits = min(QueryRun.stepUnits, stepUnits * 2)
-        }
     }
 
     /// The engine's plan, with what only the loop knows.

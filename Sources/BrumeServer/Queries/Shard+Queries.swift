@@ -5,7 +5,8 @@ internal import BrumeWire
 
 /// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does all else.
 ///
-/// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds``. A query that comes when no other
+/// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds`` and the step that goes over it, by the clock
+/// that all others wait by. A query that comes when no other
 /// waits begins at once, and mostly ends at once; the others take turns.
 extension Shard {
     /// Begins a query; `give` is called once, in this turn or a later one.
@@ -14,6 +15,7 @@ extension Shard {
         _ give: @escaping RunningQuery.Give
     ) {
         let query: RunningQuery
+        let began = loop.currentNanoseconds
         do throws(ServiceError) {
             guard queries.count < ServerLimits.queriesPerLoop else {
                 throw ServiceError(
@@ -27,6 +29,7 @@ extension Shard {
             // A failure may tell of a commit too: that a zone is gone.
             return give(.failure(error), loaded.lastPosition)
         }
+        queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
         // The others were first.
         if queries.isEmpty, advance(query) { return }
         queries.append(query)
@@ -40,12 +43,16 @@ extension Shard {
         let query = try QueryRules.checked(
             request.query, caller: identity.userRecordName,
             followsCloudKit: server.configuration.followsCloudKitQueryRules)
-        let binding = cursorSealer.binding(
-            loaded.database.id, zone: request.zone?.name, caller: identity.userRecordName,
-            query: coder.encodeQuery(request.query))
+        // Most pages begin a query, and many end it: the codes of a cursor take as long as some of them.
+        let binding = { [cursorSealer, coder] in
+            cursorSealer.binding(
+                loaded.database.id, zone: request.zone?.name, caller: identity.userRecordName,
+                query: coder.encodeQuery(request.query))
+        }
+        let after = request.cursor.isEmpty ? nil : try cursorSealer.open(request.cursor, binding: binding())
         let run = try loaded.database.startQuery(
-            query, zone: request.zone, after: try cursorSealer.open(request.cursor, binding: binding),
-            resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
+            query, zone: request.zone, after: after, resultsLimit: request.resultsLimit,
+            desiredKeys: request.desiredKeys,
             searchableFields: searchableFields(ofType: query.recordType, for: identity))
         return RunningQuery(
             run, in: loaded, cursorBinding: binding, explains: explains, ticket: ticket, give)
@@ -61,13 +68,15 @@ extension Shard {
         }
         let loop = loop
         guard let results = query.work(&queryBudget, now: { loop.currentNanoseconds }) else { return false }
+        let began = loop.currentNanoseconds
         query.end(.success(answer(to: query, results)))
+        queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
         return true
     }
 
     private func answer(to query: RunningQuery, _ results: QueryResults) -> [UInt8] {
         if query.explains { return coder.encodeExplainResponse(query.plan) }
-        let cursor = results.next.map { cursorSealer.seal($0, binding: query.cursorBinding) }
+        let cursor = results.next.map { cursorSealer.seal($0, binding: query.cursorBinding()) }
         return coder.encodeQueryResponse(QueryPage(matches: results.matches, cursor: cursor ?? []))
     }
 

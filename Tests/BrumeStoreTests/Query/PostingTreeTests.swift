@@ -90,11 +90,34 @@ struct PostingTreeTests {
         #expect(isGone && tree.count == 0 && tree.approximateBytes == 0)
     }
 
-    @Test("what a table of terms gathers becomes the tree that insertions make", arguments: [1, 200, 5_000])
-    func termTable(keys: Int) {
+    @Test("a table of many keys that no two records share becomes a tree in small steps")
+    func manyKeys() {
+        var generator = SeededGenerator(seed: 3)
+        let records = 20_000
+        let table = TermTable(recordCount: records)
+        for ordinal in 0..<UInt32(records) {
+            for _ in 0..<20 { _ = table.add(.random(in: .min ... .max, using: &generator), ordinal) }
+        }
+        var tree = PostingTree()
+        var longest = 0
+        var steps = 0
+        while true {
+            let before = tree.count
+            guard table.movePart(to: &tree) != nil else { break }
+            longest = max(longest, tree.count - before)
+            steps += 1
+        }
+        #expect(tree.count == records * 20 && steps >= records / 16)
+        #expect(longest < 2_000, "one step sorted \(longest) keys")
+    }
+
+    @Test(
+        "what a table of terms gathers becomes the tree that insertions make", arguments: [1, 200, 5_000],
+        [1, 10_000, 10_000_000])
+    func termTable(keys: Int, recordCount: Int) {
         var generator = SeededGenerator(seed: UInt64(keys))
         let names = (0..<keys).map { _ in UInt64.random(in: .min ... .max, using: &generator) }
-        let table = TermTable()
+        let table = TermTable(recordCount: recordCount)
         var inserted = PostingTree()
         for ordinal in 0..<UInt32(4_000) {
             for _ in 0..<5 {

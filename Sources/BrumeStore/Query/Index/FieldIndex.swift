@@ -16,6 +16,8 @@ final class FieldIndex {
     private(set) var builtCount: UInt32 = 0
     private(set) var isReady = false
     private var table: TermTable?
+    /// Whether there is to be a table, when the first record comes.
+    private var needsTable: Bool
     /// Whether the table has all that it will have.
     private var isTableComplete = false
     /// Changed since they were put into the table: what they stand under there. Each record once, so it is smaller than the index.
@@ -31,8 +33,8 @@ final class FieldIndex {
         case .all, .words: lookup = nil
         }
         switch id.kind {
-        case .words, .members, .equality: table = TermTable()
-        case .all, .order, .places: table = nil
+        case .words, .members, .equality: needsTable = true
+        case .all, .order, .places: needsTable = false
         }
     }
 
@@ -40,6 +42,10 @@ final class FieldIndex {
 
     /// Takes the next records in, for about so many units.
     func build(_ ordinals: OrdinalTable, _ zone: RecordSlots, _ budget: Int) {
+        if needsTable {
+            needsTable = false
+            table = TermTable(recordCount: ordinals.count)
+        }
         var budget = budget
         while budget > 0, !isReady { budget -= buildNext(ordinals, zone) }
     }

@@ -28,39 +28,44 @@ final class TermTable {
     }
 
     private struct Part {
-        var terms: UnsafeMutablePointer<Term>
-        var capacity: Int
+        /// Nil: it has had none.
+        var terms: UnsafeMutablePointer<Term>?
+        var capacity = 0
         var count = 0
     }
 
     private static let bufferBits = 8
     private static let bufferEntries = 4096
-    private static let partBits = 10
     private static let firstCapacity = 4
+    /// Where each record has a hundred keys that no other has, a part of the largest zone has a few thousand: they are sorted at once.
+    private static let recordsPerPart = 16
+
+    private let partBits: Int
 
     private let buffers: UnsafeMutablePointer<Buffer>
     private let parts: UnsafeMutablePointer<Part>
     /// The next part to become leaves.
     private var nextPart = 0
 
-    init() {
+    /// - Parameter recordCount: About how many records there are.
+    init(recordCount: Int) {
+        var bits = TermTable.bufferBits
+        while bits < 16, recordCount >> bits > TermTable.recordsPerPart { bits += 1 }
+        partBits = bits
         buffers = .allocate(capacity: 1 << TermTable.bufferBits)
         for index in 0..<1 << TermTable.bufferBits {
             // So that they are not all full at the same time.
             let first = TermTable.bufferEntries * (index + 1) >> TermTable.bufferBits
             (buffers + index).initialize(to: Buffer(limit: first))
         }
-        parts = .allocate(capacity: 1 << TermTable.partBits)
-        for index in 0..<1 << TermTable.partBits {
-            (parts + index).initialize(
-                to: Part(terms: TermTable.places(TermTable.firstCapacity), capacity: TermTable.firstCapacity))
-        }
+        parts = .allocate(capacity: 1 << partBits)
+        parts.initialize(repeating: Part(), count: 1 << partBits)
     }
 
     deinit {
         for index in 0..<1 << TermTable.bufferBits { buffers[index].entries?.deallocate() }
         buffers.deallocate()
-        for index in 0..<1 << TermTable.partBits { TermTable.free(parts[index]) }
+        for index in 0..<1 << partBits { TermTable.free(parts[index]) }
         parts.deallocate()
     }
 
@@ -102,15 +107,15 @@ final class TermTable {
     }
 
     private static func free(_ part: Part) {
-        part.terms.deinitialize(count: part.capacity)
-        part.terms.deallocate()
+        part.terms?.deinitialize(count: part.capacity)
+        part.terms?.deallocate()
     }
 
     private func insert(_ entry: Entry) {
-        let part = parts + Int(entry.key >> (64 - TermTable.partBits))
+        let part = parts + Int(entry.key >> (64 - UInt64(partBits)))
         var place = Int(truncatingIfNeeded: entry.key) & (part.pointee.capacity - 1)
-        while true {
-            let term = part.pointee.terms + place
+        while let terms = part.pointee.terms {
+            let term = terms + place
             if term.pointee.last == .max { break }
             if term.pointee.key == entry.key {
                 if term.pointee.last == entry.ordinal { return }
@@ -130,19 +135,20 @@ final class TermTable {
             return insert(entry)
         }
         part.pointee.count += 1
-        part.pointee.terms[place].key = entry.key
-        part.pointee.terms[place].last = entry.ordinal
-        part.pointee.terms[place].rest = [entry.ordinal]
+        let term = part.pointee.terms! + place
+        term.pointee.key = entry.key
+        term.pointee.last = entry.ordinal
+        term.pointee.rest = [entry.ordinal]
     }
 
     private func grow(_ part: UnsafeMutablePointer<Part>) {
         let old = part.pointee
-        let capacity = 2 * old.capacity
+        let capacity = max(2 * old.capacity, TermTable.firstCapacity)
         let terms = TermTable.places(capacity)
-        for index in 0..<old.capacity where old.terms[index].last != .max {
-            var place = Int(truncatingIfNeeded: old.terms[index].key) & (capacity - 1)
+        for index in 0..<old.capacity where old.terms![index].last != .max {
+            var place = Int(truncatingIfNeeded: old.terms![index].key) & (capacity - 1)
             while terms[place].last != .max { place = (place + 1) & (capacity - 1) }
-            swap(&terms[place], &old.terms[index])
+            swap(&terms[place], &old.terms![index])
         }
         TermTable.free(old)
         part.pointee.terms = terms
@@ -153,9 +159,9 @@ final class TermTable {
     ///
     /// - Returns: The work in units, or nil when there was none left.
     func movePart(to tree: inout PostingTree) -> Int? {
-        guard nextPart < 1 << TermTable.partBits else { return nil }
+        guard nextPart < 1 << partBits else { return nil }
         let part = parts + nextPart
-        var work = 1 + empty(buffers + nextPart >> (TermTable.partBits - TermTable.bufferBits))
+        var work = 1 + empty(buffers + nextPart >> (partBits - TermTable.bufferBits))
         nextPart += 1
         let terms = UnsafeMutableBufferPointer(start: part.pointee.terms, count: part.pointee.capacity)
         let order = terms.indices.filter { terms[$0].last != .max }.sorted { terms[$0].key < terms[$1].key }
@@ -166,7 +172,7 @@ final class TermTable {
             work += 1 + terms[index].full.count
         }
         TermTable.free(part.pointee)
-        part.pointee.terms = TermTable.places(0)
+        part.pointee.terms = nil
         part.pointee.capacity = 0
         return work
     }
