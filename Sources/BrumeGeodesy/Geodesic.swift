@@ -48,6 +48,15 @@ package enum Geodesic {
         return brume_asin(brume_sin(arc) / cosLatitude) * 180 / .pi
     }
 
+    /// Metres that a degree along a meridian has at most: at the poles.
+    package static let longestDegreeOfLatitude = 111_695.0
+
+    /// Metres that a degree along a circle of latitude, or one farther from the equator, has at most.
+    package static func longestDegreeOfLongitude(latitude: Double) -> Double {
+        // The ellipsoid's circles are up to a third of a percent larger than the sphere's.
+        111_320 * 1.0034 * max(0, brume_cos(latitude * .pi / 180))
+    }
+
     private static let equatorialRadius = 6_378_137.0
     private static let flattening = 1 / 298.257223563
     private static let polarRadius = equatorialRadius * (1 - flattening)

@@ -1547,7 +1547,7 @@ const ProtobufCMessageDescriptor brume__v1__query_response__descriptor =
   (ProtobufCMessageInit) brume__v1__query_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__explain_response__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__v1__explain_response__field_descriptors[8] =
 {
   {
     "steps",
@@ -1621,11 +1621,37 @@ static const ProtobufCFieldDescriptor brume__v1__explain_response__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "query",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ExplainResponse, query),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "records_estimated",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ExplainResponse, records_estimated),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__explain_response__field_indices_by_name[] = {
   1,   /* field[1] = entries_read */
   3,   /* field[3] = matches */
   4,   /* field[4] = microseconds */
+  6,   /* field[6] = query */
+  7,   /* field[7] = records_estimated */
   2,   /* field[2] = records_read */
   5,   /* field[5] = slices */
   0,   /* field[0] = steps */
@@ -1633,7 +1659,7 @@ static const unsigned brume__v1__explain_response__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__v1__explain_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__v1__explain_response__descriptor =
 {
@@ -1643,7 +1669,7 @@ const ProtobufCMessageDescriptor brume__v1__explain_response__descriptor =
   "Brume__V1__ExplainResponse",
   "brume.v1",
   sizeof(Brume__V1__ExplainResponse),
-  6,
+  8,
   brume__v1__explain_response__field_descriptors,
   brume__v1__explain_response__field_indices_by_name,
   1,  brume__v1__explain_response__number_ranges,

@@ -34,6 +34,11 @@ struct QueryCommandTests {
         let unknown = try server.run("records", "query", "--type", "Other", "--zone", "default")
         #expect(unknown.status == ExitCode.notFound.rawValue)
         #expect(unknown.errors.contains("Did not find record type: Other"), "\(unknown.errors)")
+        for (words, meant) in [(["--type", "Nte"], "'Note'"), (["--type", "Note", "--sort", "numer"], "'number'")] {
+            let mistyped = try CommandRun(
+                ["records", "query"] + words, environment: server.environment(), in: server.folder)
+            #expect(mistyped.errors.contains("did you mean \(meant)?"), "\(mistyped.errors)")
+        }
         let none = try server.run("records", "query", "--type", "Note", "--predicate", "number > 9")
         #expect(none.status == 0)
         #expect(none.output == ["no record matches"])
@@ -59,7 +64,9 @@ struct QueryCommandTests {
         #expect(json["query"] == .string("Note WHERE number BETWEEN {1, 3}"))
         let many = (0..<1_000).map(String.init).joined(separator: ", ")
         let long = try server.run("explain", "--type", "Note", "--predicate", "number IN {\(many)}")
-        #expect(long.output.first.map { $0.count < 450 && $0.contains("… (") } == true, "\(long.output)")
+        #expect(long.output.first.map { $0.count < 450 && $0.hasSuffix("…") } == true, "\(long.output)")
+        #expect(json["recordsEstimated"] != nil)
+        #expect(text.output.contains { $0.hasPrefix("expected about") && $0.contains("record") }, "\(text.output)")
         #expect(text.output.contains { $0.hasPrefix("time") })
     }
 

@@ -91,8 +91,12 @@ package struct QueryPage<Content: Equatable & Sendable>: Equatable, Sendable {
 
 /// How the server runs a query: the answer to an explanation.
 package struct QueryPlan: Equatable, Sendable {
+    /// The query as the server ran it, with its values; a long one is cut.
+    package var query: String
     /// One step of the plan, outermost first, such as "index Note.title, prefix \"ab\": 12 records".
     package var steps: [String]
+    /// About how many records were to be read, as the counts of the indexes promised when the plan was chosen; of all zones.
+    package var recordsEstimated: Int
     /// Entries of indexes that were read.
     package var entriesRead: Int
     /// Records whose fields were looked at.
@@ -105,9 +109,13 @@ package struct QueryPlan: Equatable, Sendable {
     package var slices: Int
 
     package init(
-        steps: [String], entriesRead: Int, recordsRead: Int, matches: Int, microseconds: Int = 0, slices: Int = 1
+        query: String = "", steps: [String], recordsEstimated: Int = 0, entriesRead: Int, recordsRead: Int,
+        matches: Int,
+        microseconds: Int = 0, slices: Int = 1
     ) {
+        self.query = query
         self.steps = steps
+        self.recordsEstimated = recordsEstimated
         self.entriesRead = entriesRead
         self.recordsRead = recordsRead
         self.matches = matches

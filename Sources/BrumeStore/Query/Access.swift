@@ -31,6 +31,15 @@ indirect enum Access {
         }
     }
 
+    /// Whether indexes alone lead to its records.
+    var isOfEntries: Bool {
+        switch self {
+        case .stream, .ranges: true
+        case .names: false
+        case .union(let branches): branches.allSatisfy(\.isOfEntries)
+        }
+    }
+
     /// Whether it may lead to one record several times.
     var mayRepeat: Bool {
         switch self {

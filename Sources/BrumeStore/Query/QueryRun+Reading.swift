@@ -4,7 +4,7 @@ internal import BrumeWire
 /// How a run reads the records of one zone after the other.
 extension QueryRun {
     /// What a step reads of a zone: of the moment that the query shows.
-    private struct View {
+    struct View {
         let slots: RecordSlots
         let changed: Set<Int32>
         let count: Int32
@@ -21,28 +21,16 @@ extension QueryRun {
         func isUnchanged(_ slot: Int32) -> Bool {
             slot < count && (changed.isEmpty || !changed.contains(slot))
         }
+
+        func candidate(_ ordinal: UInt32) -> Candidate {
+            Candidate(slot: ordinals!.slot(of: ordinal), created: ordinals!.created(of: ordinal))
+        }
     }
 
     /// Commits may have changed indexes since the step before.
     func restartSources() {
         guard scan != nil else { return }
-        for position in scan!.sources.indices {
-            switch scan!.sources[position] {
-            case .streams(var streams, let next):
-                for index in streams.indices { streams[index].restart() }
-                scan!.sources[position] = .streams(streams, next: next)
-            case .ranges(var reader):
-                reader.restart()
-                scan!.sources[position] = .ranges(reader)
-            case .sorted(var reader):
-                reader.restart()
-                scan!.sources[position] = .sorted(reader)
-            case .rings(var rings):
-                rings.reader.restart()
-                scan!.sources[position] = .rings(rings)
-            case .slots, .list: break
-            }
-        }
+        for position in scan!.sources.indices { scan!.sources[position].restart() }
     }
 
     /// Goes on in the current zone. Returns the work in units.
@@ -50,11 +38,15 @@ extension QueryRun {
         if scan == nil { scan = plan(targets[targetIndex]) }
         let view = View(targets[targetIndex])
         guard var source = scan!.sources.popLast() else {
-            for slot in view.changed where slot < view.count { _ = look(at: slot, view, parts: nil) }
-            let work = 1 + view.changed.count
-            targetIndex += 1
-            scan = nil
-            return work
+            if scan!.isAtChanged || view.changed.isEmpty {
+                targetIndex += 1
+                scan = nil
+            } else {
+                // What changes from now on was looked at before.
+                scan!.isAtChanged = true
+                scan!.sources.append(.changed(Array(view.changed), next: 0))
+            }
+            return 1
         }
         let parts = scan!.parts
         var left = budget
@@ -70,18 +62,30 @@ extension QueryRun {
             }
             isFinished = next == list.count
             source = .list(list, next: next)
+        case .changed(let slots, var next):
+            while next < slots.count, left > 0 {
+                left -= slots[next] < view.count ? look(at: slots[next], view, parts: nil) : 1
+                next += 1
+            }
+            isFinished = next == slots.count
+            source = .changed(slots, next: next)
         case .streams(var streams, var next):
             isFinished = readStreams(&streams, &next, view, parts, &left)
             source = .streams(streams, next: next)
         case .ranges(var reader):
             isFinished = readRanges(&reader, view, parts, &left)
             source = .ranges(reader)
-        case .sorted(var reader):
-            isFinished = readSorted(&reader, view, parts, &left)
-            source = .sorted(reader)
+        case .sorted(var reader, var filter):
+            while filter?.isGathered == false, left > 0 { gather(&filter!, &left) }
+            isFinished =
+                filter?.isGathered != false && readSorted(&reader, filter?.set, view, parts, &left)
+            source = .sorted(reader, filter)
         case .rings(var rings):
             isFinished = readRings(&rings, view, parts, &left)
             source = .rings(rings)
+        case .far(var far):
+            isFinished = readFar(&far, view, parts, &left)
+            source = .far(far)
         }
         if !isFinished { scan!.sources.append(source) }
         return max(1, budget - left)
@@ -93,7 +97,8 @@ extension QueryRun {
                 planner.scan(indexes) { target.slotOfName[$0] }
             } ?? ZoneScan.through(target.slots, parts: planner.openParts)
         if scanSteps.count < 16 { scanSteps += scan.steps.prefix(16) }
-        if partsAsked == nil { partsAsked = scan.parts.count }
+        if partsAsked == nil { partsAsked = scan.parts }
+        recordsEstimated += scan.recordsEstimated
         return scan
     }
 
@@ -118,7 +123,7 @@ extension QueryRun {
                         return nil
                     }
                     next = ordinal + 1
-                    return Candidate(slot: view.ordinals!.slot(of: ordinal))
+                    return view.candidate(ordinal)
                 }
             }
             return isAtEnd
@@ -127,20 +132,19 @@ extension QueryRun {
             guard let ordinal = nextCommon(&streams, trees, next) else { return true }
             next = ordinal + 1
             left -= 1
-            guard let slot = view.ordinals!.slot(of: ordinal), view.isUnchanged(slot) else { continue }
+            let candidate = view.candidate(ordinal)
+            guard let slot = candidate.slot, view.isUnchanged(slot) else { continue }
             // Numbers rise with creation: what follows stands behind this one.
-            if collector.isFull, let last = collector.last,
-                view.slots.created(slot).rawValue > last.created.rawValue
-            {
+            if collector.isFull, let last = collector.last, candidate.created.rawValue > last.created.rawValue {
                 return true
             }
-            left -= look(at: slot, view, parts: parts)
+            left -= look(at: slot, view, parts: parts, createdAt: candidate.created)
         }
         return false
     }
 
     /// Each stream in turn goes on to where the one before stands, until all stand at one number.
-    private func nextCommon(
+    func nextCommon(
         _ streams: inout [OrdinalStream], _ trees: [PostingTree], _ first: UInt32
     ) -> UInt32? {
         var ordinal = first
@@ -167,9 +171,9 @@ extension QueryRun {
                     return nil
                 }
                 entriesRead += 1
-                return Candidate(
-                    slot: view.ordinals!.slot(of: entry.ordinal),
-                    isDoubtful: !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key))
+                var candidate = view.candidate(entry.ordinal)
+                candidate.isDoubtful = !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key)
+                return candidate
             }
         }
         return isAtEnd
@@ -184,9 +188,31 @@ extension QueryRun {
         return true
     }
 
-    private struct Candidate {
+    private func readFar(_ far: inout FarReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
+        if far.reader != nil {
+            guard readRanges(&far.reader!, view, parts, &left) else { return false }
+            far.reader = nil
+        }
+        while left > 0, far.reader == nil {
+            guard let metres = far.metres else {
+                // The rest is nowhere.
+                scan!.sources.append(.streams([OrdinalStream(far.all, [0])], next: 0))
+                return true
+            }
+            // One that is as far away and older would stand in front.
+            if collector.isFull, case .double(let last) = collector.last?.first, last > metres { return true }
+            far.goOn()
+            // Distances of four squares, and what stands in them.
+            left -= 8
+        }
+        return false
+    }
+
+    /// A record that an index leads to: of the type that is asked for.
+    struct Candidate {
         /// Nil: gone.
-        var slot: Int32?
+        let slot: Int32?
+        let created: ChangePosition
         var isDoubtful = false
     }
 
@@ -197,7 +223,9 @@ extension QueryRun {
         withUnsafeTemporaryAllocation(of: Candidate.self, capacity: 32) { candidates in
             var count = 0
             var passed = 0
-            while count < min(left, candidates.count), passed < 8 * candidates.count, let candidate = next() {
+            while count < min(left / lookUnits + 1, candidates.count), passed < 8 * candidates.count,
+                let candidate = next()
+            {
                 guard let slot = candidate.slot, view.isUnchanged(slot) else {
                     passed += 1
                     continue
@@ -210,55 +238,11 @@ extension QueryRun {
                 for index in 0..<count { touched &+= view.slots.touch(candidates[index].slot!) }
             }
             for index in 0..<count {
-                left -= look(at: candidates[index].slot!, view, parts: candidates[index].isDoubtful ? nil : parts)
+                left -= look(
+                    at: candidates[index].slot!, view, parts: candidates[index].isDoubtful ? nil : parts,
+                    createdAt: candidates[index].created)
             }
         }
-    }
-
-    private func readSorted(_ reader: inout RangeReader, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
-        let isFalling = !query.sortDescriptors[0].isAscending
-        let isOnlyKey = query.sortDescriptors.count == 1
-        let doubtfulKeys = scan!.doubtfulKeys
-        let tree = reader.index.tree
-        while left > 0 {
-            guard let entry = reader.next(tree) else { return true }
-            entriesRead += 1
-            let slot = view.ordinals!.slot(of: entry.ordinal)
-            if collector.isFull, let last = collector.last {
-                let lastKey = IndexKeys.order(last.first)
-                if entry.key != lastKey {
-                    let isBehind: Bool =
-                        if entry.key == IndexKeys.missing { true } else if lastKey == IndexKeys.missing { false } else {
-                            isFalling ? entry.key < lastKey : entry.key > lastKey
-                        }
-                    if isBehind { return true }
-                } else if isOnlyKey, IndexKeys.isExact(entry.key), let slot,
-                    view.isUnchanged(slot), view.slots.created(slot).rawValue > last.created.rawValue
-                {
-                    return true
-                }
-            }
-            guard let slot, view.isUnchanged(slot) else {
-                left -= 1
-                continue
-            }
-            let isDoubtful = !doubtfulKeys.isEmpty && doubtfulKeys.contains(entry.key)
-            if isOnlyKey, parts.isEmpty, !isDoubtful, let value = IndexKeys.exactScalar(entry.key) {
-                left -= take(slot, view, value.scalar)
-            } else {
-                left -= look(at: slot, view, parts: isDoubtful ? nil : parts)
-            }
-        }
-        return false
-    }
-
-    /// Takes a record that matches into the page if it belongs there, without a look at it. Returns the work in units.
-    private func take(_ slot: Int32, _ view: View, _ sortValue: StoredScalar?) -> Int {
-        let created = view.slots.created(slot)
-        guard isOfType(slot, view), collector.admits(sortValue, created: created) else { return 1 }
-        recordsRead += 1
-        collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: false)
-        return 1
     }
 
     private func isOfType(_ slot: Int32, _ view: View) -> Bool {
@@ -267,10 +251,12 @@ extension QueryRun {
 
     /// Takes a record of the moment that is shown into the page if it belongs there. Returns the work in units.
     ///
-    /// - Parameter parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there already.
-    private func look(at slot: Int32, _ view: View, parts: [Int]?) -> Int {
-        let created = view.slots.created(slot)
-        guard collector.admits(created: created), isOfType(slot, view) else { return 1 }
+    /// - Parameters:
+    ///   - parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there already.
+    ///   - known: When it was created, where an index of its type led to it: then its slot is not looked at.
+    func look(at slot: Int32, _ view: View, parts: [Int]?, createdAt known: ChangePosition? = nil) -> Int {
+        let created = known ?? view.slots.created(slot)
+        guard collector.admits(created: created), known != nil || isOfType(slot, view) else { return 1 }
         recordsRead += 1
         let mayRepeat = parts == nil || scan!.mayRepeat
         if let parts, parts.isEmpty, collector.isInOrderOfCreation {
@@ -287,6 +273,9 @@ extension QueryRun {
             }
             collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: mayRepeat)
         }
-        return 1 + record.count / 512
+        return lookUnits + record.count / 512
     }
+
+    /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of terms.
+    private var lookUnits: Int { 1 + evaluator.nodes.count / 64 }
 }

@@ -50,10 +50,19 @@ package final class QueryRun {
     private var builtIndexes: [IndexID] = []
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
-    var partsAsked: Int?
+    var partsAsked: [Int]?
+    /// As the plans of the zones promised.
+    var recordsEstimated = 0
     @exclusivity(unchecked) var entriesRead = 0
     @exclusivity(unchecked) var recordsRead = 0
+    /// The key of the entry that was read last, if it does not tell values apart, and how many stood under it so far.
+    @exclusivity(unchecked) var tie: (key: PostingTree.Key, count: Int) = (0, 0)
+    @exclusivity(unchecked) var mostTied = 0
+    /// More are worth a sentence in a plan.
+    private static let fewTied = 100
     private var slices = 0
+    /// Of the database, when sources were last placed: commits change indexes, and nothing else does.
+    private var placedSequence: UInt64 = 0
     /// Keeps the compiler from leaving out what is read for the reading's sake.
     @exclusivity(unchecked) var touched: UInt8 = 0
     /// Set when the run is finished.
@@ -128,7 +137,10 @@ package final class QueryRun {
         slices += 1
         var budget = max(units, 1)
         while budget > 0, !isReading { budget -= build(budget) }
-        restartSources()
+        if placedSequence != database.sequence {
+            placedSequence = database.sequence
+            restartSources()
+        }
         while budget > 0, targetIndex < targets.count { budget -= read(budget) }
         if isReading, targetIndex == targets.count {
             results = finish()
@@ -182,7 +194,15 @@ package final class QueryRun {
     private func finish() -> QueryResults {
         let rows = collector.sortedRows
         // Records are spread over the memory: asked for all at once, they come together.
-        for row in rows { touched &+= targets[Int(row.zone)].slots.touch(row.slot) }
+        var zone: Int32 = 0
+        var slots = targets.first?.slots ?? RecordSlots()
+        for row in rows {
+            if row.zone != zone {
+                zone = row.zone
+                slots = targets[Int(zone)].slots
+            }
+            touched &+= slots.touch(row.slot)
+        }
         var results = QueryResults()
         results.matches.reserveCapacity(min(rows.count, pageLimit))
         var bytes = 0
@@ -201,13 +221,12 @@ package final class QueryRun {
 
     /// Which parts of the predicate records were held against.
     private var filter: String? {
-        switch partsAsked {
-        case nil: nil
-        case 0: "filter: none, the index decides"
-        case evaluator.parts.count: "filter: each record against the whole predicate"
-        case .some(let count):
-            "filter: each record against \(count) of the \(evaluator.parts.count) parts of the predicate"
-        }
+        guard let partsAsked else { return nil }
+        if partsAsked.isEmpty { return "filter: none, the index decides" }
+        let parts = PredicateCompiler.parts(of: query.predicate)
+        let asked = PredicateText.text(of: .and(partsAsked.map { parts[$0] }))
+        let count = partsAsked.count == parts.count ? "" : " (\(partsAsked.count) of \(parts.count) parts)"
+        return "filter: each record against \(asked)\(count)"
     }
 
     /// How the query is run, with the figures so far.
@@ -216,6 +235,11 @@ package final class QueryRun {
         if targets.count != 1 { steps.insert("\(targets.count) zones, one after the other", at: 0) }
         for id in builtIndexes { steps.append("made the index \(id.name) first") }
         if let filter { steps.append(filter) }
+        if mostTied > QueryRun.fewTied, let sort = query.sortDescriptors.first {
+            steps.append(
+                "\(mostTied) entries begin alike in \(sort.key.name), with \(IndexKeys.textBytes) bytes, which is what the index has of a "
+                    + "text: their records are all read")
+        }
         if query.sortDescriptors.isEmpty {
             steps.append("sort: by creation")
         } else {
@@ -223,7 +247,8 @@ package final class QueryRun {
             steps.append("sort: by \(keys.joined(separator: ", ")), the first \(pageLimit) kept")
         }
         return QueryPlan(
-            steps: steps, entriesRead: entriesRead, recordsRead: recordsRead, matches: results?.matches.count ?? 0,
+            query: PredicateText.text(of: query), steps: steps, recordsEstimated: recordsEstimated,
+            entriesRead: entriesRead, recordsRead: recordsRead, matches: results?.matches.count ?? 0,
             slices: slices)
     }
 }

@@ -9,6 +9,8 @@ struct RangeReader {
     /// The entry that was read last, within the first of `ranges`.
     private var last: (key: Key, ordinal: UInt32)?
     private var place: PostingTree.Position?
+    /// Falling: where the group of `last` begins, if that is known.
+    private var groupStart: PostingTree.Position?
     private var isPlaced = false
 
     /// - Parameters:
@@ -37,12 +39,16 @@ struct RangeReader {
             if !isPlaced {
                 isPlaced = true
                 place = start(of: range, tree)
+                groupStart = last == nil ? place : nil
             } else if let place {
                 self.place = tree.position(after: place)
             }
             if isFalling, let last, place.map({ tree.key(at: $0) }) != last.key {
                 // The group is at its end; the next one is below it.
-                place = tree.key(below: last.key).flatMap { tree.position(of: $0) }
+                place =
+                    groupStart.flatMap { tree.group(below: $0) }
+                    ?? tree.key(below: last.key).flatMap { tree.position(of: $0) }
+                groupStart = place
             }
             if let place {
                 let key = tree.key(at: place)

@@ -1,11 +1,11 @@
-internal import BrumeGeodesy
 internal import BrumeModel
 
 /// Chooses how a query reads one zone: by the counts of its indexes, in units of one record that is looked at.
 ///
 /// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one index of the
-/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well. Records
-/// are held against those parts of the predicate that the way has not decided (``AccessPath``).
+/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well, alone or
+/// behind a filter (``OrdinalFilter``) that indexes of the predicate give. Records are held against those parts of the predicate
+/// that the way has not decided (``AccessPath``).
 struct ZonePlanner {
     /// With so few candidates no other index is worth making.
     static let fewRecords = 1_000
@@ -13,6 +13,10 @@ struct ZonePlanner {
     private static let entryCost = 0.1
     /// What another stream costs for each record of the smallest one.
     private static let seekCost = 0.3
+    /// What an entry costs that is put into a filter.
+    private static let gatherCost = 0.02
+    /// What an entry costs that is held against a filter.
+    private static let filterCost = 0.04
     /// What it costs to look for words in a record.
     private static let textCost = 10.0
 
@@ -63,12 +67,6 @@ struct ZonePlanner {
         return IndexID(recordType: query.recordType, kind: .order(sort.key))
     }
 
-    /// The places that a query sorts by the distance of, nearest first.
-    private var nearestID: IndexID? {
-        guard let sort = query.sortDescriptors.first, sort.relativeTo != nil, sort.isAscending else { return nil }
-        return IndexID(recordType: query.recordType, kind: .places(sort.key))
-    }
-
     /// The next index that this query is worth making, or nil.
     func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
         if indexes.index(allID) == nil { return allID }
@@ -78,7 +76,7 @@ struct ZonePlanner {
         }
         if fewest <= ZonePlanner.fewRecords, testOnly_choice == nil { return nil }
         for id in paths.flatMap(\.access.ids) where indexes.index(id) == nil { return id }
-        for id in [sortID, nearestID] { if let id, indexes.index(id) == nil { return id } }
+        for id in [sortID, distanceID] { if let id, indexes.index(id) == nil { return id } }
         return nil
     }
 
@@ -108,35 +106,39 @@ struct ZonePlanner {
         }
 
         var ways: [(cost: Double, scan: ZoneScan)] = []
+        /// `records`: so many are looked at; `cost`: of all else.
         func consider(
-            _ cost: Double, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String],
-            mayRepeat: Bool = false
+            records: Double, cost: Double = 0, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String],
+            mayRepeat: Bool = false, doubtfulKeys: [PostingTree.Key]? = nil
         ) {
+            let parts = undecided(paths)
             ways.append(
                 (
-                    cost,
+                    cost + records * lookCost(parts),
                     ZoneScan(
-                        sources: sources, parts: undecided(paths), doubtfulKeys: paths.flatMap(\.doubtfulKeys),
-                        mayRepeat: mayRepeat || paths.contains { $0.access.mayRepeat }, steps: steps)
+                        sources: sources, parts: parts, doubtfulKeys: doubtfulKeys ?? paths.flatMap(\.doubtfulKeys),
+                        mayRepeat: mayRepeat, recordsEstimated: Int(records.rounded(.up)), steps: steps)
                 ))
         }
 
         consider(
-            (isSorted ? total : costUntilFull(total)) * lookCost(openParts),
+            records: isSorted ? total : costUntilFull(total),
             [.streams([OrdinalStream(all, [0])], next: firstOrdinal(indexes))], [],
             ["all \(all.tree.count) records\(ofType)\(isSorted ? "" : ", oldest first")"])
         for (path, count) in known {
-            let look = lookCost(undecided([path]))
-            let cost: Double
+            var records = count
+            var cost = 0.0
             switch path.access {
-            case .stream: cost = look * (isSorted ? count : costUntilFull(count))
+            case .stream: if !isSorted { records = costUntilFull(count) }
             case .ranges where !isSorted:
-                cost = ZonePlanner.entryCost * count + look * min(count, 3 * costUntilFull(count))
-            case .ranges, .names, .union: cost = look * count
+                cost = ZonePlanner.entryCost * count
+                records = min(count, 3 * costUntilFull(count))
+            case .ranges, .names, .union: break
             }
             consider(
-                cost, sources(path.access, indexes, slotOfName), [path],
-                ["\(path.access.sentence): \(Int(count)) records"])
+                records: records, cost: cost, sources(path.access, indexes, from: firstOrdinal(indexes), slotOfName),
+                [path],
+                ["\(path.access.sentence): \(Int(count)) records"], mayRepeat: path.access.mayRepeat)
         }
         let streams = known.filter { if case .stream = $0.0.access { true } else { false } }.sorted { $0.1 < $1.1 }
         if streams.count > 1, let smallest = streams.first {
@@ -145,12 +147,11 @@ struct ZonePlanner {
                 count <= 20 * max(smallest.1, 1) || path.parts.contains { isTextPart[$0] }
             }.prefix(8)
             let together = joined.reduce(total) { $0 * (total > 0 ? min(1, $1.1 / total) : 0) }
-            let cost =
-                ZonePlanner.seekCost * smallest.1
-                + lookCost(undecided(joined.map(\.0))) * (isSorted ? together : min(together, costUntilFull(together)))
             if joined.count > 1 {
                 consider(
-                    cost, [.streams(joined.compactMap { stream($0.0.access, indexes) }, next: firstOrdinal(indexes))],
+                    records: isSorted ? together : min(together, costUntilFull(together)),
+                    cost: ZonePlanner.seekCost * smallest.1,
+                    [.streams(joined.compactMap { stream($0.0.access, indexes) }, next: firstOrdinal(indexes))],
                     joined.map(\.0), joined.map { "intersect \($0.0.access.sentence): \(Int($0.1)) records" })
             }
         }
@@ -158,35 +159,37 @@ struct ZonePlanner {
             let (ranges, path, sentence) = sortRanges(sortID)
             let paths = path.map { [$0] } ?? []
             let count = Double(ranges.reduce(0) { $0 + index.tree.estimate($1) })
+            let walk = "index \(sortID.name), \(sentence): \(Int(count)) records, until the page is full"
             consider(
-                costUntilFull(count) * lookCost(undecided(paths)), [.sorted(reader(index, ranges, indexes))], paths,
-                ["index \(sortID.name), \(sentence): \(Int(count)) records, until the page is full"])
+                records: costUntilFull(count), [.sorted(reader(index, ranges, indexes), nil)], paths, [walk])
+            for (filters, entries) in filters(known, besides: sortID) {
+                let left = filters.reduce(count) { $0 * (total > 0 ? min(1, $1.1 / total) : 0) }
+                let filter = OrdinalFilter(
+                    set: OrdinalSet(count: indexes.ordinals.count),
+                    sources: filterSources(filters.map(\.0), indexes))
+                consider(
+                    records: min(left, costUntilFull(left)),
+                    cost: entries * ZonePlanner.gatherCost + costUntilFull(count) * ZonePlanner.filterCost,
+                    [.sorted(reader(index, ranges, indexes), filter)],
+                    // What is doubtful in the filter is asked of all.
+                    paths + filters.map(\.0).filter(\.doubtfulKeys.isEmpty),
+                    filters.map { "gather \($0.0.access.sentence): \(Int($0.1)) records" } + [
+                        walk + ", those gathered alone"
+                    ], doubtfulKeys: paths.flatMap(\.doubtfulKeys))
+            }
         }
         if let rings = rings(indexes, all, testOnly_choice == nil ? costUntilFull(total) : 0) {
             consider(
-                4 * costUntilFull(total) * lookCost(openParts), [.rings(rings)], [],
+                records: 4 * costUntilFull(total), [.rings(rings)], [],
                 ["index \(rings.index.id.name), in growing circles, until the page is full"], mayRepeat: true)
+        }
+        if let far = far(indexes, all) {
+            consider(
+                records: 2 * costUntilFull(total), [.far(far)], [],
+                ["index \(far.index.id.name), the farthest squares first, until the page is full"], mayRepeat: true)
         }
         if let testOnly_choice { return ways[testOnly_choice % ways.count].scan }
         return ways.min { $0.cost < $1.cost }!.scan
-    }
-
-    /// Circles around the place that the query sorts by the distance from. The first is behind the cursor, and has about as many
-    /// records as are wanted.
-    private func rings(_ indexes: ZoneIndexes, _ all: FieldIndex, _ wanted: Double) -> RingReader? {
-        guard let nearestID, let index = indexes.index(nearestID),
-            let place = query.sortDescriptors.first?.relativeTo
-        else { return nil }
-        let centre = Geodesic.Coordinate(latitude: place.latitude, longitude: place.longitude)
-        var metres = 500.0
-        if case .double(let last) = after?.values.first { metres = max(metres, last) }
-        while true {
-            guard let ranges = RingReader.ranges(centre, metres) else { return nil }
-            if Double(ranges.reduce(0) { $0 + index.tree.estimate($1) }) >= 2 * wanted {
-                return RingReader(index, all: all, centre: centre, metres: metres)
-            }
-            metres *= 2
-        }
     }
 
     private func firstOrdinal(_ indexes: ZoneIndexes) -> UInt32 {
@@ -194,19 +197,19 @@ struct ZonePlanner {
         return indexes.ordinals.firstOrdinal(createdAfter: after.created)
     }
 
-    private func stream(_ access: Access, _ indexes: ZoneIndexes) -> OrdinalStream? {
+    func stream(_ access: Access, _ indexes: ZoneIndexes) -> OrdinalStream? {
         guard case .stream(let id, let keys) = access, let index = indexes.index(id) else { return nil }
         return OrdinalStream(index, keys)
     }
 
-    private func sources(
-        _ access: Access, _ indexes: ZoneIndexes, _ slotOfName: (String) -> Int32?
+    func sources(
+        _ access: Access, _ indexes: ZoneIndexes, from first: UInt32, _ slotOfName: (String) -> Int32?
     ) -> [ZoneScan.Source] {
         switch access {
-        case .stream: [.streams([stream(access, indexes)!], next: firstOrdinal(indexes))]
+        case .stream: [.streams([stream(access, indexes)!], next: first)]
         case .ranges(let id, let ranges): [.ranges(RangeReader(indexes.index(id)!, ranges, isFalling: false))]
         case .names(let names): [.list(names.compactMap(slotOfName), next: 0)]
-        case .union(let branches): branches.flatMap { sources($0, indexes, slotOfName) }
+        case .union(let branches): branches.flatMap { sources($0, indexes, from: first, slotOfName) }
         }
     }
 

@@ -6,24 +6,55 @@ struct ZoneScan {
         /// All places of a zone without indexes.
         case slots(next: Int32)
         case list([Int32], next: Int)
+        /// What changed while the other sources were read.
+        case changed([Int32], next: Int)
         /// Records whose numbers all streams have, from one number on.
         case streams([OrdinalStream], next: UInt32)
         /// In no order that the query knows.
         case ranges(RangeReader)
-        /// In the order of the query's first sort key.
-        case sorted(RangeReader)
+        /// In the order of the query's first sort key; with a filter, those in it alone.
+        case sorted(RangeReader, OrdinalFilter?)
         /// By the distance that the query sorts by first, about.
         case rings(RingReader)
+        /// The same, the farthest first.
+        case far(FarReader)
+
+        /// Commits may have changed the indexes since.
+        mutating func restart() {
+            switch self {
+            case .streams(var streams, let next):
+                for index in streams.indices { streams[index].restart() }
+                self = .streams(streams, next: next)
+            case .ranges(var reader):
+                reader.restart()
+                self = .ranges(reader)
+            case .sorted(var reader, var filter):
+                reader.restart()
+                for index in filter?.sources.indices ?? 0..<0 { filter!.sources[index].restart() }
+                self = .sorted(reader, filter)
+            case .rings(var rings):
+                rings.reader.restart()
+                self = .rings(rings)
+            case .far(var far):
+                far.reader?.restart()
+                self = .far(far)
+            case .slots, .list, .changed: break
+            }
+        }
     }
 
-    /// Read one after the other.
+    /// Read one after the other, the last one first.
     var sources: [Source]
+    /// Whether what changed is among the sources, or was.
+    var isAtChanged = false
     /// Parts of the predicate that records are to be asked for: the sources decide the others.
     let parts: [Int]
     /// Records that stand under these keys of a range are asked for all parts.
     let doubtfulKeys: [PostingTree.Key]
     /// Whether the sources may give a record twice.
     let mayRepeat: Bool
+    /// About how many records are to be read.
+    let recordsEstimated: Int
     /// Sentences.
     let steps: [String]
 
@@ -31,6 +62,6 @@ struct ZoneScan {
     static func through(_ slots: RecordSlots, parts: [Int]) -> ZoneScan {
         ZoneScan(
             sources: [.slots(next: 0)], parts: parts, doubtfulKeys: [], mayRepeat: false,
-            steps: ["all \(slots.count) places of the zone, in the order of storage"])
+            recordsEstimated: slots.count, steps: ["all \(slots.count) places of the zone, in the order of storage"])
     }
 }

@@ -78,6 +78,8 @@ extension MessageCoder {
             message.pointee.matches = UInt64(plan.matches)
             message.pointee.microseconds = UInt64(plan.microseconds)
             message.pointee.slices = UInt64(plan.slices)
+            message.pointee.query = arena.data(plan.query)
+            message.pointee.records_estimated = UInt64(plan.recordsEstimated)
             return message
         }
     }
@@ -113,7 +115,9 @@ extension MessageCoder {
     package func decodeExplainResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> QueryPlan {
         let message = try answer(brume__v1__explain_response__unpack, bytes)
         return QueryPlan(
+            query: message.pointee.query.lossyText,
             steps: lossyTexts(message.pointee.steps, message.pointee.n_steps),
+            recordsEstimated: Int(clamping: message.pointee.records_estimated),
             entriesRead: Int(clamping: message.pointee.entries_read),
             recordsRead: Int(clamping: message.pointee.records_read), matches: Int(clamping: message.pointee.matches),
             microseconds: Int(clamping: message.pointee.microseconds), slices: Int(clamping: message.pointee.slices))

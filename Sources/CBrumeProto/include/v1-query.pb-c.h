@@ -362,10 +362,18 @@ struct  Brume__V1__ExplainResponse
    * that the work was cut into
    */
   uint64_t slices;
+  /*
+   * The query as the server ran it, with its values, for people; a long one is cut.
+   */
+  ProtobufCBinaryData query;
+  /*
+   * About how many records were to be read, as the counts of the indexes promised when the plan was chosen.
+   */
+  uint64_t records_estimated;
 };
 #define BRUME__V1__EXPLAIN_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__explain_response__descriptor) \
-    , 0,NULL, 0, 0, 0, 0, 0 }
+    , 0,NULL, 0, 0, 0, 0, 0, {0,NULL}, 0 }
 
 
 /* Brume__V1__QueryKey methods */

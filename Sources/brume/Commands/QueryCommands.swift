@@ -43,9 +43,9 @@ enum QueryCommands {
         ] + CommandOptions.client,
         notes: [
             """
-            The server does the query's work for one page and throws the page away. The first line is the query as it was understood, \
-            with its values; a long one is cut. Time is what its loop worked; a slice is \
-            work without a pause for others.
+            The server does the query's work for one page and throws the page away. All that is printed comes from it: the query as it \
+            ran, with its values (a long one is cut); the indexes that it chose; how many records they promised, and how many it read. \
+            Time is what its loop worked; a slice is work without a pause for others.
             """, CommandOptions.clientNote,
         ],
         examples: ["brume explain --type Note --predicate 'title BEGINSWITH \"A\"'"],
@@ -96,11 +96,10 @@ enum QueryCommands {
         let limit = try invocation.integer("limit", in: 1...Int(Int32.max)) ?? Limits.matchesPerPage
         let database = try await ClientContext(invocation).database
         let plan = try await database.explain(query, inZoneWith: zoneID, resultsLimit: limit)
-        let asked = QueryPlanText.asked(query)
         Terminal.print(
             invocation.isOn("json")
-                ? QueryPlanText.json(plan, of: asked).line
-                : QueryPlanText.text(plan, of: asked, style: Style.standardOutput(ProcessInfo.processInfo.environment)))
+                ? QueryPlanText.json(plan).line
+                : QueryPlanText.text(plan, style: Style.standardOutput(ProcessInfo.processInfo.environment)))
         return .done
     }
 

@@ -1,33 +1,25 @@
-internal import BrumeKit
 internal import BrumeModel
 internal import Foundation
 
 /// How a query was run, as JSON and as text for people.
 enum QueryPlanText {
-    /// Characters of the query that are shown: a list may have thousands of values.
-    private static let askedCharacters = 400
-
-    /// The query as it was understood, with its values.
-    static func asked(_ query: CKQuery) -> String {
-        let text = "\(query.recordType) WHERE \(query.predicate.canonicalFormat)"
-        return text.count <= askedCharacters
-            ? text : text.prefix(askedCharacters) + "… (\(grouped(text.count)) characters)"
-    }
-
-    static func json(_ plan: QueryPlan, of asked: String) -> JSONValue {
+    static func json(_ plan: QueryPlan) -> JSONValue {
         .object([
-            ("query", .string(asked)),
-            ("steps", .array(plan.steps.map { .string($0) })), ("entriesRead", .integer(Int64(plan.entriesRead))),
+            ("query", .string(plan.query)),
+            ("steps", .array(plan.steps.map { .string($0) })),
+            ("recordsEstimated", .integer(Int64(plan.recordsEstimated))),
+            ("entriesRead", .integer(Int64(plan.entriesRead))),
             ("recordsRead", .integer(Int64(plan.recordsRead))), ("matches", .integer(Int64(plan.matches))),
             ("microseconds", .integer(Int64(plan.microseconds))), ("slices", .integer(Int64(plan.slices))),
         ])
     }
 
-    static func text(_ plan: QueryPlan, of asked: String, style: Style) -> String {
-        var lines = [asked]
+    static func text(_ plan: QueryPlan, style: Style) -> String {
+        var lines = plan.query.isEmpty ? [] : [plan.query]
         for (depth, step) in plan.steps.enumerated() {
             lines.append(String(repeating: "  ", count: depth) + (depth > 0 ? "└ " : "") + style.bold(step))
         }
+        lines.append("expected about \(count(plan.recordsEstimated, "record", "records"))")
         lines.append(
             """
             read     \(count(plan.entriesRead, "index entry", "index entries")), \

@@ -84,6 +84,83 @@ struct QueryPlanTests {
         #expect(rising.names == (0..<10).map { "r\($0 * 2 + 1)" } && rising.plan.recordsRead <= 30)
     }
 
+    @Test("a condition on one field and a sort by another read a page of records, not all that match")
+    func filteredSort() throws {
+        let desk = desk()
+        let rising = [QuerySort(key: .field("n"))]
+        let falling = [QuerySort(key: .field("n"), isAscending: false)]
+        let tens = Predicate.comparison(.field("tens"), .equal, .string("value 3"))
+        let queries: [(Predicate, [QuerySort], expected: [Int], read: Int)] = [
+            (tens, rising, (0..<10).map { $0 * 10 + 3 }, 11),
+            (tens, falling, (0..<10).map { 2_993 - $0 * 10 }, 11),
+            (.isIn(.field("tens"), [.string("value 1"), .string("value 4")]), falling, [2994, 2991, 2984, 2981], 11),
+            (.comparison(.field("tens"), .beginsWith, .string("value 7")), rising, [7, 17, 27], 11),
+            (.text("common text", .allWords), falling, [2_999, 2_998], 11),
+            (.anyElement(.field("tags"), .equal, .string("t5")), falling, [2_905, 2_805], 30),
+            // What no index decides is asked of those that are gathered alone.
+            (.and([tens, .not(.comparison(.field("n"), .less, .int64(1_000)))]), rising, [1_003, 1_013], 112),
+            (
+                .and([.anyElement(.field("tags"), .equal, .string("t5")), .text("w1405", .anyWord)]), rising, [1_405], 1
+            ),
+            // A range of the sort key itself, and a filter.
+            (
+                .and([tens, .comparison(.field("n"), .greaterOrEqual, .int64(2_000))]), rising, [2_003, 2_013, 2_023],
+                11
+            ),
+        ]
+        // The index of the sort key is there: few matches alone are not worth making it.
+        _ = try run(desk, .constant(true), sort: rising)
+        for (predicate, sort, expected, read) in queries {
+            let answer = try run(desk, predicate, sort: sort)
+            #expect(Array(answer.names.prefix(expected.count)) == expected.map { "r\($0)" }, "\(predicate)")
+            #expect(answer.plan.recordsRead <= read, "\(predicate): \(answer.plan)")
+        }
+        // A second page does not begin at the front.
+        let query = Query(recordType: "Note", predicate: tens, sortDescriptors: falling)
+        var names: [String] = []
+        var cursor: QueryCursor?
+        repeat {
+            let run = try desk.database.startQuery(query, zone: Desk.zone, after: cursor, resultsLimit: 50)
+            while !run.step(7) {}
+            let results = try #require(run.results)
+            #expect(run.plan.recordsRead <= 52, "\(run.plan)")
+            names += results.matches.map { Record(stored: $0.record).system.name }
+            cursor = results.next
+        } while cursor != nil
+        #expect(names == (0..<300).map { "r\(2_993 - $0 * 10)" })
+    }
+
+    @Test("a plan tells the query with its values, the index, and how many records it promised")
+    func explanation() throws {
+        let desk = desk()
+        let plan = try run(
+            desk,
+            .and([
+                .comparison(.field("tens"), .equal, .string("value \"3\"\n")),
+                .or([.comparison(.field("n"), .notEqual, .int64(4)), .constant(false)]),
+            ]), sort: [QuerySort(key: .field("n"), isAscending: false)]
+        ).plan
+        #expect(
+            plan.query
+                == "Note WHERE tens == \"value \\\"3\\\"\\u{a}\" AND (n != 4 OR FALSEPREDICATE) SORTED BY n downwards")
+        #expect(
+            plan.steps.contains("filter: each record against n != 4 OR FALSEPREDICATE (1 of 2 parts)"), "\(plan.steps)")
+        #expect(plan.recordsEstimated == 0 && plan.recordsRead == 0)
+        let sorted = try run(desk, .constant(true), sort: [QuerySort(key: .field("n"))]).plan
+        #expect((11...12).contains(sorted.recordsEstimated) && sorted.recordsRead <= 12, "\(sorted)")
+        #expect(!sorted.steps.contains { $0.contains("begin alike") })
+        _ = desk.modify(
+            saves: (0..<150).map { .of("t\($0)", ["title": .string("https://example.com/\(999 - $0)")]) })
+        let tied = try run(desk, .constant(true), sort: [QuerySort(key: .field("title"))])
+        #expect(tied.names == (0..<10).map { "t\(149 - $0)" })
+        #expect(
+            tied.plan.steps.contains { $0.hasPrefix("150 entries begin alike in title, with 14 bytes") }, "\(tied.plan)"
+        )
+        let many = try run(desk, .isIn(.field("n"), (0..<1_000).map { .int64($0) })).plan
+        #expect(
+            many.query.hasPrefix("Note WHERE n IN {0, 1, 2, ") && many.query.hasSuffix("…") && many.query.count < 410)
+    }
+
     @Test("the nearest places are found in growing circles, page by page, and what is nowhere comes last")
     func nearest() throws {
         let desk = desk()
@@ -121,6 +198,43 @@ struct QueryPlanTests {
         #expect(rest.suffix(2).map { Record(stored: $0.record).system.name } == ["far", "nowhere"])
     }
 
+    @Test("the farthest places are found square by square, page by page, and what is nowhere comes last")
+    func farthest() throws {
+        let desk = desk()
+        _ = desk.modify(saves: [.of("nowhere"), .of("far", ["at": .location(Location(latitude: -40, longitude: 170))])])
+        // Near all but one of the records, and on the other side of the Earth.
+        for place in [QuerySort.Place(latitude: 15, longitude: 2), .init(latitude: -14, longitude: -176)] {
+            let query = Query(
+                recordType: "Note", predicate: .constant(true),
+                sortDescriptors: [QuerySort(key: .field("at"), isAscending: false, relativeTo: place)])
+            func page(_ limit: Int, after: QueryCursor? = nil, way: Int? = nil) throws -> (QueryResults, QueryPlan) {
+                let run = try desk.database.startQuery(query, zone: Desk.zone, after: after, resultsLimit: limit)
+                run.testOnly_choice = way
+                while !run.step(20) {}
+                return (try #require(run.results), run.plan)
+            }
+            let all = try page(400, way: 0).0.matches
+            var found: [QueryMatch<[UInt8]>] = []
+            var cursor: QueryCursor?
+            for _ in 0..<4 {
+                let (results, plan) = try page(20, after: cursor)
+                #expect(plan.recordsRead < 600 && plan.steps[0].contains("farthest squares first"), "\(plan)")
+                found += results.matches
+                cursor = results.next
+            }
+            #expect(found == Array(all.prefix(80)))
+            var rest: [QueryMatch<[UInt8]>] = []
+            cursor = nil
+            repeat {
+                let (results, _) = try page(400, after: cursor, way: 1)
+                rest += results.matches
+                cursor = results.next
+            } while cursor != nil
+            #expect(rest.count == 3_002 && Array(rest.prefix(400)) == all)
+            #expect(Record(stored: try #require(rest.last).record).system.name == "nowhere")
+        }
+    }
+
     @Test("an atomic batch that commits between two steps is seen whole or not at all, and the sequence says which")
     func atomicity() throws {
         let desk = desk()
@@ -155,11 +269,11 @@ struct QueryPlanTests {
             (.comparison(.field("n"), .greaterOrEqual, .int64(3_000)), ["x2", "x3"], none),
             (
                 .comparison(.field("title"), .beginsWith, .string("fourteen bytes and o")), ["x1"],
-                "filter: each record against the whole predicate"
+                "filter: each record against title BEGINSWITH \"fourteen bytes and o\""
             ),
             (
                 .and([.comparison(.field("n"), .less, .int64(50)), .not(.comparison(.field("n"), .less, .int64(48)))]),
-                ["r48", "r49"], "filter: each record against 1 of the 2 parts of the predicate"
+                ["r48", "r49"], "filter: each record against NOT n < 48 (1 of 2 parts)"
             ),
         ]
         for (predicate, expected, filter) in terms {

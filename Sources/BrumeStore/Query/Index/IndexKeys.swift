@@ -1,4 +1,3 @@
-internal import BrumeGeodesy
 internal import BrumeModel
 internal import BrumeWire
 
@@ -8,6 +7,9 @@ enum IndexKeys {
     typealias Key = PostingTree.Key
 
     // MARK: Order
+
+    /// Bytes of a text that a key has; texts that share them are one group of an order.
+    static let textBytes = 14
 
     /// Behind all values: records without one.
     static let missing: Key = 0xFF << 120
@@ -42,13 +44,13 @@ enum IndexKeys {
     /// Whether all texts under the keys of those that begin so do begin so: of a longer one the key holds the first bytes only,
     /// and at its end a key does not tell NUL from nothing.
     static func isExact(beginning text: UnsafeRawBufferPointer) -> Bool {
-        text.count <= 14 && text.last != 0
+        text.count <= textBytes && text.last != 0
     }
 
     /// The keys of all texts that begin so.
     static func beginning(with text: UnsafeRawBufferPointer) -> ClosedRange<Key> {
         let first = order(.string(text)) & ~0xFF
-        let open = max(0, 14 - text.count) * 8 + 8
+        let open = max(0, textBytes - text.count) * 8 + 8
         return first...first | (1 << Key(open) - 1)
     }
 
@@ -63,7 +65,7 @@ enum IndexKeys {
     /// 14 bytes, and the length; 15 stands for whatever is longer.
     private static func prefix(_ bytes: UnsafeRawBufferPointer) -> Key {
         var key: Key = 0
-        for index in 0..<14 { key = key << 8 | Key(index < bytes.count ? bytes[index] : 0) }
+        for index in 0..<textBytes { key = key << 8 | Key(index < bytes.count ? bytes[index] : 0) }
         return key << 8 | Key(min(bytes.count, 15))
     }
 
@@ -121,81 +123,5 @@ enum IndexKeys {
         case .string, .bytes, .reference: true
         case .location: false
         }
-    }
-
-    // MARK: Places
-
-    private static let cellBits = 26
-
-    /// The cell of a grid over latitude and longitude, numbered so that the cells of a larger one follow each other (Morton's
-    /// order); nil for what is no place.
-    static func place(_ coordinate: Geodesic.Coordinate) -> Key? {
-        guard Geodesic.isValid(coordinate) else { return nil }
-        return interleave(column(coordinate.longitude), row(coordinate.latitude))
-    }
-
-    private static func column(_ longitude: Double) -> Int { cell((longitude + 180) / 360) }
-    private static func row(_ latitude: Double) -> Int { cell((latitude + 90) / 180) }
-
-    private static func cell(_ fraction: Double) -> Int {
-        let cells = 1 << cellBits
-        return max(0, min(cells - 1, Int(fraction * Double(cells))))
-    }
-
-    private static func interleave(_ column: Int, _ row: Int) -> Key {
-        var key: Key = 0
-        for bit in (0..<cellBits).reversed() {
-            key = key << 2 | Key(row >> bit & 1) << 1 | Key(column >> bit & 1)
-        }
-        return key
-    }
-
-    /// Ranges of cells that together cover a circle, or nil for one so large that all records are as good.
-    static func ranges(covering circle: GeoCircle) -> [ClosedRange<Key>]? {
-        guard Geodesic.isValid(circle.centre), circle.metres >= 0, circle.metres < 5_000_000 else { return nil }
-        // The sphere's degrees are within one per cent of the ellipsoid's.
-        let metres = circle.metres * 1.01 + 1
-        let height = metres / 110_574
-        let (south, north) = (circle.centre.latitude - height, circle.centre.latitude + height)
-        var width = Geodesic.longitudeSpan(latitude: circle.centre.latitude, metres: metres)
-        if south <= -90 || north >= 90 { width = 180 }
-        var spans: [ClosedRange<Double>] = []
-        let (west, east) = (circle.centre.longitude - width, circle.centre.longitude + width)
-        if width >= 180 {
-            spans = [-180...180]
-        } else {
-            spans.append(max(west, -180)...min(east, 180))
-            if west < -180 { spans.append(west + 360...180) }
-            if east > 180 { spans.append(-180...east - 360) }
-        }
-        let rows = row(south)...row(north)
-        let columns = spans.map { column($0.lowerBound)...column($0.upperBound) }
-        for shift in 0...cellBits {
-            let height = (rows.upperBound >> shift) - (rows.lowerBound >> shift) + 1
-            let width = columns.reduce(0) { $0 + ($1.upperBound >> shift) - ($1.lowerBound >> shift) + 1 }
-            if height * width > 32 { continue }
-            var keys = Set<Key>()
-            for row in rows.lowerBound >> shift...rows.upperBound >> shift {
-                for span in columns {
-                    for column in span.lowerBound >> shift...span.upperBound >> shift {
-                        keys.insert(interleave(column, row))
-                    }
-                }
-            }
-            return merged(keys.sorted().map { $0 << (2 * shift)...$0 << (2 * shift) | (1 << (2 * shift) - 1) })
-        }
-        return nil
-    }
-
-    private static func merged(_ ranges: [ClosedRange<Key>]) -> [ClosedRange<Key>] {
-        var merged: [ClosedRange<Key>] = []
-        for range in ranges {
-            if let last = merged.last, last.upperBound + 1 == range.lowerBound {
-                merged[merged.count - 1] = last.lowerBound...range.upperBound
-            } else {
-                merged.append(range)
-            }
-        }
-        return merged
     }
 }

@@ -23,7 +23,7 @@ struct OrdinalTable {
     private var late: [Entry] = []
 
     /// By ordinal.
-    private var created = PagedArray<ChangePosition>()
+    private var creations = PagedArray<ChangePosition>()
     /// By ordinal; -1: gone.
     private var slots = PagedArray<Int32>()
     /// By slot; `max`: none.
@@ -37,7 +37,7 @@ struct OrdinalTable {
         return false
     }
 
-    var approximateBytes: Int { created.count * 12 + ordinals.count * 4 + (sorted.count + late.count) * 16 }
+    var approximateBytes: Int { creations.count * 12 + ordinals.count * 4 + (sorted.count + late.count) * 16 }
 
     /// Whether so many numbers belong to records that are gone that the zone's indexes are better made anew.
     var isWorn: Bool { isReady && count > 2 * liveCount + 65_536 }
@@ -48,6 +48,8 @@ struct OrdinalTable {
         return slot < 0 ? nil : slot
     }
 
+    func created(of ordinal: UInt32) -> ChangePosition { creations[Int(ordinal)] }
+
     func ordinal(ofSlot slot: Int32) -> UInt32? {
         guard Int(slot) < ordinals.count, ordinals[Int(slot)] != .max else { return nil }
         return ordinals[Int(slot)]
@@ -56,10 +58,10 @@ struct OrdinalTable {
     /// The first ordinal of a record that was created behind `position`.
     func firstOrdinal(createdAfter position: ChangePosition) -> UInt32 {
         var low = 0
-        var high = created.count
+        var high = creations.count
         while low < high {
             let middle = (low + high) / 2
-            if created[middle] <= position { low = middle + 1 } else { high = middle }
+            if creations[middle] <= position { low = middle + 1 } else { high = middle }
         }
         return UInt32(low)
     }
@@ -123,7 +125,7 @@ struct OrdinalTable {
     private mutating func number(_ entry: Entry) -> UInt32 {
         let ordinal = UInt32(slots.count)
         slots.append(entry.slot)
-        created.append(entry.created)
+        creations.append(entry.created)
         while ordinals.count <= Int(entry.slot) { ordinals.append(.max) }
         ordinals[Int(entry.slot)] = ordinal
         liveCount += 1

@@ -181,6 +181,16 @@ struct PostingTree {
         return found
     }
 
+    /// Where the group in front of a group's first entry begins, as far as that is known without a search; else nil.
+    func group(below start: Position) -> Position? {
+        // The first group of a leaf may have begun in the leaf before.
+        guard start.group > 1 else { return nil }
+        var position = start
+        position.group -= 1
+        position.index = branches[start.branch].leaves[start.leaf].start(of: position.group)
+        return position
+    }
+
     /// The largest key below `key`, or nil.
     func key(below key: Key) -> Key? {
         guard let position = position(of: key) else { return branches.last?.leaves.last?.keys.last }

@@ -1,0 +1,87 @@
+internal import BrumeGeodesy
+
+/// Reads places from the far end on: of the squares of the Earth first those that reach farthest away, cut into smaller ones where
+/// they hold many records.
+///
+/// A square's records are at most so far away as its middle and the way from there to its corners together; so what was not read is
+/// never farther than ``metres``, whatever shape the records' places have.
+struct FarReader {
+    /// A square of the grid that the index of places has (``IndexKeys/place(_:)``).
+    private struct Square {
+        /// Its place among the squares of its size.
+        let number: PostingTree.Key
+        /// Its sides are halved so often.
+        let halvings: Int
+        /// No place in it is farther away.
+        let metres: Double
+    }
+
+    /// A square with so few records is read, not cut.
+    private static let fewRecords = 64
+
+    /// Of places.
+    let index: FieldIndex
+    /// Of all records, for those that are nowhere.
+    let all: FieldIndex
+    private let centre: Geodesic.Coordinate
+    /// What is farther away was given before.
+    private let last: Double?
+    /// The one that reaches farthest comes first: a heap.
+    private var squares: [Square] = []
+    /// Of the square that is being read.
+    var reader: RangeReader?
+
+    /// Nil for what is no place.
+    init?(_ index: FieldIndex, all: FieldIndex, centre: Geodesic.Coordinate, behind last: Double?) {
+        guard Geodesic.isValid(centre) else { return nil }
+        self.index = index
+        self.all = all
+        self.centre = centre
+        self.last = last
+        push(0, halvings: 0)
+    }
+
+    /// All places that are no farther away than this are still to be read; nil: none is left.
+    var metres: Double? { squares.first?.metres }
+
+    /// Cuts the square that reaches farthest, or begins to read it.
+    mutating func goOn() {
+        let square = pop()
+        let range = IndexKeys.square(square.number, halvings: square.halvings)
+        if square.halvings == IndexKeys.cellBits || index.tree.estimate(range) <= FarReader.fewRecords {
+            reader = RangeReader(index, [range], isFalling: false)
+            return
+        }
+        for quarter in PostingTree.Key(0)..<4 {
+            push(square.number << 2 | quarter, halvings: square.halvings + 1)
+        }
+    }
+
+    private mutating func push(_ number: PostingTree.Key, halvings: Int) {
+        guard index.tree.estimate(IndexKeys.square(number, halvings: halvings)) > 0 else { return }
+        let (middle, radius) = IndexKeys.circle(around: number, halvings: halvings)
+        let distance = Geodesic.distance(from: centre, to: middle)
+        if let last, distance - radius > last { return }
+        squares.append(Square(number: number, halvings: halvings, metres: distance + radius))
+        var child = squares.count - 1
+        while child > 0, squares[child].metres > squares[(child - 1) / 2].metres {
+            squares.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    private mutating func pop() -> Square {
+        squares.swapAt(0, squares.count - 1)
+        let first = squares.removeLast()
+        var parent = 0
+        while true {
+            var largest = parent
+            for child in 2 * parent + 1...2 * parent + 2 where child < squares.count {
+                if squares[child].metres > squares[largest].metres { largest = child }
+            }
+            if largest == parent { return first }
+            squares.swapAt(parent, largest)
+            parent = largest
+        }
+    }
+}
