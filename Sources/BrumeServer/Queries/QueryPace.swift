@@ -1,12 +1,11 @@
+internal import BrumeStore
+
 /// How much a query may do between two looks at the clock: so little that a step is short whatever a unit turns out to cost, and more
 /// while steps are short.
 ///
 /// The clock is the one that other requests wait by, so a loop that was not given the processor does less, not more.
 struct QueryPace {
     private static let firstUnits = 16
-    /// What cost nothing a moment ago may cost a hundred times as much now: numbers that are counted, then texts that are cut into
-    /// words. So many of those take about a millisecond.
-    private static let mostUnits = 64
 
     private(set) var stepUnits = firstUnits
 
@@ -15,7 +14,7 @@ struct QueryPace {
         if nanoseconds > ServerLimits.queryStepNanoseconds {
             stepUnits = max(1, stepUnits / (nanoseconds > 4 * ServerLimits.queryStepNanoseconds ? 8 : 2))
         } else if nanoseconds > 0, nanoseconds < ServerLimits.queryStepNanoseconds / 2 {
-            stepUnits = min(QueryPace.mostUnits, stepUnits * 2)
+            stepUnits = min(QueryRun.stepUnits, stepUnits * 2)
         }
     }
 }

@@ -8,8 +8,9 @@ package import BrumeModel
 /// over in them and looked at by itself. So of an atomic batch all or nothing is seen. The answer may be given when the commit
 /// ``sequence`` is durable.
 package final class QueryRun {
-    /// What a step may be given at once: some hundred microseconds for records of a few hundred bytes.
-    package static let stepUnits = 1_000
+    /// What a step may be given at once. What cost nothing a moment ago may cost a hundred times as much now: numbers that are counted,
+    /// then texts that are cut into words. So many of those take about a millisecond.
+    package static let stepUnits = 64
 
     struct Target {
         let incarnation: UInt64
