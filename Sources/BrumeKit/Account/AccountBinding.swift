@@ -18,6 +18,8 @@ final class AccountBinding: Sendable {
     private struct State {
         var session: ClientSession?
         var isEnded = false
+        /// The user of the session that there was.
+        var formerUser: String?
         var standing = AccountStanding()
     }
 
@@ -50,6 +52,7 @@ final class AccountBinding: Sendable {
     func end() {
         let session = state.withLock { state in
             state.isEnded = true
+            state.formerUser = state.session?.currentUser
             defer { state.session = nil }
             return state.session
         }
@@ -94,8 +97,11 @@ final class AccountBinding: Sendable {
     }
 
     /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an account,
-    /// and before the first connection.
-    var currentUser: String? { state.withLock { $0.session }?.currentUser }
+    /// and before the first connection. Stays behind the end, for answers that came before it.
+    var currentUser: String? {
+        let (session, former) = state.withLock { ($0.session, $0.formerUser) }
+        return session?.currentUser ?? former
+    }
 
     // MARK: Calls
 

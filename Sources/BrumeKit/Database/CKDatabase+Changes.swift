@@ -80,10 +80,11 @@ extension CKDatabase {
     ) async throws(CKError) -> DatabaseChangePage {
         let request = DatabaseChangesRequest(
             database: try requestScope(), token: changeToken?.bytes ?? [], resultsLimit: try Self.checked(resultsLimit))
-        let page = try await core.call(
+        let account = core.account
+        let page = try await account.call(
             .databasesChanges, options: options, encode: { coder in coder.encodeDatabaseChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeDatabaseChangesResponse(bytes) })
-        let currentUser = try currentUser()
+        let currentUser = account.currentUser
         func zoneID(_ id: ZoneID) throws(CKError) -> CKRecordZone.ID {
             guard let zoneID = CKRecordZone.ID(id, currentUser: currentUser) else {
                 throw .unfitAnswer("a zone has a name that none can have")
@@ -148,10 +149,11 @@ extension CKDatabase {
         let request = ZoneChangesRequest(
             database: try requestScope(), zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)
-        let page = try await core.call(
+        let account = core.account
+        let page = try await account.call(
             .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
-        let currentUser = try currentUser()
+        let currentUser = account.currentUser
         // A record that can't be shown fails the page: its token would leave the record behind.
         let records = try page.records.map { (record) throws(CKError) in
             guard let record = CKRecord(record, zoneID: zoneID, currentUser: currentUser) else {

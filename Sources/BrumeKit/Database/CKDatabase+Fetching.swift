@@ -37,7 +37,9 @@ extension CKDatabase {
         _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
     ) async throws(CKError) {
         let scope = try requestScope()
-        let userName = try await nameBehindDefault(ids, options)
+        // Of one account, however many answers it takes.
+        let account = core.account
+        let userName = try await nameBehindDefault(ids, account, options)
         var missing = withoutRepetitions(ids)
         while !missing.isEmpty {
             var zones: [(id: CKRecordZone.ID, recordIDs: [CKRecord.ID])] = []
@@ -57,13 +59,13 @@ extension CKDatabase {
                         zone: $0.id.modelID, names: $0.recordIDs.map { $0.isCurrentUser ? userName : $0.recordName })
                 },
                 desiredKeys: desiredKeys)
-            let answers = try await core.call(
+            let answers = try await account.call(
                 .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
             guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
                 throw CKError.unfitAnswer("its results are not those of the records asked for")
             }
-            let currentUser = try currentUser()
+            let currentUser = account.currentUser
             var deferred: [CKRecord.ID] = []
             for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
                 switch outcome {
@@ -84,9 +86,11 @@ extension CKDatabase {
     }
 
     /// The current user's record name, when one of the ids says ``CKCurrentUserDefaultName``, as those of creators do; else "".
-    private func nameBehindDefault(_ ids: [CKRecord.ID], _ options: CallOptions) async throws(CKError) -> String {
+    private func nameBehindDefault(
+        _ ids: [CKRecord.ID], _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> String {
         guard ids.contains(where: \.isCurrentUser) else { return "" }
-        return try await core.userRecordID(options).recordName
+        return try await ContainerCore(boundTo: account, of: core).userRecordID(options).recordName
     }
 }
 

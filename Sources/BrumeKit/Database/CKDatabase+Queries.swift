@@ -111,10 +111,11 @@ extension CKDatabase {
     )
 
     func page(_ request: QueryRequest, _ options: CallOptions) async throws(CKError) -> MatchPage {
-        let page = try await core.call(
+        let account = core.account
+        let page = try await account.call(
             .recordsQuery, options: options, encode: { coder in coder.encodeQueryRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeQueryResponse(bytes) })
-        let currentUser = try currentUser()
+        let currentUser = account.currentUser
         var zoneIDs: [ZoneID: CKRecordZone.ID] = [:]
         var matches: [(CKRecord.ID, Result<CKRecord, any Error>)] = []
         matches.reserveCapacity(page.matches.count)

@@ -86,11 +86,12 @@ extension CKDatabase {
         if modification.request.zones.isEmpty {
             return (modification.batch.unsentSaves, modification.batch.unsentDeletions)
         }
-        let results = try await core.call(
+        let account = core.account
+        let results = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try modification.batch.results(results, currentUser: try currentUser())
+        return try modification.batch.results(results, currentUser: account.currentUser)
     }
 }
 

@@ -10,10 +10,11 @@ extension CKDatabase {
 
     func allSubscriptions(_ options: CallOptions) async throws(CKError) -> [CKSubscription] {
         let scope = try requestScope()
-        let subscriptions = try await core.call(
+        let account = core.account
+        let subscriptions = try await account.call(
             .subscriptionsList, options: options, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListSubscriptionsResponse(bytes) })
-        let currentUser = try currentUser()
+        let currentUser = account.currentUser
         return try subscriptions.map { (found) throws(CKError) in
             try Self.subscription(found, currentUser: currentUser)
         }
@@ -42,11 +43,12 @@ extension CKDatabase {
         let scope = try requestScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
-        let subscriptions = try await core.call(
+        let account = core.account
+        let subscriptions = try await account.call(
             .subscriptionsFetch, options: options,
             encode: { coder in coder.encodeFetchSubscriptionsRequest(database: scope, ids: ids) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchSubscriptionsResponse(bytes) })
-        return try Self.results(subscriptions, ids, currentUser: try currentUser())
+        return try Self.results(subscriptions, ids, currentUser: account.currentUser)
     }
 
     /// Saves a subscription. One with the same id is replaced.
@@ -127,12 +129,13 @@ extension CKDatabase {
     ) async throws(CKError) -> SubscriptionModificationResults {
         let request = modification.request
         if request.saves.isEmpty, request.deletions.isEmpty { return (modification.unsent, [:]) }
-        let answer = try await core.call(
+        let account = core.account
+        let answer = try await account.call(
             .subscriptionsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifySubscriptionsRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifySubscriptionsResponse(bytes) })
         return (
-            try Self.results(answer.saves, request.saves.map(\.id), currentUser: try currentUser())
+            try Self.results(answer.saves, request.saves.map(\.id), currentUser: account.currentUser)
                 .merging(modification.unsent) { _, failure in failure },
             try answer.deletions.deleteResults(request.deletions)
         )

@@ -10,10 +10,11 @@ extension CKDatabase {
 
     func allRecordZones(_ options: CallOptions) async throws(CKError) -> [CKRecordZone] {
         let scope = try requestScope()
-        let zones = try await core.call(
+        let account = core.account
+        let zones = try await account.call(
             .zonesList, options: options, encode: { coder in coder.encodeListZonesRequest(scope) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListZonesResponse(bytes) })
-        let currentUser = try currentUser()
+        let currentUser = account.currentUser
         return try zones.map { (zone) throws(CKError) in try Self.recordZone(zone, currentUser: currentUser) }
     }
 
@@ -40,11 +41,12 @@ extension CKDatabase {
         let scope = try requestScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
-        let zones = try await core.call(
+        let account = core.account
+        let zones = try await account.call(
             .zonesFetch, options: options,
             encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: ids.map(\.modelID)) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
-        return try Self.results(zones, ids, currentUser: try currentUser())
+        return try Self.results(zones, ids, currentUser: account.currentUser)
     }
 
     /// Makes a zone. For one that exists this succeeds and changes nothing.
@@ -106,12 +108,14 @@ extension CKDatabase {
         let request = ModifyZonesRequest(
             database: scope, saves: ids.map(\.modelID), deletions: recordZoneIDsToDelete.map(\.modelID),
             operationID: ContainerCore.newOperationID())
-        let answer = try await core.call(
+        let account = core.account
+        let answer = try await account.call(
             .zonesModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyZonesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
         return (
-            try Self.results(answer.saves, ids, currentUser: try currentUser()).merging(unsent) { _, failure in failure
+            try Self.results(answer.saves, ids, currentUser: account.currentUser).merging(unsent) { _, failure in
+                failure
             },
             try answer.deletions.deleteResults(recordZoneIDsToDelete)
         )

@@ -58,11 +58,6 @@ public final class CKDatabase: NSObject, Sendable {
                 message: "sharing is not there yet, so nothing is in the shared database; use the private one")
         }
     }
-
-    /// The current user's record name, to recognise in answers. Known once the first answer is there.
-    func currentUser() throws(CKError) -> String? {
-        try core.openSession().currentUser
-    }
 }
 
 extension CKError {

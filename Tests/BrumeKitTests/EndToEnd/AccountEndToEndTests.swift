@@ -73,8 +73,9 @@ struct AccountEndToEndTests {
                     do {
                         let zones = try await device.privateCloudDatabase.allRecordZones().map(\.zoneID)
                         #expect(zones.count == 2)
-                        // An answer holds one account's zones, under its own name for itself or none.
+                        // An answer holds one account's zones, and reads them as that account's own.
                         #expect(Set(zones.map(\.zoneName)).intersection(names).count == 1)
+                        #expect(zones.allSatisfy { $0.ownerName == CKCurrentUserDefaultName })
                     } catch CKError.notAuthenticated {}
                 }
             }
