@@ -35,6 +35,8 @@ struct SharingTests {
         #expect(share.participants == [share.owner])
         #expect(share.publicPermission == .none)
         #expect(share.url == nil)
+        share[CKShare.SystemFieldKey.title] = "Shopping"
+        #expect(share[CKShare.SystemFieldKey.title] == "Shopping")
         let named = CKShare(rootRecord: note("r"), shareID: CKRecord.ID(recordName: "s", zoneID: zone))
         #expect(named.recordID.recordName == "s")
         #expect(CKShare(recordZoneID: zone).recordID.recordName == CKRecordNameZoneWideShare)
@@ -110,6 +112,47 @@ struct SharingTests {
             share.owner.role = .privateUser
             share.denyRequesters([])
         }
+    }
+
+    @Test("a share, its root, assets and encrypted values keep all they hold in archives and copies")
+    func archives() throws {
+        let root = note("root")
+        let share = CKShare(rootRecord: root)
+        share.addParticipant(.oneTimeURLParticipant())
+        share.participants[1].permission = .readWrite
+        share["cloudkit.title"] = "Shopping"
+        root["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a.png"))
+        root["pages"] = ["b", "c"].map { CKAsset(fileURL: URL(fileURLWithPath: "/tmp/\($0)")) }
+        root.encryptedValues["secret"] = "word"
+        root.encryptedValues["number"] = 7
+        root.encryptedValues["number"] = nil
+        for read in [try archived(root, as: CKRecord.self), try #require(root.copy() as? CKRecord)] {
+            #expect(read.share?.recordID == share.recordID)
+            #expect((read["picture"] as? CKAsset)?.fileURL?.path == "/tmp/a.png")
+            #expect((read["pages"] as? [CKAsset])?.map(\.fileURL?.lastPathComponent) == ["b", "c"])
+            #expect(read.allKeys() == ["pages", "picture"])
+            #expect(read.changedKeys() == ["pages", "picture"])
+            #expect(read.encryptedValues["secret"] == "word")
+            #expect(read.encryptedValues.allKeys() == ["secret"])
+            #expect(read.encryptedValues.changedKeys() == ["number", "secret"])
+        }
+        for read in [try archived(share, as: CKShare.self), try #require(share.copy() as? CKShare)] {
+            #expect(read.recordID == share.recordID)
+            #expect(read["cloudkit.title"] == "Shopping")
+            #expect(read.participants.map(\.role) == [.owner, .privateUser])
+            #expect(read.participants[1].permission == .readWrite)
+            #expect(read.participants[1] !== share.participants[1])
+            #expect(read.currentUserParticipant == read.owner)
+        }
+        let systemFields = NSKeyedArchiver(requiringSecureCoding: true)
+        root.encodeSystemFields(with: systemFields)
+        systemFields.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: systemFields.encodedData)
+        let bare = try #require(CKRecord(coder: reader))
+        #expect(bare.share?.recordID == share.recordID)
+        #expect(bare.allKeys().isEmpty)
+        let info = CKUserIdentity.LookupInfo(phoneNumber: "+49 30")
+        #expect(try archived(info, as: CKUserIdentityLookupInfo.self) == info)
     }
 
     @Test("a field is an asset or a value, whichever was set last")
