@@ -40,7 +40,7 @@ let package = Package(
         library("BrumeModel", []),
         library("BrumeGeodesy", ["CLibm"]),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
-        library("BrumeStore", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "CICU", "CZstd"]),
+        library("BrumeStore", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
         library("BrumeSystem", ["CBrume", "COpenSSL"]),
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
@@ -80,7 +80,7 @@ let package = Package(
 
         tests("BrumeModelTests", ["BrumeModel"]),
         tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
-        tests("BrumeStoreTests", ["BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit"]),
+        tests("BrumeStoreTests", ["BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit", "CBrume"]),
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),

@@ -29,7 +29,7 @@ declare -A arrows=(
     [BrumeModel]=""
     [BrumeGeodesy]="CLibm"
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
-    [BrumeStore]="BrumeModel BrumeWire BrumeGeodesy CICU CZstd"
+    [BrumeStore]="BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
     [BrumeSystem]="CBrume COpenSSL"
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
     [BrumeKit]="BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
@@ -74,6 +74,9 @@ for library in ICU:CICU libm:CLibm; do
     files=$(grep -rlE --include='*.swift' "$(import_of "${library#*:}")" Sources || true)
     if [ "$(grep -c . <<<"$files")" -gt 1 ]; then broken "${library%:*} is imported in one file only" "$files"; fi
 done
+
+in_store=$(search "$(import_of CBrume)" Sources/BrumeStore | grep -v '^Sources/BrumeStore/Disk/CRC32C.swift:' || true)
+if [ -n "$in_store" ]; then broken "the store imports CBrume for its checksum only" "$in_store"; fi
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi
