@@ -13,6 +13,7 @@ package struct ChangeTag: Hashable, Sendable {
 
     /// The tag that `text` spells, or nil for text that no server of ours made.
     package init?(_ text: String) {
+        if text.isEmpty { return nil }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = UInt32(parts[0], radix: 36), let sequence = UInt64(parts[1], radix: 36)
         else {

@@ -3,23 +3,24 @@ internal import BrumeWire
 
 /// What a save makes of a record: the fields that the server has, with those that were sent in their place.
 struct MergedRecord {
-    private(set) var system: SystemFields
-    private(set) var fields: [EncodedField]
+    let fields: FieldMerge
+    /// The name of the parent record, or nil.
+    private(set) var parent: String?
     /// Whether anything differs from the older version; true for a new record.
     private(set) var isChanged: Bool
 
     /// Throws `limitExceeded` for too many fields, `invalidArguments` for a record that is its own parent.
-    init(_ save: RecordSave<CheckedFields>, over stored: [UInt8]?) throws(ServiceError) {
-        if let stored {
-            let parts = try StoredRecord.parts(of: stored)
-            system = parts.system
-            fields = parts.fields
-            isChanged = false
+    ///
+    /// - Parameter user: Who saves.
+    init(_ save: RecordSave<CheckedFields>, over existing: RecordSlot?, user: String) throws(ServiceError) {
+        if let existing {
+            fields = try FieldMerge(save.fields, over: existing.bytes, user: user)
+            parent = existing.parent.isEmpty ? nil : existing.parent
         } else {
-            system = SystemFields(name: save.name, type: save.type)
-            fields = []
-            isChanged = true
+            fields = FieldMerge(save.fields)
+            parent = nil
         }
+        isChanged = fields.isChanged
         switch save.parent {
         case .unchanged: break
         case .removed: setParent(nil)
@@ -30,12 +31,6 @@ struct MergedRecord {
             if let problem = Names.problemWithRecordName(name) { throw ServiceError(.invalidArguments, problem) }
             setParent(name)
         }
-        if fields.isEmpty {
-            fields = save.fields.puts
-            if !fields.isEmpty { isChanged = true }
-        } else {
-            merge(save.fields)
-        }
         if fields.count > Limits.fieldsPerRecord {
             throw ServiceError(
                 .limitExceeded,
@@ -44,30 +39,8 @@ struct MergedRecord {
     }
 
     private mutating func setParent(_ name: String?) {
-        if system.parent == name { return }
-        system.parent = name
+        if parent == name { return }
+        parent = name
         isChanged = true
-    }
-
-    /// Fields keep their places; new ones come last.
-    private mutating func merge(_ sent: CheckedFields) {
-        if sent.puts.isEmpty, sent.removals.isEmpty { return }
-        var places = [String: Int](minimumCapacity: fields.count)
-        for (index, field) in fields.enumerated() { places[field.key] = index }
-        for field in sent.puts {
-            if let index = places[field.key] {
-                if fields[index] == field { continue }
-                fields[index] = field
-            } else {
-                places[field.key] = fields.count
-                fields.append(field)
-            }
-            isChanged = true
-        }
-        let removed = Set(sent.removals.filter { places[$0] != nil })
-        if !removed.isEmpty {
-            fields.removeAll { removed.contains($0.key) }
-            isChanged = true
-        }
     }
 }

@@ -34,6 +34,7 @@ struct ZoneBatch {
     let caller: Caller
     let scope: DatabaseScope
     let tag: ChangeTag
+    private let tagText: String
     let nowMilliseconds: Int64
     /// Changes that the commit has room for.
     let changesLeft: Int
@@ -56,6 +57,7 @@ struct ZoneBatch {
         self.caller = caller
         self.scope = scope
         self.tag = tag
+        tagText = tag.text
         self.nowMilliseconds = nowMilliseconds
         self.changesLeft = changesLeft
         self.bytesLeft = bytesLeft
@@ -168,59 +170,56 @@ struct ZoneBatch {
         _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
     ) -> Result<SaveResult<[UInt8]>, ServiceError> {
         if let problem = save.fields.problem { return .failure(problem) }
-        let existing = zone.liveSlot(of: save.name)
-        if let error = refusal(of: save, existing: existing.map { zone[$0] }) { return .failure(error) }
+        let slot = zone.liveSlot(of: save.name)
+        let existing = slot.map { zone[$0] }
+        if let error = refusal(of: save, existing: existing) { return .failure(error) }
         let merged: MergedRecord
         do throws(ServiceError) {
-            merged = try MergedRecord(save, over: existing.map { zone[$0].bytes })
+            merged = try MergedRecord(save, over: existing, user: caller.user)
         } catch {
             return .failure(error)
         }
         let isKnownToClient: Bool
         if let existing {
             // Who may write and not read gets nothing that they did not send.
-            isKnownToClient = ChangeTag(save.changeTag) == zone[existing].tag || !mayRead(zone[existing])
+            isKnownToClient = ChangeTag(save.changeTag) == existing.tag || !mayRead(existing)
             if !merged.isChanged {
-                let bytes =
-                    isKnownToClient ? StoredRecord.encode(merged.system, fields: []) : zone[existing].bytes
+                let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
                 guard bytesLeft.takeAnswer(bytes.count) else { return .failure(ZoneBatch.answerIsFull) }
                 return .success(SaveResult(outcome: .record(bytes), fieldsOmitted: isKnownToClient))
             }
         } else {
             isKnownToClient = true
         }
-        var system = merged.system
-        system.changeTag = tag.text
-        system.modifier = caller.user
-        system.modifiedMilliseconds = nowMilliseconds
-        if existing == nil {
-            system.creator = caller.user
-            system.createdMilliseconds = nowMilliseconds
-        }
-        let bytes = StoredRecord.encode(system, fields: merged.fields)
+        let (bytes, systemByteCount) = merged.fields.encode(
+            SystemFields(
+                name: save.name, type: save.type, changeTag: tagText,
+                creator: existing == nil ? caller.user : merged.fields.creator,
+                createdMilliseconds: existing == nil ? nowMilliseconds : merged.fields.createdMilliseconds,
+                modifier: caller.user, modifiedMilliseconds: nowMilliseconds, parent: merged.parent))
         if bytes.count > Limits.recordBytes {
             return .failure(
                 ServiceError(
                     .limitExceeded,
                     "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it"))
         }
-        let answer = isKnownToClient ? StoredRecord.encode(system, fields: []) : bytes
+        let answer = isKnownToClient ? Array(bytes[..<systemByteCount]) : bytes
         guard bytesLeft.takeAnswer(answer.count) else { return .failure(ZoneBatch.answerIsFull) }
         guard bytesLeft.takeCommit(bytes.count) else { return .failure(ZoneBatch.commitIsFull) }
-        var cascadeTargets: [String] = []
+        let cascadeTargets: [String]
         do throws(ServiceError) {
-            for field in merged.fields { cascadeTargets += try StoredRecord.cascadeTargets(of: field) }
+            cascadeTargets = try StoredRecord.cascadeTargets(ofRecord: bytes, fieldsStart: systemByteCount)
         } catch {
             preconditionFailure("a checked field can't be read: \(error.message)")
         }
         staged.append(
             StagedSave(
-                item: item, existing: existing,
+                item: item, existing: slot,
                 record: RecordSlot(
-                    name: system.name, type: system.type, position: .start, tag: tag, bytes: bytes,
-                    parent: system.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false),
-                setsParent: system.parent != nil && (existing.map { zone[$0].parent } ?? "") != system.parent,
-                changesCascades: existing.map { zone[$0].cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
+                    name: existing?.name ?? save.name, type: existing?.type ?? save.type, position: .start, tag: tag,
+                    bytes: bytes, parent: merged.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false),
+                setsParent: merged.parent != nil && (existing?.parent ?? "") != merged.parent,
+                changesCascades: existing.map { $0.cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
         return .success(SaveResult(outcome: .record(answer), fieldsOmitted: isKnownToClient))
     }
 

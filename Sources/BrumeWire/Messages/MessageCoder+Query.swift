@@ -52,7 +52,7 @@ extension MessageCoder {
                 zone = match.zone
                 zoneField = self.zoneField(match.zone)
             }
-            writer.messageHeader(1, zoneField.count + WireWriter.fieldBytes(2, match.record.count))
+            writer.messageHeader(1, count: zoneField.count + WireWriter.messageBytes(match.record.count))
             writer.append(zoneField)
             writer.message(2, match.record)
         }

@@ -21,7 +21,7 @@ package enum StoredRecord {
     }
 
     /// The number of `fields` in `brume.v1.Record`; the last one, so that fields stand behind everything else.
-    private static let fieldsNumber: UInt8 = 15
+    static let fieldsNumber: UInt8 = 15
 
     /// Bytes that a field of `count` bytes takes in its record beside its own.
     static func fieldOverhead(_ count: Int) -> Int { 1 + WireWriter.varintBytes(count) }
@@ -32,11 +32,23 @@ package enum StoredRecord {
         if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
             fields.sort { $0.key < $1.key }
         }
-        var capacity = 40 + system.name.utf8.count + system.type.utf8.count + system.changeTag.utf8.count
-        capacity += system.creator.utf8.count + system.modifier.utf8.count + (system.parent?.utf8.count ?? 0)
-        for field in fields { capacity += field.bytes.count + fieldOverhead(field.bytes.count) }
-
+        var capacity = systemBytesMax(system)
+        for field in fields { capacity += WireWriter.messageBytes(field.bytes.count) }
         var writer = WireWriter(capacity: capacity)
+        write(system, to: &writer)
+        for field in fields { writer.message(fieldsNumber, field.bytes) }
+        return writer.bytes
+    }
+
+    /// Room for what ``write(_:to:)`` writes.
+    static func systemBytesMax(_ system: SystemFields) -> Int {
+        // Six texts and two numbers with their tags and lengths; a text with a length of more than two bytes is none of ours.
+        6 * 4 + 2 * 11 + system.name.utf8.count + system.type.utf8.count + system.changeTag.utf8.count
+            + system.creator.utf8.count + system.modifier.utf8.count + (system.parent?.utf8.count ?? 0)
+    }
+
+    /// What stands before the fields.
+    static func write(_ system: SystemFields, to writer: inout WireWriter) {
         writer.text(1, system.name)
         writer.text(2, system.type)
         writer.text(3, system.changeTag)
@@ -45,8 +57,6 @@ package enum StoredRecord {
         writer.text(6, system.modifier)
         writer.integer(7, system.modifiedMilliseconds)
         writer.text(8, system.parent ?? "")
-        for field in fields { writer.message(fieldsNumber, field.bytes) }
-        return writer.bytes
     }
 
     /// Takes a record apart. Throws `internalError` for bytes that are no record.
@@ -194,6 +204,29 @@ package enum StoredRecord {
         return try result.get()
     }
 
+    /// As ``cascadeTargets(of:)``, of all fields of a record.
+    ///
+    /// - Parameter fieldsStart: Where its fields begin.
+    package static func cascadeTargets(
+        ofRecord bytes: [UInt8], fieldsStart: Int
+    ) throws(ServiceError) -> [String] {
+        let result: Result<[String], ServiceError> = bytes.withUnsafeBytes { bytes in
+            var targets: [String] = []
+            var reader = WireReader(UnsafeRawBufferPointer(rebasing: bytes[fieldsStart...]))
+            do throws(WireReader.Damage) {
+                while let element = try reader.next() {
+                    if element.number == UInt64(fieldsNumber) {
+                        try appendCascadeTargets(ofField: element.content, to: &targets)
+                    }
+                }
+            } catch {
+                return .failure(damaged("it is no protobuf message"))
+            }
+            return .success(targets)
+        }
+        return try result.get()
+    }
+
     /// What an encoded field holds. A field that was checked holds something.
     ///
     /// - Complexity: O(1): the key is skipped, and the value's first byte looked at.
@@ -249,7 +282,7 @@ package enum StoredRecord {
     }
 
     /// The key of an encoded `brume.v1.Field`.
-    private static func key(ofField bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeBufferPointer<
+    static func key(ofField bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeBufferPointer<
         UInt8
     > {
         var reader = WireReader(bytes)
@@ -265,7 +298,7 @@ package enum StoredRecord {
     }
 
     /// Negative where `key` stands before `bytes`, 0 where they are the same.
-    private static func order(_ key: String, _ bytes: UnsafeRawBufferPointer) -> Int {
+    static func order(_ key: String, _ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
         for unit in key.utf8 {
             guard position < bytes.count else { return 1 }
@@ -313,7 +346,7 @@ package enum StoredRecord {
         return text
     }
 
-    private static func damaged(_ reason: String) -> ServiceError {
+    static func damaged(_ reason: String) -> ServiceError {
         ServiceError(.internalError, "a record can't be read: \(reason); check that both sides run versions that fit")
     }
 }
