@@ -126,12 +126,17 @@ package struct ReferenceModel {
         return (
             zip(outcomes, saves).map { outcome, save in
                 let known = zone.records[save.name]
-                let isKnown = known == nil || known?.tag == save.changeTag
+                let saved: Record
                 switch outcome {
                 case .failed(let code): return .failed(code)
-                case .unchanged: return .saved(tag: known!.tag, fieldsOmitted: isKnown)
-                case .staged(let record): return .saved(tag: record.tag, fieldsOmitted: isKnown)
+                case .unchanged: saved = known!
+                case .staged(let record): saved = record
                 }
+                let sent = save.fields.filter { $0.value != nil }
+                let isKnown =
+                    known == nil || known?.tag == save.changeTag
+                    || policy == .allKeys && Set(sent.keys) == Set(saved.fields.keys)
+                return .saved(tag: saved.tag, fieldsOmitted: isKnown)
             }, deletionErrors
         )
     }

@@ -181,8 +181,11 @@ struct ZoneBatch {
         }
         let isKnownToClient: Bool
         if let existing {
-            // Who may write and not read gets nothing that they did not send.
-            isKnownToClient = ChangeTag(save.changeTag) == existing.tag || !mayRead(existing)
+            // Who may write and not read gets nothing that they did not send. Who sends all keys that they know, and these are
+            // all that there are, knows them.
+            isKnownToClient =
+                ChangeTag(save.changeTag) == existing.tag || !mayRead(existing)
+                || savePolicy == .allKeys && merged.fields.isWhatWasSent
             if !merged.isChanged {
                 let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
                 guard bytesLeft.takeAnswer(bytes.count) else { return .failure(ZoneBatch.answerIsFull) }

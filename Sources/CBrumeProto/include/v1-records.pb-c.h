@@ -140,7 +140,8 @@ struct  Brume__V1__SaveResult
   Brume__V1__SaveResult__OutcomeCase outcome_case;
   union {
     /*
-     * The record as saved. With fields_omitted, its fields are those that the client knows already.
+     * The record as saved. With fields_omitted, its fields are those that the client knows already: those of the version whose
+     * tag it sent, with what it sent in their place; for a new record, and with the policy ALL_KEYS, those that it sent.
      */
     Brume__V1__Record *record;
     Brume__V1__ItemError *error;

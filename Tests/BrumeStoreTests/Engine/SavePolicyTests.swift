@@ -86,6 +86,24 @@ struct SavePolicyTests {
                 .fieldsOmitted)
     }
 
+    @Test("who sends all keys that there are gets none of them back")
+    func allKeysAreKnown() throws {
+        let first = try desk.save("a", ["x": .int64(1), "y": .int64(1)])
+        try desk.save("a", ["y": .int64(2)], tag: first)
+        for (policy, isOmitted) in [(SavePolicy.allKeys, true), (.changedKeys, false)] {
+            for round in 3...4 as ClosedRange<Int64> {
+                let fields: DecodedFields = ["x": .int64(round), "y": .int64(round), "z": nil]
+                for isChange in [true, false] {
+                    let (result, commit) = desk.modify(policy: policy, saves: [.of("a", fields, tag: first)])
+                    #expect(result.saves[0].fieldsOmitted == isOmitted)
+                    #expect((result.saves[0].record?.fields.isEmpty == true) == isOmitted)
+                    #expect((commit != nil) == isChange)
+                }
+                #expect(desk.record("a")?.fields == ["x": .int64(round), "y": .int64(round)])
+            }
+        }
+    }
+
     @Test("a save that changes nothing succeeds with the same tag and without a commit")
     func noChange() throws {
         let tag = try desk.save("a", ["x": .int64(1)])
