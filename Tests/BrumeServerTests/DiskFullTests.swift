@@ -55,10 +55,9 @@ struct DiskFullTests {
             let entry = JournalEntry(
                 database: Self.database, sequence: position, committedMilliseconds: 1, changes: [],
                 operationID: [UInt8](repeating: 1, count: 16), operationAnswer: [UInt8](repeating: 7, count: byteCount))
-            var bytes: [UInt8] = []
-            StoreCoder.encodeJournalEntry(entry, into: &bytes)
-            commit.submit(
-                GroupCommit.Submission(shard: 0, entries: [bytes], byteCount: bytes.count, lastPosition: position))
+            var entries = JournalEntries()
+            entries.append(entry)
+            commit.submit(GroupCommit.Submission(shard: 0, entries: entries, lastPosition: position))
         }
 
         /// The entries that a start would find now.

@@ -13,12 +13,13 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that runs.
 final class GroupCommit: @unchecked Sendable {
-    /// What a shard hands in: encoded entries, their bytes, and how many entries it has handed in altogether.
+    /// What a shard hands in: encoded entries, and how many it has handed in altogether.
     struct Submission {
         var shard: Int
-        var entries: [[UInt8]]
-        var byteCount: Int
+        var entries: JournalEntries
         var lastPosition: UInt64
+
+        var byteCount: Int { entries.byteCount }
     }
 
     private struct Removal {
@@ -148,7 +149,7 @@ final class GroupCommit: @unchecked Sendable {
     func step(_ observe: ([[UInt8]]) -> Void) {
         if current == nil {
             guard let work = takeWork() else { return }
-            for submission in work.submissions { observe(submission.entries) }
+            for submission in work.submissions { observe(submission.entries.separate) }
             current = Progress(work: work)
         }
         _ = proceed()
@@ -248,9 +249,9 @@ final class GroupCommit: @unchecked Sendable {
     /// How far a piece of work has come.
     private struct Progress {
         let work: Work
-        /// The next entry of the next submission that goes into the batch.
+        /// The next submission that goes into the batch, and where its next entry begins.
         var submission = 0
-        var entry = 0
+        var offset = 0
     }
 
     private enum Outcome {
@@ -295,16 +296,13 @@ final class GroupCommit: @unchecked Sendable {
         let submissions = current!.work.submissions
         while current!.submission < submissions.count {
             let entries = submissions[current!.submission].entries
-            while current!.entry < entries.count {
-                let entry = entries[current!.entry]
-                if !batch.hasRoom(for: entry) {
-                    guard try write() else { return false }
-                }
-                batch.append(entry)
-                current!.entry += 1
+            while true {
+                current!.offset = batch.append(entries, from: current!.offset)
+                if current!.offset == entries.byteCount { break }
+                guard try write() else { return false }
             }
             current!.submission += 1
-            current!.entry = 0
+            current!.offset = 0
         }
         return batch.isEmpty ? true : try write()
     }

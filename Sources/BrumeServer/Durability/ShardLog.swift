@@ -1,6 +1,5 @@
 internal import BrumeModel
 internal import BrumeStore
-internal import BrumeWire
 
 /// One shard's side of the local journal, behind the `CommitLog` seam.
 ///
@@ -16,8 +15,7 @@ final class ShardLog: CommitLog {
     /// Those of them with commits that no snapshot holds.
     private var unsaved: Set<DatabaseID> = []
 
-    private var outbox: [[UInt8]] = []
-    private var outboxByteCount = 0
+    private var outbox = JournalEntries()
     private var submitted: UInt64 = 0
     private(set) var durablePosition: UInt64 = 0
 
@@ -50,10 +48,7 @@ final class ShardLog: CommitLog {
     func neededSnapshot(_ id: DatabaseID) -> Bool { unsaved.contains(id) }
 
     func append(_ entry: JournalEntry) -> UInt64 {
-        var bytes: [UInt8] = []
-        StoreCoder.encodeJournalEntry(entry, into: &bytes)
-        outboxByteCount += bytes.count
-        outbox.append(bytes)
+        outbox.append(entry)
         return appendedPosition
     }
 
@@ -63,7 +58,7 @@ final class ShardLog: CommitLog {
     /// Why no write is taken now, with a time to come back; nil: it is taken.
     var writeRefusal: ServiceError? {
         if groupCommit.isDiskFull { return .diskFull }
-        if outboxByteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
+        if outbox.byteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
             return ServiceError(
                 .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
         }
@@ -75,10 +70,8 @@ final class ShardLog: CommitLog {
         if outbox.isEmpty { return }
         submitted += UInt64(outbox.count)
         groupCommit.submit(
-            GroupCommit.Submission(
-                shard: shard, entries: outbox, byteCount: outboxByteCount, lastPosition: submitted))
-        outbox = []
-        outboxByteCount = 0
+            GroupCommit.Submission(shard: shard, entries: outbox, lastPosition: submitted))
+        outbox = JournalEntries()
     }
 
     /// The journal's thread has synced everything up to the position.

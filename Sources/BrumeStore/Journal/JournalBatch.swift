@@ -31,6 +31,21 @@ package struct JournalBatch: Sendable {
         entryCount += 1
     }
 
+    /// Adds entries as long as they fit, beginning with the one at `offset`; returns where the first one stands that did not.
+    package mutating func append(_ entries: JournalEntries, from offset: Int = 0) -> Int {
+        var end = offset
+        var added: UInt32 = 0
+        while end < entries.byteCount {
+            let next = entries.end(ofEntryAt: end)
+            if !(isEmpty && added == 0), bytes.count + next - offset > JournalBatch.bytesLimit { break }
+            end = next
+            added += 1
+        }
+        bytes += entries.bytes[offset..<end]
+        entryCount += added
+        return end
+    }
+
     package mutating func removeAll() {
         bytes.removeSubrange(JournalFormat.batchHeaderBytes...)
         entryCount = 0

@@ -4,19 +4,46 @@ internal import CProtobufC
 
 extension StoreCoder {
     /// Appends the body of a journal entry to `bytes`.
+    ///
+    /// Every save comes through here, so it is written in place, each record copied once; the bytes are those that protobuf-c
+    /// makes of the message.
     package static func encodeJournalEntry(_ entry: JournalEntry, into bytes: inout [UInt8]) {
-        append(to: &bytes) { arena in
-            let message = arena.make(brume__store__v1__journal_entry__init)
-            message.pointee.database = arena.databaseIdentity(entry.database)
-            message.pointee.sequence = entry.sequence
-            message.pointee.committed_milliseconds = entry.committedMilliseconds
-            message.pointee.run = entry.run
-            message.pointee.n_changes = entry.changes.count
-            message.pointee.changes = arena.messages(entry.changes, arena.change)
-            message.pointee.operation_id = arena.data(entry.operationID)
-            message.pointee.operation_answer = arena.data(entry.operationAnswer)
-            return message
+        let database = entry.database
+        let databaseBytes =
+            WireWriter.dataBytes(database.container.utf8.count)
+            + WireWriter.integerBytes(UInt64(database.environment.rawValue))
+            + WireWriter.integerBytes(UInt64(database.scope.rawValue))
+            + WireWriter.dataBytes(database.owner.utf8.count)
+        var capacity = 64 + databaseBytes + entry.operationID.count + entry.operationAnswer.count
+        for case .recordPut(_, let record) in entry.changes { capacity += record.count + 32 }
+
+        var former: [UInt8] = []
+        swap(&former, &bytes)
+        var writer = WireWriter(continuing: consume former, capacity: capacity)
+        writer.messageHeader(1, count: databaseBytes)
+        writer.text(1, database.container)
+        writer.integer(2, UInt64(database.environment.rawValue))
+        writer.integer(3, UInt64(database.scope.rawValue))
+        writer.text(4, database.owner)
+        writer.integer(2, entry.sequence)
+        writer.integer(3, entry.committedMilliseconds)
+        for change in entry.changes { append(change, to: &writer) }
+        writer.data(5, entry.operationID)
+        writer.data(6, entry.operationAnswer)
+        writer.integer(7, UInt64(entry.run))
+        bytes = writer.bytes
+    }
+
+    private static func append(_ change: Change, to writer: inout WireWriter) {
+        guard case .recordPut(let zone, let record) = change else {
+            let arena = MessageArena(bytesLimit: .max)
+            return withExtendedLifetime(arena) { writer.message(4, packed(arena.change(change))) }
         }
+        let putBytes = WireWriter.integerBytes(zone) + WireWriter.dataBytes(record.count)
+        writer.messageHeader(4, count: WireWriter.messageBytes(putBytes))
+        writer.messageHeader(1, count: putBytes)
+        writer.integer(1, zone)
+        writer.data(2, record)
     }
 
     /// Reads the body of a journal entry.
@@ -69,12 +96,7 @@ extension MessageArena {
     fileprivate func change(_ change: Change) -> Pointer<Brume__Store__V1__Change> {
         let message = make(brume__store__v1__change__init)
         switch change {
-        case .recordPut(let zone, let record):
-            let put = make(brume__store__v1__record_put__init)
-            put.pointee.zone = zone
-            put.pointee.record = data(record)
-            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RECORD_PUT
-            message.pointee.record_put = put
+        case .recordPut: preconditionFailure("records are written in place")
         case .recordDeletion(let zone, let name, let type):
             let deletion = make(brume__store__v1__record_deletion__init)
             deletion.pointee.zone = zone

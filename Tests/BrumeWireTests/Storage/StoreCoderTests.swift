@@ -1,5 +1,7 @@
 import BrumeModel
 import BrumeWire
+import CBrumeProto
+import CProtobufC
 import Testing
 
 /// The bodies of the data folder come back as they were written.
@@ -16,6 +18,26 @@ struct StoreCoderTests {
         bytes = []
         StoreCoder.encodeJournalEntry(empty, into: &bytes)
         #expect(try bytes.decoded(StoreCoder.decodeJournalEntry) == empty)
+    }
+
+    @Test("a journal entry has the bytes that protobuf-c makes of the message")
+    func journalBytes() throws {
+        var entries = [StoreSamples.journalEntry]
+        for (zone, record) in [(0, []), (0, [1]), (1, []), (UInt64.max, [UInt8](repeating: 9, count: 20_000))] {
+            entries.append(
+                JournalEntry(
+                    database: DatabaseID(container: "c", environment: .production, scope: .public, owner: ""),
+                    sequence: 0, committedMilliseconds: 0, changes: [.recordPut(zone: zone, record: record)]))
+        }
+        for entry in entries {
+            var bytes: [UInt8] = []
+            StoreCoder.encodeJournalEntry(entry, into: &bytes)
+            let message = try #require(brume__store__v1__journal_entry__unpack(nil, bytes.count, bytes))
+            defer { brume__store__v1__journal_entry__free_unpacked(message, nil) }
+            var packed = [UInt8](repeating: 0, count: brume__store__v1__journal_entry__get_packed_size(message))
+            #expect(brume__store__v1__journal_entry__pack(message, &packed) == packed.count)
+            #expect(packed == bytes)
+        }
     }
 
     @Test("a snapshot's header and blocks come back")
