@@ -29,6 +29,12 @@ package enum Names {
         identifierProblem(name, kind: "field key")
     }
 
+    /// Whether the bytes are a key that a field may have.
+    package static func isFieldKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, bytes.count <= Limits.nameCharacters, isLetter(first) else { return false }
+        return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }
+    }
+
     /// What is wrong with the name of a security role that is made, or nil.
     package static func problemWithRole(_ name: String) -> String? {
         identifierProblem(name, kind: "role's name")

@@ -55,6 +55,13 @@ enum FieldChecker {
         return checked
     }
 
+    /// The canonical bytes of a field with a right value; nil for any other one.
+    static func canonicalBytes(of field: UnsafeMutablePointer<Brume__V1__Field>) -> [UInt8]? {
+        guard let value = field.pointee.value, problem(value) == nil else { return nil }
+        forgetUnknown(&field.pointee.base)
+        return packed(field)
+    }
+
     private static func invalid(_ message: String) -> CheckedFields {
         CheckedFields(problem: ServiceError(.invalidArguments, message))
     }

@@ -6,7 +6,21 @@ internal import CProtobufC
 extension MessageCoder {
     /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says otherwise;
     /// names of records to delete are unique and still to be checked by ``Names``.
+    ///
+    /// A request that is encoded as usual, and right, is read where it lies.
     package func decodeModifyRecordsRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
+        if bytes.count <= Limits.requestBytes,
+            let request = ModifyRecordsReader.read(bytes, fieldArena: fieldArena)
+        {
+            return request
+        }
+        return try decodeModifyRecordsMessage(bytes)
+    }
+
+    /// The same by way of the message, whatever the request is: what reading in place falls back on.
+    package func decodeModifyRecordsMessage(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
         let message = try request(brume__v1__modify_records_request__unpack, bytes)
@@ -86,7 +100,7 @@ extension MessageCoder {
 
     /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may write
     /// it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so refused.
-    private static func problem(name: String, type: String) -> String? {
+    static func problem(name: String, type: String) -> String? {
         if Names.isUserRecordName(name), type == Names.userRecordType { return nil }
         return Names.problemWithRecordName(name) ?? Names.problemWithRecordType(type)
     }

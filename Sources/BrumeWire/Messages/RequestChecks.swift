@@ -39,7 +39,10 @@ enum RequestChecks {
     /// A zone that a request is about: an unusable name fails the request, because nothing in it could be done.
     static func zone(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>?) throws(ServiceError) -> ZoneID {
         guard let zone else { throw ServiceError(.invalidArguments, "a request names no zone; set its name") }
-        let id = lossyZone(zone)
+        return try self.zone(lossyZone(zone))
+    }
+
+    static func zone(_ id: ZoneID) throws(ServiceError) -> ZoneID {
         if !id.isDefault, let problem = Names.problemWithZoneName(id.name) {
             throw ServiceError(.invalidArguments, problem)
         }

@@ -9,9 +9,13 @@ struct WireReader {
         let content: UnsafeRawBufferPointer
         /// The value of a varint or the bits of a fixed field.
         let scalar: UInt64
-        let isLengthDelimited: Bool
+        /// How the content is encoded, as the tag says.
+        let wireType: UInt8
         /// Where the field stands in the message, its tag included.
         let range: Range<Int>
+
+        var isLengthDelimited: Bool { wireType == 2 }
+        var isVarint: Bool { wireType == 0 }
     }
 
     /// The bytes are no protobuf message.
@@ -48,7 +52,7 @@ struct WireReader {
             throw Damage()
         }
         return Element(
-            number: number, content: content, scalar: scalar, isLengthDelimited: tag & 7 == 2, range: start..<offset)
+            number: number, content: content, scalar: scalar, wireType: UInt8(tag & 7), range: start..<offset)
     }
 
     /// The next of a run of packed varints, or nil at the end.

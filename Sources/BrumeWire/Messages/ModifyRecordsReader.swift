@@ -1,0 +1,236 @@
+internal import BrumeModel
+internal import CBrumeProto
+internal import CProtobufC
+
+/// Reads a request to modify records where it lies, without making its message: the server's hot path.
+///
+/// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what is wrong
+/// with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read here is
+/// the same as that would give, but for its bound of memory, which this does not need. A field that is encoded as it will be
+/// stored is copied; any other one is decoded and packed by itself.
+struct ModifyRecordsReader {
+    private typealias Unusual = WireReader.Damage
+
+    private let fieldArena: MessageArena
+    private var itemCount = 0
+
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena
+    ) -> ModifyRecordsRequest<CheckedFields>? {
+        var reader = ModifyRecordsReader(fieldArena: fieldArena)
+        do throws(WireReader.Damage) {
+            return try reader.request(bytes)
+        } catch {
+            return nil
+        }
+    }
+
+    private init(fieldArena: MessageArena) {
+        self.fieldArena = fieldArena
+    }
+
+    private mutating func request(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> ModifyRecordsRequest<CheckedFields> {
+        var database: DatabaseScope?
+        var request = ModifyRecordsRequest<CheckedFields>(database: .private, zones: [])
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number == 5 && last == 5 else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1:
+                switch try number(element) {
+                case 1: database = .public
+                case 2: database = .private
+                default: throw Unusual()
+                }
+            case 2:
+                guard let policy = UInt8(exactly: try number(element)).flatMap(SavePolicy.init) else { throw Unusual() }
+                request.savePolicy = policy
+            case 3: request.isAtomic = try !flag(element)
+            case 4:
+                request.operationID = [UInt8](try content(element))
+                guard [0, 16].contains(request.operationID.count) else { throw Unusual() }
+            case 5:
+                guard request.zones.count < Limits.itemsPerRequest else { throw Unusual() }
+                request.zones.append(try zone(try content(element)))
+            default: throw Unusual()
+            }
+        }
+        guard let database, (try? RequestChecks.distinctZones(request.zones.map(\.zone))) != nil else {
+            throw Unusual()
+        }
+        request.database = database
+        return request
+    }
+
+    private mutating func zone(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> ZoneModification<CheckedFields> {
+        var modification = ZoneModification<CheckedFields>(zone: .defaultZone)
+        var hasZone = false
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number > 1 && element.number == last else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1:
+                modification.zone = try zoneID(try content(element))
+                hasZone = true
+            case 2: modification.saves.append(try save(try content(element)))
+            case 3: modification.deletions.append(try text(element))
+            default: throw Unusual()
+            }
+            if element.number > 1 { itemCount += 1 }
+            guard itemCount <= Limits.itemsPerRequest else { throw Unusual() }
+        }
+        guard hasZone else { throw Unusual() }
+        if modification.saves.count + modification.deletions.count > 1 {
+            var seen = Set<String>(minimumCapacity: modification.saves.count + modification.deletions.count)
+            for index in modification.saves.indices {
+                guard seen.insert(modification.saves[index].name).inserted else { throw Unusual() }
+            }
+            for name in modification.deletions where !seen.insert(name).inserted { throw Unusual() }
+        }
+        return modification
+    }
+
+    private func zoneID(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> ZoneID {
+        var id = ZoneID(name: "", owner: "")
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1: id.name = try text(element)
+            case 2: id.owner = try text(element)
+            default: throw Unusual()
+            }
+        }
+        guard (try? RequestChecks.zone(id)) != nil else { throw Unusual() }
+        return id
+    }
+
+    private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
+        var save = RecordSave(name: "", type: "", fields: CheckedFields())
+        var recordBytes = 0
+        var fieldCount = 0
+        var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number == 15 && last == 15 else { throw Unusual() }
+            // One of the two that say what becomes of the parent.
+            guard element.number != 5 || last != 4 else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1: save.name = try text(element)
+            case 2: save.type = try text(element)
+            case 3: save.changeTag = try text(element)
+            case 4:
+                let parent = try text(element)
+                guard Names.isUserRecordName(parent) || Names.problemWithRecordName(parent) == nil else {
+                    throw Unusual()
+                }
+                save.parent = .set(parent)
+            case 5: save.parent = try flag(element) ? .removed : .unchanged
+            case 15:
+                fieldCount += 1
+                let (key, field) = try field(try content(element), after: lastKey)
+                lastKey = key
+                let text = String(decoding: key, as: UTF8.self)
+                if let field {
+                    recordBytes += WireWriter.messageBytes(field.count)
+                    save.fields.puts.append(EncodedField(key: text, bytes: field))
+                } else {
+                    save.fields.removals.append(text)
+                }
+            default: throw Unusual()
+            }
+        }
+        recordBytes += save.name.utf8.count + save.type.utf8.count
+        guard fieldCount <= Limits.fieldsPerRecord, recordBytes <= Limits.recordBytes,
+            MessageCoder.problem(name: save.name, type: save.type) == nil
+        else { throw Unusual() }
+        return save
+    }
+
+    // MARK: Fields
+
+    /// The key and the canonical bytes of a field; nil for one that removes its key.
+    private func field(
+        _ bytes: UnsafeRawBufferPointer, after lastKey: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, bytes: [UInt8]?) {
+        var reader = WireReader(bytes)
+        guard let first = try reader.next(), first.number == 1, Self.isShortest(first, in: bytes),
+            Names.isFieldKey(first.content), ByteOrder.compare(lastKey, first.content) < 0
+        else { throw Unusual() }
+        guard let second = try reader.next() else { return (first.content, nil) }
+        if second.number == 2, Self.isShortest(second, in: bytes), second.range.upperBound == bytes.count,
+            Self.isCanonical(value: second.content)
+        {
+            return (first.content, [UInt8](bytes))
+        }
+        // A list, a place, a reference, or what another encoder makes.
+        fieldArena.reset()
+        guard let field = fieldArena.unpack(brume__v1__field__unpack, bytes),
+            ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
+            let canonical = FieldChecker.canonicalBytes(of: field)
+        else { throw Unusual() }
+        return (first.content, canonical)
+    }
+
+    /// Whether a value is a right one of a plain kind, and nothing about its encoding could be other.
+    private static func isCanonical(value bytes: UnsafeRawBufferPointer) -> Bool {
+        var reader = WireReader(bytes)
+        guard let element = try? reader.next(), element.range.upperBound == bytes.count else { return false }
+        switch element.number {
+        case 1:
+            return isShortest(element, in: bytes)
+                && (try? UTF8Span(validating: element.content.assumingMemoryBound(to: UInt8.self).span)) != nil
+        case 2:
+            // The last of ten bytes has room for one bit.
+            return bytes[0] == 2 << 3
+                && bytes.count == 1 + WireWriter.varintBytes(Int(bitPattern: UInt(element.scalar)))
+                && (bytes.count < 11 || bytes[10] == 1)
+        case 3: return bytes[0] == 3 << 3 | 1
+        case 4: return isShortest(element, in: bytes)
+        case 5: return bytes[0] == 5 << 3 | 1 && Double(bitPattern: element.scalar).isFinite
+        default: return false
+        }
+    }
+
+    /// Whether the tag and the length of a length-delimited field have the shortest form.
+    private static func isShortest(_ element: WireReader.Element, in bytes: UnsafeRawBufferPointer) -> Bool {
+        element.isLengthDelimited && element.range.count == WireWriter.messageBytes(element.content.count)
+    }
+
+    // MARK: Elements
+
+    private func content(_ element: WireReader.Element) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
+        guard element.isLengthDelimited else { throw Unusual() }
+        return element.content
+    }
+
+    private func text(_ element: WireReader.Element) throws(WireReader.Damage) -> String {
+        guard let text = String(checkedUTF8: try content(element).assumingMemoryBound(to: UInt8.self)) else {
+            throw Unusual()
+        }
+        return text
+    }
+
+    private func number(_ element: WireReader.Element) throws(WireReader.Damage) -> UInt64 {
+        guard element.isVarint else { throw Unusual() }
+        return element.scalar
+    }
+
+    private func flag(_ element: WireReader.Element) throws(WireReader.Damage) -> Bool {
+        let number = try number(element)
+        guard number <= 1 else { throw Unusual() }
+        return number == 1
+    }
+}

@@ -1,0 +1,106 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+/// What reading in place gives is what the message gives, whatever the bytes are.
+struct ModifyRecordsReaderTests {
+    private typealias Outcome = Result<ModifyRecordsRequest<CheckedFields>, ServiceError>
+
+    private static func outcome(_ body: () throws -> ModifyRecordsRequest<CheckedFields>) throws -> Outcome {
+        do {
+            return .success(try body())
+        } catch let error as ServiceError {
+            return .failure(error)
+        }
+    }
+
+    /// Both ways of reading.
+    private static func outcomes(_ bytes: [UInt8], _ coder: MessageCoder) throws -> (Outcome, Outcome) {
+        (
+            try outcome { try bytes.decoded(coder.decodeModifyRecordsRequest) },
+            try outcome { try bytes.decoded(coder.decodeModifyRecordsMessage) }
+        )
+    }
+
+    private static let key = ProtoBytes().text(1, "key")
+
+    /// Fields that are right, and such that are nearly.
+    private static var fields: [ProtoBytes] {
+        let values: [ProtoBytes] = [
+            ProtoBytes().text(1, "é"), ProtoBytes().bytes(1, [0xFF]), ProtoBytes().text(1, ""),
+            ProtoBytes().varint(2, 0), ProtoBytes().varint(2, .max), ProtoBytes().varint(2, 300),
+            // Two bytes for one; ten with bits that a number has no room for; a fixed number for a varint.
+            ProtoBytes().raw([0x10, 0x81, 0x00]),
+            ProtoBytes().raw([0x10] + [UInt8](repeating: 0xFF, count: 9) + [0x7F]),
+            ProtoBytes().double(2, 1), ProtoBytes().double(3, .nan), ProtoBytes().double(3, -0.0),
+            ProtoBytes().varint(3, 7), ProtoBytes().bytes(4, []), ProtoBytes().bytes(4, [1, 2]),
+            ProtoBytes().raw([0x22, 0x81, 0x00, 7]), ProtoBytes().double(5, 1.5), ProtoBytes().double(5, .infinity),
+            ProtoBytes().message(6, ProtoBytes().double(1, 91)), ProtoBytes().message(6, ProtoBytes().double(1, 9)),
+            ProtoBytes().message(7, ProtoBytes().text(1, "other").varint(2, 1)),
+            ProtoBytes().message(7, ProtoBytes().varint(2, 1).text(1, "other")),
+            ProtoBytes().message(8, ProtoBytes().text(1, "a").text(1, "")), ProtoBytes().message(8, ProtoBytes()),
+            ProtoBytes().message(15, ProtoBytes()), ProtoBytes().text(1, "a").varint(2, 5), ProtoBytes().varint(20, 1),
+            ProtoBytes().text(1, "a").varint(99, 5), ProtoBytes(),
+        ]
+        return values.map { key.message(2, $0) } + [
+            key, ProtoBytes(), ProtoBytes().text(1, "0"), ProtoBytes().text(1, ""), ProtoBytes().text(1, "é"),
+            ProtoBytes().message(2, ProtoBytes().varint(2, 1)).text(1, "key"),
+            key.message(2, ProtoBytes().varint(2, 1)).text(1, "yek"),
+            key.message(2, ProtoBytes().varint(2, 1)).message(2, ProtoBytes().text(1, "x")),
+            key.message(2, ProtoBytes().varint(2, 1)).varint(9, 1),
+            ProtoBytes().raw([0x0A, 0x83, 0x00]).raw([107, 101, 121]),
+        ]
+    }
+
+    @Test("a field in whatever encoding is the same field, or the same failure")
+    func everyField() throws {
+        let coder = MessageCoder()
+        var successes = 0
+        for field in Self.fields {
+            for fields in [
+                [field], [ProtoBytes().text(1, "a").message(2, ProtoBytes().varint(2, 1)), field], [field, field],
+            ] {
+                var save = ProtoBytes().text(1, "name").text(2, "Note")
+                for field in fields { save = save.message(15, field) }
+                let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)
+                let bytes = ProtoBytes().varint(1, 2).message(5, zone).bytes
+                let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
+                #expect(inPlace == byMessage, "\(bytes)")
+                if case .success(let request) = inPlace, request.zones[0].saves[0].fields.problem == nil {
+                    successes += 1
+                }
+            }
+        }
+        #expect(successes > 30)
+    }
+
+    @Test("a request whose bytes were changed at random is the same request, or the same failure", arguments: 1...4)
+    func mutations(seed: UInt64) throws {
+        let coder = MessageCoder()
+        var random = SeededGenerator(seed: seed)
+        let sample = coder.encodeModifyRecordsRequest(MessageSamples.modifyRequest)
+        var plain = MessageSamples.modifyRequest
+        plain.zones[0].saves[0].fields = [
+            "a": .int64(-1), "b": .string("x"), "c": .bytes([1]), "d": .double(2), "e": .date(3),
+        ]
+        let samples = [sample, coder.encodeModifyRecordsRequest(plain)]
+        for bytes in samples {
+            let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
+            #expect(inPlace == byMessage)
+        }
+        for round in 0..<4_000 {
+            var bytes = samples[round % 2]
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 2: bytes.remove(at: place)
+                default: bytes.insert(UInt8.random(in: 0...31, using: &random), at: place)
+                }
+            }
+            let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
+            #expect(inPlace == byMessage, "seed \(seed), round \(round): \(bytes)")
+        }
+    }
+}
