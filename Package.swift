@@ -34,6 +34,7 @@ let package = Package(
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
         .systemLibrary(name: "CLibm"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
         .target(name: "CBrume"),
 
@@ -41,12 +42,12 @@ let package = Package(
         library("BrumeGeodesy", ["CLibm"]),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
         library("BrumeStore", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
-        library("BrumeSystem", ["CBrume", "COpenSSL"]),
+        library("BrumeSystem", ["CBrume", "COpenSSL", "CMicrohttpd"]),
         library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
         library("BrumeTesting", ["BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
-        library("BrumeLoad", ["BrumeKit", "BrumeModel"]),
+        library("BrumeLoad", ["BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
         .executableTarget(
             name: "brume",
             dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],
@@ -88,7 +89,7 @@ let package = Package(
         tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
-        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeModel"]),
+        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -30,17 +30,17 @@ declare -A arrows=(
     [BrumeGeodesy]="CLibm"
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
     [BrumeStore]="BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
-    [BrumeSystem]="CBrume COpenSSL"
+    [BrumeSystem]="CBrume COpenSSL CMicrohttpd"
     [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
     [BrumeKit]="BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
     [BrumeTesting]="BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
-    [BrumeLoad]="BrumeKit BrumeModel"
+    [BrumeLoad]="BrumeKit BrumeWire BrumeSystem BrumeModel"
     [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
     [BrumeTestKit]="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CICU CLibm CZstd CSQLite"
+modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -70,7 +70,7 @@ if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSyste
 zstd_files=$(grep -rlE --include='*.swift' "$(import_of CZstd)" Sources || true)
 if [ "$(grep -c . <<<"$zstd_files")" -gt 1 ]; then broken "zstd is imported in one file only" "$zstd_files"; fi
 
-for library in ICU:CICU libm:CLibm; do
+for library in ICU:CICU libm:CLibm libmicrohttpd:CMicrohttpd; do
     files=$(grep -rlE --include='*.swift' "$(import_of "${library#*:}")" Sources || true)
     if [ "$(grep -c . <<<"$files")" -gt 1 ]; then broken "${library%:*} is imported in one file only" "$files"; fi
 done

@@ -1,8 +1,10 @@
+package import BrumeModel
+
 /// What one connection, or all of them together, measured.
 package struct LoadFigures: Sendable {
     /// One kind of operation.
     package struct Kind: Sendable {
-        package var latency = LatencyHistogram()
+        package var latency = Histogram()
         /// Records saved, fetched, or received as changes.
         package var records: UInt64 = 0
         /// Failed operations by error code's name.
@@ -16,7 +18,7 @@ package struct LoadFigures: Sendable {
     package init() {}
 
     package mutating func succeeded(_ operation: LoadOperation, nanoseconds: UInt64, records: Int) {
-        kinds[operation, default: Kind()].latency.record(nanoseconds: nanoseconds)
+        kinds[operation, default: Kind()].latency.record(nanoseconds)
         kinds[operation]!.records += UInt64(records)
     }
 

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Glibc
 
 /// Runs a load and measures it.

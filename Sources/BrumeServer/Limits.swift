@@ -139,6 +139,12 @@ enum ServerLimits {
     /// time to come back.
     static let queriesPerLoop = 256
 
+    /// Databases that one turn of a loop measures for the figures: each costs for its zones, about a microsecond for most.
+    static let measuredDatabasesPerTurn = 512
+
+    /// How long an answer over HTTP waits for the loops. One that takes longer is what `/livez` is to tell.
+    static let figuresTimeoutMilliseconds = 5_000
+
     /// How often deadlines are looked at. A deadline is kept to this.
     static let sweepMilliseconds: UInt64 = 250
 

@@ -18,6 +18,12 @@ package final class Server: @unchecked Sendable {
     private let finished = Semaphore()
     /// Set by `start`.
     package private(set) var port: UInt16 = 0
+    /// Set by `start`, and let go by `wait`.
+    private var metrics: MetricsListener?
+    /// Where figures are served; 0: nowhere.
+    package var metricsPort: UInt16 { metrics?.port ?? 0 }
+    /// The same, `host:port`.
+    package var metricsAddress: String { Self.address(core.configuration.metricsAddress?.host ?? "", metricsPort) }
     /// What recovery found, for the operator.
     package let recoveryReport: String
 
@@ -107,9 +113,10 @@ package final class Server: @unchecked Sendable {
     package static let failStopExitCode: Int32 = 74
 
     /// Where the server listens, `host:port`.
-    package var address: String {
-        let host = core.configuration.host
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    package var address: String { Self.address(core.configuration.host, port) }
+
+    private static func address(_ host: String, _ port: UInt16) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     // MARK: Start
@@ -161,9 +168,17 @@ package final class Server: @unchecked Sendable {
         } catch {
             throw ServerError(.listen, "\(configuration.host):\(configuration.port) can't be listened on: \(error)")
         }
+        if let address = configuration.metricsAddress {
+            do {
+                metrics = try MetricsListener(host: address.host, port: address.port, server: core)
+            } catch {
+                throw ServerError(.listen, "\(address.host):\(address.port) can't be listened on for figures: \(error)")
+            }
+        }
         do {
             try FileSystem.atomicReplace(configuration.dataFolder + "/server.json", Array(serverFile.utf8))
         } catch {
+            metrics?.stop()
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
         let isAllChecked = recovery.report.snapshotsChecked != nil
@@ -175,6 +190,7 @@ package final class Server: @unchecked Sendable {
         for shard in core.shards { shard.loop.start() }
         if !isAllChecked { core.checkSnapshots(of: disk) }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
+        if metrics != nil { core.log.info("figures over HTTP", [("address", metricsAddress)]) }
     }
 
     /// What the commands on this machine need to reach the server.
@@ -299,6 +315,8 @@ package final class Server: @unchecked Sendable {
     /// Waits until ``drain()`` is done, then takes everything down.
     package func wait() {
         finished.wait()
+        metrics?.stop()
+        metrics = nil
         for shard in core.shards {
             shard.loop.stop()
             shard.loop.join()

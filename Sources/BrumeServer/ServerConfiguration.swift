@@ -9,6 +9,8 @@ package struct ServerConfiguration: Sendable {
     package var host = "127.0.0.1"
     /// 0: any free port; see ``Server/port``.
     package var port: UInt16 = 7440
+    /// Where figures and health are served over HTTP, without TLS; nil: nowhere.
+    package var metricsAddress: (host: String, port: UInt16)?
     /// PEM files of the server's certificate chain and its key.
     package var certificatePath: String
     package var keyPath: String

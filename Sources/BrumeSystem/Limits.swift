@@ -32,6 +32,12 @@ enum Limits {
     static let clientSessions = 64
     /// Addresses of one host name that are tried.
     static let addressesPerHost = 8
+    /// Connections of an HTTP listener: a few who watch, and their retries.
+    static let httpConnections: UInt32 = 16
+    /// How long one of them may say nothing.
+    static let httpTimeoutSeconds: UInt32 = 10
+    /// Memory of one of them for headers.
+    static let httpConnectionBytes = 16 * 1024
 
     /// Called once per loop: relations that the code relies on.
     static func check() {

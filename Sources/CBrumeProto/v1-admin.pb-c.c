@@ -1177,6 +1177,231 @@ void   brume__v1__snapshot_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__snapshot_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__stats_request__init
+                     (Brume__V1__StatsRequest         *message)
+{
+  static const Brume__V1__StatsRequest init_value = BRUME__V1__STATS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__stats_request__get_packed_size
+                     (const Brume__V1__StatsRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__stats_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__stats_request__pack
+                     (const Brume__V1__StatsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__stats_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__stats_request__pack_to_buffer
+                     (const Brume__V1__StatsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__stats_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__StatsRequest *
+       brume__v1__stats_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__StatsRequest *)
+     protobuf_c_message_unpack (&brume__v1__stats_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__stats_request__free_unpacked
+                     (Brume__V1__StatsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__stats_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__histogram__init
+                     (Brume__V1__Histogram         *message)
+{
+  static const Brume__V1__Histogram init_value = BRUME__V1__HISTOGRAM__INIT;
+  *message = init_value;
+}
+size_t brume__v1__histogram__get_packed_size
+                     (const Brume__V1__Histogram *message)
+{
+  assert(message->base.descriptor == &brume__v1__histogram__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__histogram__pack
+                     (const Brume__V1__Histogram *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__histogram__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__histogram__pack_to_buffer
+                     (const Brume__V1__Histogram *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__histogram__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__Histogram *
+       brume__v1__histogram__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__Histogram *)
+     protobuf_c_message_unpack (&brume__v1__histogram__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__histogram__free_unpacked
+                     (Brume__V1__Histogram *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__histogram__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__error_count__init
+                     (Brume__V1__ErrorCount         *message)
+{
+  static const Brume__V1__ErrorCount init_value = BRUME__V1__ERROR_COUNT__INIT;
+  *message = init_value;
+}
+size_t brume__v1__error_count__get_packed_size
+                     (const Brume__V1__ErrorCount *message)
+{
+  assert(message->base.descriptor == &brume__v1__error_count__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__error_count__pack
+                     (const Brume__V1__ErrorCount *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__error_count__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__error_count__pack_to_buffer
+                     (const Brume__V1__ErrorCount *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__error_count__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ErrorCount *
+       brume__v1__error_count__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ErrorCount *)
+     protobuf_c_message_unpack (&brume__v1__error_count__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__error_count__free_unpacked
+                     (Brume__V1__ErrorCount *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__error_count__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__method_stats__init
+                     (Brume__V1__MethodStats         *message)
+{
+  static const Brume__V1__MethodStats init_value = BRUME__V1__METHOD_STATS__INIT;
+  *message = init_value;
+}
+size_t brume__v1__method_stats__get_packed_size
+                     (const Brume__V1__MethodStats *message)
+{
+  assert(message->base.descriptor == &brume__v1__method_stats__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__method_stats__pack
+                     (const Brume__V1__MethodStats *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__method_stats__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__method_stats__pack_to_buffer
+                     (const Brume__V1__MethodStats *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__method_stats__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__MethodStats *
+       brume__v1__method_stats__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__MethodStats *)
+     protobuf_c_message_unpack (&brume__v1__method_stats__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__method_stats__free_unpacked
+                     (Brume__V1__MethodStats *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__method_stats__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__stats_response__init
+                     (Brume__V1__StatsResponse         *message)
+{
+  static const Brume__V1__StatsResponse init_value = BRUME__V1__STATS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__stats_response__get_packed_size
+                     (const Brume__V1__StatsResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__stats_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__stats_response__pack
+                     (const Brume__V1__StatsResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__stats_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__stats_response__pack_to_buffer
+                     (const Brume__V1__StatsResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__stats_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__StatsResponse *
+       brume__v1__stats_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__StatsResponse *)
+     protobuf_c_message_unpack (&brume__v1__stats_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__stats_response__free_unpacked
+                     (Brume__V1__StatsResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__stats_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 #define brume__v1__export_schema_request__field_descriptors NULL
 #define brume__v1__export_schema_request__field_indices_by_name NULL
 #define brume__v1__export_schema_request__number_ranges NULL
@@ -2233,7 +2458,775 @@ const ProtobufCMessageDescriptor brume__v1__snapshot_response__descriptor =
   (ProtobufCMessageInit) brume__v1__snapshot_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[12] =
+#define brume__v1__stats_request__field_descriptors NULL
+#define brume__v1__stats_request__field_indices_by_name NULL
+#define brume__v1__stats_request__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__stats_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.StatsRequest",
+  "StatsRequest",
+  "Brume__V1__StatsRequest",
+  "brume.v1",
+  sizeof(Brume__V1__StatsRequest),
+  0,
+  brume__v1__stats_request__field_descriptors,
+  brume__v1__stats_request__field_indices_by_name,
+  0,  brume__v1__stats_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__stats_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__histogram__field_descriptors[4] =
+{
+  {
+    "buckets",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Brume__V1__Histogram, n_buckets),
+    offsetof(Brume__V1__Histogram, buckets),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "counts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Brume__V1__Histogram, n_counts),
+    offsetof(Brume__V1__Histogram, counts),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sum",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Histogram, sum),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "maximum",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Histogram, maximum),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__histogram__field_indices_by_name[] = {
+  0,   /* field[0] = buckets */
+  1,   /* field[1] = counts */
+  3,   /* field[3] = maximum */
+  2,   /* field[2] = sum */
+};
+static const ProtobufCIntRange brume__v1__histogram__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor brume__v1__histogram__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.Histogram",
+  "Histogram",
+  "Brume__V1__Histogram",
+  "brume.v1",
+  sizeof(Brume__V1__Histogram),
+  4,
+  brume__v1__histogram__field_descriptors,
+  brume__v1__histogram__field_indices_by_name,
+  1,  brume__v1__histogram__number_ranges,
+  (ProtobufCMessageInit) brume__v1__histogram__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__error_count__field_descriptors[2] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_SINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ErrorCount, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ErrorCount, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__error_count__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  1,   /* field[1] = count */
+};
+static const ProtobufCIntRange brume__v1__error_count__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__error_count__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ErrorCount",
+  "ErrorCount",
+  "Brume__V1__ErrorCount",
+  "brume.v1",
+  sizeof(Brume__V1__ErrorCount),
+  2,
+  brume__v1__error_count__field_descriptors,
+  brume__v1__error_count__field_indices_by_name,
+  1,  brume__v1__error_count__number_ranges,
+  (ProtobufCMessageInit) brume__v1__error_count__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__method_stats__field_descriptors[5] =
+{
+  {
+    "method",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__MethodStats, method),
+    &brume__v1__method__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ended",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__MethodStats, ended),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancelled",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__MethodStats, cancelled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failures",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__MethodStats, n_failures),
+    offsetof(Brume__V1__MethodStats, failures),
+    &brume__v1__error_count__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "latency_nanoseconds",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__MethodStats, latency_nanoseconds),
+    &brume__v1__histogram__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__method_stats__field_indices_by_name[] = {
+  2,   /* field[2] = cancelled */
+  1,   /* field[1] = ended */
+  3,   /* field[3] = failures */
+  4,   /* field[4] = latency_nanoseconds */
+  0,   /* field[0] = method */
+};
+static const ProtobufCIntRange brume__v1__method_stats__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__v1__method_stats__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.MethodStats",
+  "MethodStats",
+  "Brume__V1__MethodStats",
+  "brume.v1",
+  sizeof(Brume__V1__MethodStats),
+  5,
+  brume__v1__method_stats__field_descriptors,
+  brume__v1__method_stats__field_indices_by_name,
+  1,  brume__v1__method_stats__number_ranges,
+  (ProtobufCMessageInit) brume__v1__method_stats__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descriptors[39] =
+{
+  {
+    "serving",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, serving),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "disk_full",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, disk_full),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "damage_found",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, damage_found),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "uptime_milliseconds",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, uptime_milliseconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "loops",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, loops),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cpu_nanoseconds",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, cpu_nanoseconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "methods",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__StatsResponse, n_methods),
+    offsetof(Brume__V1__StatsResponse, methods),
+    &brume__v1__method_stats__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refused_calls",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, refused_calls),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "open_calls",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, open_calls),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "item_failures",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__StatsResponse, n_item_failures),
+    offsetof(Brume__V1__StatsResponse, item_failures),
+    &brume__v1__error_count__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "commits",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, commits),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changes",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, changes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "open_connections",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, open_connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "accepted_connections",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, accepted_connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "welcomed_connections",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, welcomed_connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refused_connections",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, refused_connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "open_streams",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, open_streams),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sent_events",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, sent_events),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "published_events",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, published_events),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "push_lag_nanoseconds",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, push_lag_nanoseconds),
+    &brume__v1__histogram__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "missed_events",
+    21,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, missed_events),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "backlog_events",
+    22,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, backlog_events),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sync_nanoseconds",
+    23,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, sync_nanoseconds),
+    &brume__v1__histogram__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "batch_entries",
+    24,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, batch_entries),
+    &brume__v1__histogram__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "batch_bytes",
+    25,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, batch_bytes),
+    &brume__v1__histogram__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "journal_segments",
+    26,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, journal_segments),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "loaded_databases",
+    27,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, loaded_databases),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "loading_databases",
+    28,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, loading_databases),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "loads",
+    29,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, loads),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "drops",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, drops),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "running_queries",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, running_queries),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "snapshots",
+    32,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, snapshots),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "snapshot_bytes",
+    33,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, snapshot_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "database_bytes",
+    34,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, database_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "backlog_bytes",
+    35,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, backlog_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "held_answer_bytes",
+    36,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, held_answer_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "waiting_call_bytes",
+    37,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, waiting_call_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "undurable_bytes",
+    38,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, undurable_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resident_bytes",
+    39,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, resident_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
+  13,   /* field[13] = accepted_connections */
+  34,   /* field[34] = backlog_bytes */
+  21,   /* field[21] = backlog_events */
+  24,   /* field[24] = batch_bytes */
+  23,   /* field[23] = batch_entries */
+  11,   /* field[11] = changes */
+  10,   /* field[10] = commits */
+  5,   /* field[5] = cpu_nanoseconds */
+  2,   /* field[2] = damage_found */
+  33,   /* field[33] = database_bytes */
+  1,   /* field[1] = disk_full */
+  29,   /* field[29] = drops */
+  35,   /* field[35] = held_answer_bytes */
+  9,   /* field[9] = item_failures */
+  25,   /* field[25] = journal_segments */
+  26,   /* field[26] = loaded_databases */
+  27,   /* field[27] = loading_databases */
+  28,   /* field[28] = loads */
+  4,   /* field[4] = loops */
+  6,   /* field[6] = methods */
+  20,   /* field[20] = missed_events */
+  8,   /* field[8] = open_calls */
+  12,   /* field[12] = open_connections */
+  16,   /* field[16] = open_streams */
+  18,   /* field[18] = published_events */
+  19,   /* field[19] = push_lag_nanoseconds */
+  7,   /* field[7] = refused_calls */
+  15,   /* field[15] = refused_connections */
+  38,   /* field[38] = resident_bytes */
+  30,   /* field[30] = running_queries */
+  17,   /* field[17] = sent_events */
+  0,   /* field[0] = serving */
+  32,   /* field[32] = snapshot_bytes */
+  31,   /* field[31] = snapshots */
+  22,   /* field[22] = sync_nanoseconds */
+  37,   /* field[37] = undurable_bytes */
+  3,   /* field[3] = uptime_milliseconds */
+  36,   /* field[36] = waiting_call_bytes */
+  14,   /* field[14] = welcomed_connections */
+};
+static const ProtobufCIntRange brume__v1__stats_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 39 }
+};
+const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.StatsResponse",
+  "StatsResponse",
+  "Brume__V1__StatsResponse",
+  "brume.v1",
+  sizeof(Brume__V1__StatsResponse),
+  39,
+  brume__v1__stats_response__field_descriptors,
+  brume__v1__stats_response__field_indices_by_name,
+  1,  brume__v1__stats_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__stats_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[13] =
 {
   { "AddAccount", &brume__v1__add_account_request__descriptor, &brume__v1__add_account_response__descriptor },
   { "ListAccounts", &brume__v1__list_accounts_request__descriptor, &brume__v1__list_accounts_response__descriptor },
@@ -2247,6 +3240,7 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[12] 
   { "ResetSchema", &brume__v1__reset_schema_request__descriptor, &brume__v1__reset_schema_response__descriptor },
   { "SetRoleMember", &brume__v1__set_role_member_request__descriptor, &brume__v1__set_role_member_response__descriptor },
   { "ListRoleMembers", &brume__v1__list_role_members_request__descriptor, &brume__v1__list_role_members_response__descriptor },
+  { "Stats", &brume__v1__stats_request__descriptor, &brume__v1__stats_response__descriptor },
 };
 const unsigned brume__v1__admin__method_indices_by_name[] = {
   0,        /* AddAccount */
@@ -2260,7 +3254,8 @@ const unsigned brume__v1__admin__method_indices_by_name[] = {
   9,        /* ResetSchema */
   4,        /* RevokeTokens */
   10,        /* SetRoleMember */
-  5         /* Snapshot */
+  5,        /* Snapshot */
+  12         /* Stats */
 };
 const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
 {
@@ -2269,7 +3264,7 @@ const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
   "Admin",
   "Brume__V1__Admin",
   "brume.v1",
-  12,
+  13,
   brume__v1__admin__method_descriptors,
   brume__v1__admin__method_indices_by_name
 };
@@ -2368,6 +3363,14 @@ void brume__v1__admin__list_role_members(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
   service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__admin__stats(ProtobufCService *service,
+                             const Brume__V1__StatsRequest *input,
+                             Brume__V1__StatsResponse_Closure closure,
+                             void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
                              Brume__V1__Admin_ServiceDestroy destroy)

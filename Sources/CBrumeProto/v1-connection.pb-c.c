@@ -851,7 +851,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[27] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[28] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -880,11 +880,12 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[27] =
   { "METHOD_ADMIN_RESET_SCHEMA", "BRUME__V1__METHOD__METHOD_ADMIN_RESET_SCHEMA", 265 },
   { "METHOD_ADMIN_SET_ROLE_MEMBER", "BRUME__V1__METHOD__METHOD_ADMIN_SET_ROLE_MEMBER", 266 },
   { "METHOD_ADMIN_LIST_ROLE_MEMBERS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_ROLE_MEMBERS", 267 },
+  { "METHOD_ADMIN_STATS", "BRUME__V1__METHOD__METHOD_ADMIN_STATS", 268 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{256, 15},{0, 27}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{256, 15},{0, 28}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[27] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[28] =
 {
   { "METHOD_ADMIN_ADD_ACCOUNT", 15 },
   { "METHOD_ADMIN_CREATE_TOKEN", 18 },
@@ -898,6 +899,7 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[27] 
   { "METHOD_ADMIN_REVOKE_TOKENS", 19 },
   { "METHOD_ADMIN_SET_ROLE_MEMBER", 25 },
   { "METHOD_ADMIN_SNAPSHOT", 20 },
+  { "METHOD_ADMIN_STATS", 27 },
   { "METHOD_DATABASES_CHANGES", 10 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
@@ -921,9 +923,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  27,
+  28,
   brume__v1__method__enum_values_by_number,
-  27,
+  28,
   brume__v1__method__enum_values_by_name,
   7,
   brume__v1__method__value_ranges,

@@ -15,6 +15,7 @@ enum CommandTable {
             ImportCommand.definition,
             ExportCommand.definition,
             HealthCommand.definition,
+            StatsCommand.definition,
             SnapshotCommand.definition,
             BackupCommand.definition,
             RestoreCommand.definition,

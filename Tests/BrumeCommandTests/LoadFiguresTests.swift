@@ -1,46 +1,9 @@
 internal import BrumeLoad
+internal import BrumeSystem
 internal import Testing
 
 @Suite("A load is measured")
 struct LoadFiguresTests {
-    @Test("percentiles are exact to one percent", arguments: [UInt64(1), 99, 1_000, 123_456, 1_000_000_000])
-    func percentiles(scale: UInt64) {
-        var histogram = LatencyHistogram()
-        for value in 1...1000 { histogram.record(nanoseconds: UInt64(value) * scale) }
-        for fraction in [0.01, 0.5, 0.95, 0.99, 1] {
-            let expected = Double(fraction * 1000) * Double(scale)
-            let found = Double(histogram.percentile(fraction))
-            #expect(found >= expected * 0.999 && found <= expected * 1.01, "\(fraction): \(found) for \(expected)")
-        }
-        #expect(histogram.maximumNanoseconds == 1000 * scale)
-    }
-
-    @Test("merged histograms are one histogram of all samples")
-    func merging() {
-        var left = LatencyHistogram()
-        var right = LatencyHistogram()
-        var both = LatencyHistogram()
-        for value in 0..<500 {
-            left.record(nanoseconds: UInt64(value * 7))
-            right.record(nanoseconds: UInt64(value * value))
-            both.record(nanoseconds: UInt64(value * 7))
-            both.record(nanoseconds: UInt64(value * value))
-        }
-        left.merge(right)
-        #expect(left.count == both.count)
-        for fraction in [0.1, 0.5, 0.9, 0.999] { #expect(left.percentile(fraction) == both.percentile(fraction)) }
-    }
-
-    @Test("no samples give zeroes, and the longest time has a bucket")
-    func edges() {
-        var histogram = LatencyHistogram()
-        #expect(histogram.percentile(0.99) == 0)
-        histogram.record(nanoseconds: .max)
-        histogram.record(nanoseconds: 0)
-        #expect(histogram.percentile(0.5) == 0)
-        #expect(histogram.count == 2)
-    }
-
     @Test("a mix gives operations by their weights")
     func mix() throws {
         let mix = try LoadMix("save=70,fetch=20,changes=10")

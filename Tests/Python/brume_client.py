@@ -58,7 +58,7 @@ class Protocol:
 class Client:
     """One connection. Raises BrumeError when the server refuses the hello."""
 
-    def __init__(self, protocol, server, ca_file, container, device_id, account_token=None, timeout_seconds=20):
+    def __init__(self, protocol, server, ca_file, container, device_id, account_token=None, timeout_seconds=20, admin_token=None):
         self.protocol = protocol
         self._streams = {}  # id -> deque of ("message", payload, is_last) and ("status", Status)
         self._credit = {}  # id -> how many messages this side may still send on the stream
@@ -84,6 +84,8 @@ class Client:
             environment=protocol.ENVIRONMENT_DEVELOPMENT)
         if account_token is not None:
             hello.account_token = account_token
+        if admin_token is not None:
+            hello.admin_token = admin_token
         try:
             self._send(HELLO, payload=hello.SerializeToString())
             kind, _, stream, payload = self._read_frame()

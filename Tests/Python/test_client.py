@@ -20,11 +20,12 @@ CONTAINER = "iCloud.com.example.python"
 
 # CKError.Code
 UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
-LIMIT_EXCEEDED = 27
+PERMISSION_FAILURE, LIMIT_EXCEEDED = 10, 27
 NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
 
 p = None  # the message classes
 ready = None  # what the ready file says
+ready_path = None  # where it is
 
 
 class Device:
@@ -745,12 +746,42 @@ class NotificationTests(unittest.TestCase):
             self.assertEqual(ended.exception.code, OPERATION_CANCELLED)
 
 
+def bucket_bounds(index):
+    """The smallest and the largest value of a histogram's bucket, as admin.proto says."""
+    if index < 128:
+        return index, index
+    exponent, fraction = index // 128 - 1, index % 128 + 128
+    return fraction << exponent, ((fraction + 1) << exponent) - 1
+
+
+class AdminTests(unittest.TestCase):
+    def test_the_operator_gets_figures_and_nobody_else(self):
+        # The folder of the ready file holds the server's, as the test that runs this one lays it out.
+        with open(os.path.join(os.path.dirname(ready_path), "data", "admin.token"), encoding="utf-8") as file:
+            token = file.read().strip()
+        with Client(p, ready["server"], ready["ca"], CONTAINER, os.urandom(16), admin_token=token) as operator:
+            operator.call(p.METHOD_HEALTH_CHECK, p.HealthRequest(), p.HealthResponse)
+            stats = operator.call(p.METHOD_ADMIN_STATS, p.StatsRequest(), p.StatsResponse)
+        self.assertTrue(stats.serving)
+        self.assertGreater(stats.resident_bytes, 0)
+        health = next(item for item in stats.methods if item.method == p.METHOD_HEALTH_CHECK)
+        latency = health.latency_nanoseconds
+        self.assertEqual(len(latency.buckets), len(latency.counts))
+        self.assertEqual(sum(latency.counts), health.ended)
+        low, high = bucket_bounds(latency.buckets[-1])
+        self.assertTrue(low <= latency.maximum <= high, (low, latency.maximum, high))
+        with Device().connect() as client, self.assertRaises(BrumeError) as refused:
+            client.call(p.METHOD_ADMIN_STATS, p.StatsRequest(), p.StatsResponse)
+        self.assertEqual(refused.exception.code, PERMISSION_FAILURE)
+
+
 def main():
     """Generates the messages, then runs the tests."""
-    global p, ready
+    global p, ready, ready_path
     if len(sys.argv) != 2:
         sys.exit("usage: test_client.py READY_FILE (what brume dev --ready-file writes)")
-    with open(sys.argv.pop(), encoding="utf-8") as file:
+    ready_path = sys.argv.pop()
+    with open(ready_path, encoding="utf-8") as file:
         ready = json.load(file)
     if len(ready["accounts"]) < 2:
         sys.exit("test_client.py needs a server with two accounts: brume dev --accounts alice,bob")

@@ -124,6 +124,13 @@ extension ClientSession {
             { (coder, bytes) throws(ServiceError) in try coder.decodeSnapshotResponse(bytes) })
     }
 
+    /// What the server has done and what it holds. Needs the operator's token.
+    package nonisolated func stats() async throws(ServiceError) -> ServerFigures {
+        try await self.request(
+            .adminStats, effect: .none, { $0.encodeStatsRequest() },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeStatsResponse(bytes) })
+    }
+
     /// How the server is. Needs no account.
     package nonisolated func health() async throws(ServiceError) -> HealthStatus {
         try await self.request(

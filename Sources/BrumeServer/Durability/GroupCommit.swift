@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeStore
 internal import Glibc
 internal import Synchronization
@@ -40,6 +41,8 @@ final class GroupCommit: @unchecked Sendable {
     private let state = Mutex(State())
     private let wake = Semaphore()
     private let diskIsFull = Atomic<Bool>(false)
+    /// Behind a lock, taken once a batch, so that they can be read while the disk holds the thread up.
+    private let counted: Mutex<ServerFigures.Journal>
     /// What was taken and is not done; a full disk may hold it up. The journal's thread's, as the writer is.
     private var current: Progress?
     private var writer: JournalWriter
@@ -69,6 +72,9 @@ final class GroupCommit: @unchecked Sendable {
         self.writer = writer
         self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
         knownSegment = writer.segment
+        var counted = ServerFigures.Journal()
+        counted.segments = Int(clamping: writer.segment - writer.oldestSegment + 1)
+        self.counted = Mutex(counted)
         self.segmentBegan = segmentBegan
         self.becameDurable = becameDurable
         self.diskFullChanged = diskFullChanged
@@ -86,6 +92,9 @@ final class GroupCommit: @unchecked Sendable {
         }
         if isFirst { wake.post() }
     }
+
+    /// What was written since the start.
+    var figures: ServerFigures.Journal { counted.withLock { $0 } }
 
     /// Bytes that wait for the disk.
     var pendingByteCount: Int { state.withLock { $0.byteCount } }
@@ -206,12 +215,21 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Writes the batch; false when there is no room for it now.
     private func write() throws(DiskError) -> Bool {
+        let (entries, bytes, began) = (batch.entryCount, batch.count, Self.monotonicNanoseconds())
         do throws(DiskError) {
             try writer.write(&batch)
         } catch {
             guard error.isFull, !writer.hasFailed, !givesUp else { throw error }
             if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
             return false
+        }
+        let took = Self.monotonicNanoseconds() - began
+        let segments = writer.segment - writer.oldestSegment + 1
+        counted.withLock { counted in
+            counted.syncNanoseconds.record(took)
+            counted.batchEntries.record(UInt64(entries))
+            counted.batchBytes.record(UInt64(bytes))
+            counted.segments = Int(clamping: segments)
         }
         batch.removeAll()
         if diskIsFull.exchange(false, ordering: .relaxed) { diskFullChanged(nil) }
@@ -243,7 +261,15 @@ final class GroupCommit: @unchecked Sendable {
         } catch {
             guard error.isFull, !writer.hasFailed else { throw error }
         }
+        let segments = writer.segment - writer.oldestSegment + 1
+        counted.withLock { $0.segments = Int(clamping: segments) }
         return Int(writer.oldestSegment - oldest)
+    }
+
+    private static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// How far a piece of work has come.

@@ -22,4 +22,17 @@ final class Semaphore: @unchecked Sendable {
     func wait() {
         while sem_wait(semaphore) != 0 {}
     }
+
+    /// Waits for a post, or the end of the time by the machine's clock; returns whether there was a post.
+    func wait(milliseconds: Int) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        let nanoseconds = deadline.tv_nsec + milliseconds % 1_000 * 1_000_000
+        deadline.tv_sec += milliseconds / 1_000 + nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
+        while sem_timedwait(semaphore, &deadline) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
 }

@@ -167,7 +167,7 @@ final class Snapshots: @unchecked Sendable {
             do throws(StoreError) {
                 let bytes = try shard.log.writeSnapshot(capture)
                 let (id, sequence) = (capture.id, capture.sequence)
-                shard.loop.execute { shard.snapshotted(id, upTo: sequence) }
+                shard.loop.execute { shard.snapshotted(id, upTo: sequence, byteCount: bytes) }
                 if let error = written(bytes) { return .failure(error) }
             } catch {
                 var code = ServerError.Code.folder

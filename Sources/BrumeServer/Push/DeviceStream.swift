@@ -150,13 +150,13 @@ final class DeviceStream: @unchecked Sendable {
     private func send(_ event: [UInt8]) {
         let message = atPosition(event)
         guard let interceptor = session.server.configuration.interceptor else {
-            return session.send(stream: id, message: message)
+            return transmit(message)
         }
         switch interceptor.plan(for: message, to: InterceptedPeer(session.identity)) {
-        case .leaves: session.send(stream: id, message: message)
+        case .leaves: transmit(message)
         case .isLost: break
         case .leavesTwice:
-            session.send(stream: id, message: message)
+            transmit(message)
             late.append(message)
             sendLate()
         case .waits(let register):
@@ -171,7 +171,12 @@ final class DeviceStream: @unchecked Sendable {
         }
     }
 
+    private func transmit(_ message: [UInt8]) {
+        session.shard.push.sent += 1
+        session.send(stream: id, message: message)
+    }
+
     private func sendLate() {
-        while !late.isEmpty, session.maySend(stream: id) { session.send(stream: id, message: late.removeFirst()) }
+        while !late.isEmpty, session.maySend(stream: id) { transmit(late.removeFirst()) }
     }
 }

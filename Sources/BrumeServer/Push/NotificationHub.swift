@@ -34,20 +34,35 @@ final class NotificationHub {
     /// All rings' events, oldest first, where several users share the room for them.
     private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
-    private var eventCount = 0
-    private var ringBytes = 0
+    private var eventCount = 0 {
+        didSet { figures.backlogEvents += eventCount - oldValue }
+    }
+    private var ringBytes = 0 {
+        didSet { figures.backlogBytes += ringBytes - oldValue }
+    }
+    /// Of all hubs of the shard.
+    private let figures: PushFigures
 
-    /// - Parameter backlogBytes: Of all users' events together.
+    /// - Parameters:
+    ///   - backlogBytes: Of all users' events together.
+    ///   - figures: What all hubs of a shard count together.
     init(
         database: Database, head: ChangePosition, coder: MessageCoder,
-        backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes
+        backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes,
+        figures: PushFigures = PushFigures()
     ) {
+        self.figures = figures
         self.database = database
         self.coder = coder
         self.backlogEvents = backlogEvents
         self.backlogBytes = backlogBytes
         floor = head
         hasForgottenDevices = head.sequence > 0
+    }
+
+    deinit {
+        figures.backlogEvents -= eventCount
+        figures.backlogBytes -= ringBytes
     }
 
     /// Events that are kept for devices, and their bytes.
@@ -146,6 +161,7 @@ final class NotificationHub {
             case .skipped(let place):
                 listener.place = place
             case .missed(let floor):
+                figures.missed += 1
                 listener.place = floor
                 let hint = encode(.fetchFromToken(database.id.scope), at: floor)
                 listener.take(NotificationDelivery(place: self.place(floor), message: hint))
@@ -205,6 +221,7 @@ final class NotificationHub {
                 mailbox.append(
                     NotificationRing.Event(position: position, origin: publication.origin, message: message))
             }
+            figures.published += 1
             if isPublic { order.append((mailbox, position)) }
         }
         for hint in publication.hints {

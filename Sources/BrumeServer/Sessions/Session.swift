@@ -44,6 +44,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func accepted(_ connection: any PeerConnection) {
         self.connection = connection
+        shard.figures.acceptedConnections += 1
         shard.add(self)
     }
 
@@ -72,12 +73,17 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     func closed(peer: String, reason: String) {
         isGone = true
         cancelQueries()
-        let open = machine.closed()
-        for (stream, method) in open where method == Method.notificationsOpen.rawValue {
-            shard.closeNotifications(self, stream: stream)
-        }
+        endOpenCalls()
         shard.remove(self)
         server.log.debug("connection closed", [("peer", peer), ("reason", reason)])
+    }
+
+    /// The calls that are open end with the connection.
+    private func endOpenCalls() {
+        for (stream, method) in machine.closed() {
+            shard.figures.cancelled(method: method)
+            if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: stream) }
+        }
     }
 
     // MARK: Frames in
@@ -118,6 +124,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         case .cancel:
             switch machine.cancelReceived(stream: header.stream) {
             case .cancelled(let method):
+                shard.figures.cancelled(method: method)
                 if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
                 queries[header.stream]?.cancel()
             case .ignore: break
@@ -163,7 +170,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
                     ("method", String(method.rawValue)), ("user", identity.userRecordName),
                     ("request", header.requestID), ("group", header.operationGroup),
                 ])
-        case .refuse(let status): writeStatus(stream: stream, status)
+        case .refuse(let status):
+            shard.figures.refusedCalls += 1
+            writeStatus(stream: stream, status)
         case .violate(let violation): violate(violation)
         }
     }
@@ -181,11 +190,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
         case .streamEnded:
             shard.closeNotifications(self, stream: stream)
-            if machine.answered(stream: stream) {
+            if let call = machine.answered(stream: stream) {
+                count(call, failure: nil)
                 writeStatus(stream: stream, .success)
             }
         case .ignore: break
         case .refuse(let status):
+            shard.figures.refusedCalls += 1
             shard.closeNotifications(self, stream: stream)
             writeStatus(stream: stream, status)
         case .violate(let violation): violate(violation)
@@ -243,6 +254,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         // The token may have been revoked while the session was on its way.
         guard server.isStillValid(identity) else { return revoked() }
         machine.welcomed()
+        shard.figures.welcomedConnections += 1
         write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
         shard.arrived(self)
         connection.resumeReading()
@@ -266,7 +278,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     /// The answer of a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
-        guard !isGone, machine.answered(stream: stream) else { return }
+        guard !isGone, let call = machine.answered(stream: stream) else { return }
+        count(call, failure: message.count <= Limits.frameBytes ? nil : .limitExceeded)
         guard message.count <= Limits.frameBytes else {
             // The client would have to close the connection, and would find the same when it asks again.
             let sentence = "the answer has \(message.count) bytes; a frame holds \(Limits.frameBytes): ask for less"
@@ -277,11 +290,19 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     /// The failure of a call.
     func fail(stream: UInt32, _ error: ServiceError) {
-        guard !isGone, machine.answered(stream: stream) else { return }
+        guard !isGone, let call = machine.answered(stream: stream) else { return }
+        count(call, failure: error.code)
         writeStatus(
             stream: stream,
             CallStatus(error))
     }
+
+    private func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
+        shard.figures.ended(call, failure: failure, nowNanoseconds: shard.loop.currentNanoseconds)
+    }
+
+    /// Calls that have not ended, streams included.
+    var openCallCount: Int { machine.openCallCount }
 
     /// Whether the stream has not ended.
     func isOpen(stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
@@ -325,6 +346,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         deviceStreams.append((stream, onClose))
     }
 
+    var deviceStreamCount: Int { deviceStreams.count }
+
     func deviceStream(_ id: UInt32) -> DeviceStream? { deviceStreams.first { $0.stream.id == id }?.stream }
 
     func deviceStreamClosed(_ stream: DeviceStream) {
@@ -347,6 +370,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
         if let violation = due.violation { return violate(violation) }
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
+        for call in due.expiredCalls { count(call, failure: .networkFailure) }
         for stream in due.expired {
             queries[stream]?.cancel()
             writeStatus(
@@ -399,9 +423,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         if isGone || isEnding { return }
         isEnding = true
         cancelQueries()
-        for (stream, method) in machine.closed() where method == Method.notificationsOpen.rawValue {
-            shard.closeNotifications(self, stream: stream)
-        }
+        endOpenCalls()
         connection.close()
     }
 

@@ -45,6 +45,9 @@ final class LoadedDatabase {
         for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
     }
 
+    /// Whether it is among those that ``LoadedDatabases/measureSome(_:)`` measures next.
+    fileprivate var isUnmeasured = false
+
     /// What ``LoadedDatabases`` counts for it.
     var countedBytes: Int { countedDatabaseBytes + countedBacklogBytes }
     fileprivate var countedDatabaseBytes = 0
@@ -70,6 +73,10 @@ struct LoadedDatabases: ~Copyable {
     private unowned(unsafe) var oldest: LoadedDatabase?
     /// The sum of what was counted.
     private(set) var bytes = 0
+    /// The part of it that is not kept for devices.
+    private(set) var databaseBytes = 0
+    /// Databases that changed since they were measured, each once; some may be gone.
+    private var unmeasured: [DatabaseID] = []
 
     var count: Int { byID.count }
 
@@ -95,11 +102,13 @@ struct LoadedDatabases: ~Copyable {
         precondition(former == nil, "a database is loaded twice")
         link(loaded)
         bytes += loaded.countedBytes
+        databaseBytes += loaded.countedDatabaseBytes
     }
 
     mutating func remove(_ loaded: LoadedDatabase) {
         unlink(loaded)
         bytes -= loaded.countedBytes
+        databaseBytes -= loaded.countedDatabaseBytes
         byID[loaded.database.id] = nil
     }
 
@@ -108,7 +117,26 @@ struct LoadedDatabases: ~Copyable {
         let growth = loaded.database.approximateBytes - loaded.countedDatabaseBytes
         loaded.countedDatabaseBytes += growth
         bytes += growth
+        databaseBytes += growth
         return growth + measureBacklog(loaded)
+    }
+
+    /// The database changed, and nobody needs to know by how much before the figures are asked for.
+    mutating func noteUnmeasured(_ loaded: LoadedDatabase) {
+        if loaded.isUnmeasured { return }
+        loaded.isUnmeasured = true
+        unmeasured.append(loaded.database.id)
+    }
+
+    /// Measures up to `limit` of those databases; returns whether there are more.
+    mutating func measureSome(_ limit: Int) -> Bool {
+        for _ in 0..<limit {
+            guard let id = unmeasured.popLast() else { return false }
+            guard let loaded = byID[id] else { continue }
+            loaded.isUnmeasured = false
+            _ = measure(loaded)
+        }
+        return !unmeasured.isEmpty
     }
 
     /// Counts the events that it keeps for devices; returns by how much they are more.

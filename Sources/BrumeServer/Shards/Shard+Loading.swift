@@ -69,6 +69,7 @@ extension Shard {
     /// Puts a database into memory.
     func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         let loaded = loaded(database, snapshotSequence: snapshotSequence)
+        figures.loads += 1
         databases.insert(loaded)
         measure(loaded)
         return loaded
@@ -81,7 +82,7 @@ extension Shard {
             database: database,
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
-                backlogEvents: server.configuration.backlogEvents),
+                backlogEvents: server.configuration.backlogEvents, figures: push),
             snapshotSequence: snapshotSequence)
     }
 

@@ -10,7 +10,7 @@ internal import BrumeSystem
 extension Shard {
     /// Counts what the database takes; after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {
-        guard server.configuration.memoryBudgetBytes > 0 else { return }
+        guard server.configuration.memoryBudgetBytes > 0 else { return databases.noteUnmeasured(loaded) }
         // To measure costs for each zone: one of many zones is not measured at each commit.
         let zones = loaded.database.zoneCount
         if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
@@ -71,6 +71,7 @@ extension Shard {
 
     private func drop(_ loaded: LoadedDatabase) {
         server.memory.add(-loaded.countedBytes)
+        figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)
     }

@@ -24,6 +24,7 @@ extension Shard {
                 .adminSnapshot, .adminExportSchema, .adminImportSchema, .adminDeploySchema, .adminResetSchema,
                 .adminSetRoleMember, .adminListRoleMembers:
                 try server.administer(method, payload, session: session, stream: stream)
+            case .adminStats: try answerStats(payload, session: session, stream: stream)
             default:
                 let request = try DataRequest(method, payload, coder: coder)
                 admit(request, byteCount: payload.count, session: session, stream: stream)
@@ -182,6 +183,7 @@ extension Shard {
                     of: InterceptedPeer(identity))
             }
             let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
+            figures.modified(decision.answer)
             return commit(
                 decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationKey: operationKey,
                 to: loaded, identity: identity)

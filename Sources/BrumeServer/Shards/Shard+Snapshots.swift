@@ -59,8 +59,9 @@ extension Shard {
         server.snapshots.write([found.database.id], of: self) { _ in }
     }
 
-    /// A snapshot of the database up to the sequence is on disk.
-    func snapshotted(_ id: DatabaseID, upTo sequence: UInt64) {
+    /// A snapshot of the database up to the sequence is on disk, of so many bytes.
+    func snapshotted(_ id: DatabaseID, upTo sequence: UInt64, byteCount: UInt64) {
+        figures.snapshotted(byteCount: byteCount)
         guard let loaded = databases.known(id) else { return }
         loaded.snapshotSequence = max(loaded.snapshotSequence, sequence)
     }

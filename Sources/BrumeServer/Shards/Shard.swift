@@ -34,6 +34,9 @@ final class Shard: @unchecked Sendable {
     var isSavingToDrop = false
     var nextSaveToDropNanoseconds: UInt64 = 0
     var nextBudgetWarningNanoseconds: UInt64 = 0
+    /// What is counted here, for the operator.
+    var figures = ShardFigures()
+    let push = PushFigures()
     /// Queries that have begun and not ended, in the order of their turns.
     var queries = RunningQueries()
     var queryBudget = QueryBudget()
@@ -78,15 +81,19 @@ final class Shard: @unchecked Sendable {
     /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8]) {
         loaded.lastPosition = log.append(commit.entry)
+        figures.committed(changes: commit.entry.changes.count)
         noteChange(of: loaded)
         measure(loaded)
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
             hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)
         if publication.isEmpty { return }
+        let committedNanoseconds = loop.nowNanoseconds
         whenDurable(loaded.lastPosition) { [self] in
             loaded.hub.publish(publication)
             measureBacklog(loaded)
+            figures.published(
+                committedNanoseconds: committedNanoseconds, nowNanoseconds: loop.currentNanoseconds)
         }
     }
 
@@ -208,6 +215,7 @@ final class Shard: @unchecked Sendable {
 
     /// A line about a peer that was refused, unless there were too many of them.
     func logRefusal(peer: String, _ status: CallStatus) {
+        figures.refusedConnections += 1
         guard let leftOut = refusals.admit(nowNanoseconds: loop.nowNanoseconds) else { return }
         server.log.info(
             "connection refused",
@@ -231,6 +239,14 @@ final class Shard: @unchecked Sendable {
     /// Calls in flight, and answers that wait for the disk.
     var unfinishedCount: Int {
         sessions.values.reduce(waitingCount) { $0 + $1.unaryCallCount }
+    }
+
+    /// What the sessions hold, for the figures.
+    var sessionFigures: (connections: Int, openCalls: Int, streams: Int) {
+        sessions.values.reduce(into: (sessions.count, 0, 0)) {
+            $0.1 += $1.openCallCount
+            $0.2 += $1.deviceStreamCount
+        }
     }
 
     func closeSessions() {

@@ -82,8 +82,8 @@ package final class Listener: @unchecked Sendable {
         fd = -1
     }
 
-    private static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32
-    {
+    /// A socket that listens; see `init`.
+    static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32 {
         // One IPv6 socket takes IPv4 as well; where the machine has no IPv6, all of IPv4.
         let candidates = host.isEmpty ? ["::", "0.0.0.0"] : [host]
         var lastError: SystemError?

@@ -32,6 +32,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminResetSchema = Method(rawValue: 265)
     package static let adminSetRoleMember = Method(rawValue: 266)
     package static let adminListRoleMembers = Method(rawValue: 267)
+    package static let adminStats = Method(rawValue: 268)
 }
 
 /// Opens a call.

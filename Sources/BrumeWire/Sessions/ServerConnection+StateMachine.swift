@@ -15,9 +15,10 @@ package struct ServerConnectionStateMachine {
     }
 
     /// A call between its `call` frame and its end.
-    private struct Stream {
+    fileprivate struct Stream {
         var method: UInt32
         var isStreaming: Bool
+        var beganNanoseconds: UInt64
         var hasRequest = false
         /// The client has said that it sends no more.
         var isHalfClosed = false
@@ -120,7 +121,7 @@ package struct ServerConnectionStateMachine {
         }
         let timeout = timeoutMilliseconds == 0 ? limits.callTimeoutMilliseconds : timeoutMilliseconds
         streams[stream] = Stream(
-            method: method, isStreaming: isStreaming,
+            method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
             deadlineNanoseconds: isStreaming
                 ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
             sendCredit: limits.streamCredit, receiveCredit: limits.streamCredit)
@@ -228,9 +229,23 @@ package struct ServerConnectionStateMachine {
 
     // MARK: Answers
 
-    /// An answer or a status is to be sent. False: the call has ended meanwhile, drop it.
-    package mutating func answered(stream: UInt32) -> Bool {
-        streams.removeValue(forKey: stream) != nil
+    /// A call that has ended: what figures count.
+    package struct EndedCall: Equatable {
+        package var method: UInt32
+        package var isStreaming: Bool
+        /// When its call frame came.
+        package var beganNanoseconds: UInt64
+
+        fileprivate init(_ stream: Stream) {
+            method = stream.method
+            isStreaming = stream.isStreaming
+            beganNanoseconds = stream.beganNanoseconds
+        }
+    }
+
+    /// An answer or a status is to be sent. Nil: the call has ended meanwhile, drop it.
+    package mutating func answered(stream: UInt32) -> EndedCall? {
+        streams.removeValue(forKey: stream).map(EndedCall.init)
     }
 
     /// Whether the call has not ended.
@@ -300,6 +315,8 @@ package struct ServerConnectionStateMachine {
         package var sendsPing = false
         /// Calls that are over their deadline: each ends with networkFailure.
         package var expired: [UInt32] = []
+        /// The same calls, in the same order.
+        package var expiredCalls: [EndedCall] = []
         /// The connection is late: say so and close.
         package var violation: Violation?
 
@@ -337,7 +354,7 @@ package struct ServerConnectionStateMachine {
             due.expired.append(id)
         }
         due.expired.sort()
-        for id in due.expired { streams.removeValue(forKey: id) }
+        for id in due.expired { due.expiredCalls.append(EndedCall(streams.removeValue(forKey: id)!)) }
         return due
     }
 

@@ -4,6 +4,15 @@ enum CommandOptions {
 
     static let data = OptionDefinition("data", "DIR", "the data folder", fallback: "./brume-data")
 
+    static let metricsListen = OptionDefinition(
+        "metrics-listen", "HOST:PORT", "serve /metrics, /livez and /readyz there, over HTTP without TLS; port 0: any")
+
+    static func metricsAddress(_ invocation: Invocation) throws(UsageError) -> (host: String, port: UInt16)? {
+        guard let text = invocation.text("metrics-listen") else { return nil }
+        let address = try ListenAddress(text, option: "metrics-listen")
+        return (address.host, address.port)
+    }
+
     /// How a client finds its server and says who it is.
     static let client = [
         OptionDefinition("server", "HOST:PORT", "the server"),

@@ -21,6 +21,7 @@ enum DevCommand {
             OptionDefinition("ready-file", "FILE", "written, whole, once it serves: address, CA and accounts as JSON"),
             OptionDefinition("loops", "N", "event loops", fallback: "1"),
             OptionDefinition("log-level", "LEVEL", "debug, info, warning or error", fallback: "warning"),
+            CommandOptions.metricsListen,
             CommandOptions.strict,
             CommandOptions.withParent,
         ],
@@ -63,6 +64,7 @@ enum DevCommand {
         configuration.caPath = certificates.caPath
         configuration.journalSegmentBytes = journalSegmentBytes
         configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
+        configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
         configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
         let accounts = try makeAccounts(
@@ -77,10 +79,14 @@ enum DevCommand {
             }
             let milliseconds = (Clocks.monotonicNanoseconds() - started) / 1_000_000
             let isTemporary = invocation.text("data") == nil
+            let metrics = server.metricsPort == 0 ? [] : ["figures: http://\(server.metricsAddress)/metrics"]
             var lines = [
                 "brume dev serves on \(server.address) (ready in \(milliseconds) ms)",
-                "data: \(folder)\(isTemporary ? " (removed at the end)" : ""); Ctrl-C stops it", "",
-                "export BRUME_SERVER=\(server.address)", "export BRUME_CA=\(quoted(certificates.caPath))",
+                "data: \(folder)\(isTemporary ? " (removed at the end)" : ""); Ctrl-C stops it",
+            ]
+            lines += metrics
+            lines += [
+                "", "export BRUME_SERVER=\(server.address)", "export BRUME_CA=\(quoted(certificates.caPath))",
                 "export BRUME_CONTAINER=\(container)", "export BRUME_ENVIRONMENT=\(environmentName(environment))",
             ]
             for (index, account) in accounts.enumerated() {

@@ -18,6 +18,7 @@ enum ServeCommand {
             OptionDefinition(
                 "container", "NAME", "serve this container only", repeats: true, variable: "BRUME_CONTAINERS"),
             OptionDefinition("loops", "N", "event loops (default: one per core)"),
+            CommandOptions.metricsListen,
             OptionDefinition("journal-segment-bytes", "N", "size of a journal file", fallback: "16777216"),
             OptionDefinition(
                 "memory-budget", "SIZE",
@@ -43,6 +44,11 @@ enum ServeCommand {
             Damage anywhere in the folder stops the start with exit code 7, file and place. With more than 256 MiB of snapshots, or \
             more than 10,000, it serves first and reads them behind: damage is logged then, shown by brume health, and refuses \
             the database that it is in.
+            """,
+            """
+            --metrics-listen is for Prometheus and for whatever watches processes. It has no TLS and asks for no token, and what it \
+            tells names no account: let those reach it who may know how busy the server is. /livez fails when a loop does not \
+            answer within 5 seconds, /readyz while the server drains as well.
             """,
             "Make an account for it, while it runs or before: brume account add NAME --data DIR",
         ],
@@ -79,6 +85,7 @@ enum ServeCommand {
             dataFolder: try invocation.required("data"), certificatePath: certificatePath, keyPath: keyPath)
         configuration.host = address.host
         configuration.port = address.port
+        configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
         configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }
         configuration.containers = Set(invocation.texts("container"))
         configuration.loopCount =

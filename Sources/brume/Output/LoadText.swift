@@ -29,11 +29,11 @@ enum LoadText {
             ("operations", .integer(Int64(latency.count))),
             ("operationsPerSecond", .number(rounded(Double(latency.count) / seconds, 1))),
             ("recordsPerSecond", .number(rounded(Double(kind.records) / seconds, 1))),
-            ("meanMicroseconds", microseconds(latency.meanNanoseconds)),
+            ("meanMicroseconds", microseconds(latency.mean)),
             ("p50Microseconds", microseconds(latency.percentile(0.5))),
             ("p95Microseconds", microseconds(latency.percentile(0.95))),
             ("p99Microseconds", microseconds(latency.percentile(0.99))),
-            ("maxMicroseconds", microseconds(latency.maximumNanoseconds)), ("errors", .object(errors)),
+            ("maxMicroseconds", microseconds(latency.maximum)), ("errors", .object(errors)),
         ])
     }
 
@@ -56,7 +56,7 @@ enum LoadText {
                 operation.rawValue, decimal(Double(kind.latency.count) / report.seconds, 0),
                 decimal(Double(kind.records) / report.seconds, 0), milliseconds(kind.latency.percentile(0.5)),
                 milliseconds(kind.latency.percentile(0.95)), milliseconds(kind.latency.percentile(0.99)),
-                milliseconds(kind.latency.maximumNanoseconds), String(kind.errors.values.reduce(0, +)),
+                milliseconds(kind.latency.maximum), String(kind.errors.values.reduce(0, +)),
             ])
         }
         text += "all: \(decimal(report.operationsPerSecond, 0)) operations/s over \(decimal(report.seconds, 1)) s, "

@@ -85,6 +85,7 @@ struct HostileBytesTests {
                 coder.encodeAddAccountResponse(account: account, token: "t"),
                 { _ = try coder.decodeAddAccountResponse($0) }
             ),
+            (coder.encodeStatsResponse(MessageSamples.figures), { _ = try coder.decodeStatsResponse($0) }),
             (record, { _ = try StoredRecord.decode($0) }),
             (record, { _ = try StoredRecord.parts(of: [UInt8]($0)) }),
             (journal, { _ = try StoreCoder.decodeJournalEntry($0) }),

@@ -44,6 +44,15 @@ struct MessageRoundTripTests {
         #expect(try bytes.decoded(client.decodeModifyRecordsResponse) == results(MessageSamples.record))
     }
 
+    @Test("a server's figures arrive with every histogram")
+    func statsResponse() throws {
+        try client.encodeStatsRequest().decoded(server.decodeStatsRequest)
+        let figures = MessageSamples.figures
+        #expect(try server.encodeStatsResponse(figures).decoded(client.decodeStatsResponse) == figures)
+        let none = ServerFigures()
+        #expect(try server.encodeStatsResponse(none).decoded(client.decodeStatsResponse) == none)
+    }
+
     @Test("desired keys that are absent, empty and given are three different things")
     func desiredKeys() throws {
         for keys in [nil, [], ["a", "b"]] as [DesiredKeys?] {

@@ -123,3 +123,65 @@ extension Array<UInt8> {
         return try decode(UnsafeRawBufferPointer(copy))
     }
 }
+
+extension MessageSamples {
+    /// Another number in each place.
+    static var figures: ServerFigures {
+        var next: UInt64 = 0
+        func number() -> UInt64 {
+            next += 1
+            return next * 1_000_003
+        }
+        func histogram() -> Histogram {
+            var histogram = Histogram()
+            for shift in 0..<20 { histogram.record(number() << UInt64(shift)) }
+            return histogram
+        }
+        var figures = ServerFigures()
+        figures.health = HealthStatus(
+            isServing: false, uptimeMilliseconds: number(), isDiskFull: true, isDamageFound: true)
+        figures.loops = 3
+        figures.cpuNanoseconds = number()
+        for method in Method.names.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            var method = MethodFigures(method: method.rawValue, name: method.name)
+            method.ended = number()
+            method.cancelled = number()
+            method.failures = [.zoneNotFound: number(), .internalError: number()]
+            method.latencyNanoseconds = histogram()
+            figures.methods.append(method)
+        }
+        figures.refusedCalls = number()
+        figures.openCalls = Int(number())
+        figures.itemFailures = [.serverRecordChanged: number(), ErrorCode(rawValue: -7): number()]
+        figures.commits = number()
+        figures.changes = number()
+        figures.connections.open = Int(number())
+        figures.connections.accepted = number()
+        figures.connections.welcomed = number()
+        figures.connections.refused = number()
+        figures.push.streams = Int(number())
+        figures.push.sent = number()
+        figures.push.published = number()
+        figures.push.lagNanoseconds = histogram()
+        figures.push.missed = number()
+        figures.push.backlogEvents = Int(number())
+        figures.journal.syncNanoseconds = histogram()
+        figures.journal.batchEntries = histogram()
+        figures.journal.batchBytes = histogram()
+        figures.journal.segments = 5
+        figures.databases.loaded = Int(number())
+        figures.databases.loading = Int(number())
+        figures.databases.loads = number()
+        figures.databases.drops = number()
+        figures.databases.runningQueries = Int(number())
+        figures.databases.snapshots = number()
+        figures.databases.snapshotBytes = number()
+        figures.memory.databaseBytes = Int(number())
+        figures.memory.backlogBytes = Int(number())
+        figures.memory.heldAnswerBytes = Int(number())
+        figures.memory.waitingCallBytes = Int(number())
+        figures.memory.undurableBytes = Int(number())
+        figures.memory.residentBytes = Int(number())
+        return figures
+    }
+}

@@ -1,0 +1,63 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import Glibc
+internal import Synchronization
+
+/// The figures of the whole server: the shards give their parts, each on its loop.
+extension ServerCore {
+    /// The parts on their way to who asked.
+    private final class Collection: Sendable {
+        private struct State {
+            var parts: [ServerFigures] = []
+            var missing: Int
+        }
+
+        private let state: Mutex<State>
+
+        init(missing: Int) { state = Mutex(State(missing: missing)) }
+
+        /// Returns all parts with the last one.
+        func add(_ part: ServerFigures) -> [ServerFigures]? {
+            state.withLock { state in
+                state.parts.append(part)
+                state.missing -= 1
+                return state.missing == 0 ? state.parts : nil
+            }
+        }
+    }
+
+    /// Any thread. `done` is called on one of the shards' loops, with what ``figures(of:at:)`` adds up; never when the server has
+    /// stopped.
+    func collectFigures(_ done: @escaping @Sendable (_ parts: [ServerFigures]) -> Void) {
+        let collection = Collection(missing: shards.count)
+        for shard in shards {
+            shard.loop.execute {
+                shard.collectFigures { part in
+                    if let parts = collection.add(part) { done(parts) }
+                }
+            }
+        }
+    }
+
+    /// Any thread.
+    var monotonicNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Adds the parts up, with what no shard counts. Any thread.
+    func figures(of parts: [ServerFigures], at nowNanoseconds: UInt64) -> ServerFigures {
+        var figures = ServerFigures()
+        for part in parts { figures.add(part) }
+        figures.methods.sort { $0.method < $1.method }
+        figures.health = health(at: nowNanoseconds)
+        figures.journal = groupCommit.figures
+        figures.memory.undurableBytes = groupCommit.pendingByteCount
+        if let process = ProcessFigures.read(pid: getpid()) {
+            figures.cpuNanoseconds = process.cpuNanoseconds
+            figures.memory.residentBytes = Int(clamping: process.residentBytes)
+        }
+        return figures
+    }
+}

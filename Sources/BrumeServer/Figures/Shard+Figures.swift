@@ -1,0 +1,43 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+/// A shard's part of the server's figures, and the operator's request for all. On the shard's loop.
+extension Shard {
+    /// Asks all shards, and answers here: neither the disk nor another request of the operator's is waited for.
+    func answerStats(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) throws(ServiceError) {
+        if let problem = Authorisation.problemWithAdministration(by: session.identity) { throw problem }
+        try coder.decodeStatsRequest(payload)
+        server.collectFigures { [self] parts in
+            loop.execute { [self] in
+                let figures = server.figures(of: parts, at: loop.currentNanoseconds)
+                session.answer(stream: stream, message: coder.encodeStatsResponse(figures))
+            }
+        }
+    }
+
+    /// Gives what was counted and what is held. What databases take is measured first, some of them in a turn: those that changed
+    /// since the last time.
+    func collectFigures(_ give: @escaping @Sendable (ServerFigures) -> Void) {
+        if databases.measureSome(ServerLimits.measuredDatabasesPerTurn) {
+            return loop.execute { [self] in collectFigures(give) }
+        }
+        var figures = figures.collected
+        let sessions = sessionFigures
+        figures.openCalls = sessions.openCalls
+        figures.connections.open = sessions.connections
+        figures.push.streams = sessions.streams
+        figures.push.sent = push.sent
+        figures.push.published = push.published
+        figures.push.missed = push.missed
+        figures.push.backlogEvents = push.backlogEvents
+        figures.databases.loaded = databases.count
+        figures.databases.loading = loads.count
+        figures.databases.runningQueries = queries.count
+        figures.memory.databaseBytes = databases.databaseBytes
+        figures.memory.backlogBytes = push.backlogBytes
+        figures.memory.heldAnswerBytes = heldByteCount
+        figures.memory.waitingCallBytes = waitingCallBytes
+        give(figures)
+    }
+}

@@ -1,0 +1,94 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call but the first of its
+/// method and the first failure of a kind.
+struct ShardFigures {
+    /// By the methods' places in ``methods``.
+    private static let known: [Method] = Method.names.keys.sorted { $0.rawValue < $1.rawValue }
+
+    /// By a method's number, its place; that of one that is not known is ``known``'s count, and never asked for.
+    private static let places: [UInt8] = {
+        var places = [UInt8](repeating: UInt8(known.count), count: Int(known.last!.rawValue) + 1)
+        for (place, method) in known.enumerated() { places[Int(method.rawValue)] = UInt8(place) }
+        return places
+    }()
+
+    private var methods = known.map { MethodFigures(method: $0.rawValue, name: $0.name) }
+    private var itemFailures: [ErrorCode: UInt64] = [:]
+    var refusedCalls: UInt64 = 0
+    private var commits: UInt64 = 0
+    private var changes: UInt64 = 0
+    var acceptedConnections: UInt64 = 0
+    var welcomedConnections: UInt64 = 0
+    var refusedConnections: UInt64 = 0
+    var loads: UInt64 = 0
+    var drops: UInt64 = 0
+    private var snapshots: UInt64 = 0
+    private var snapshotBytes: UInt64 = 0
+    private var pushLagNanoseconds = Histogram()
+
+    /// A call was answered; `failure` is nil when it succeeded.
+    mutating func ended(
+        _ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?, nowNanoseconds: UInt64
+    ) {
+        let place = Int(Self.places[Int(call.method)])
+        methods[place].ended += 1
+        if let failure { methods[place].failures[failure, default: 0] += 1 }
+        if call.isStreaming { return }
+        let took = nowNanoseconds > call.beganNanoseconds ? nowNanoseconds - call.beganNanoseconds : 0
+        methods[place].latencyNanoseconds.record(took)
+    }
+
+    /// A call was taken back, or its connection is gone.
+    mutating func cancelled(method: UInt32) {
+        methods[Int(Self.places[Int(method)])].cancelled += 1
+    }
+
+    mutating func committed(changes count: Int) {
+        commits += 1
+        changes += UInt64(count)
+    }
+
+    /// A request to save and delete records went through, with these results.
+    mutating func modified(_ results: [ZoneModificationResult<[UInt8]>]) {
+        for result in results {
+            for index in result.saves.indices {
+                if case .failure(let error) = result.saves[index].outcome { itemFailures[error.code, default: 0] += 1 }
+            }
+            for index in result.deletions.indices {
+                if let error = result.deletions[index] { itemFailures[error.code, default: 0] += 1 }
+            }
+        }
+    }
+
+    /// A commit's events were handed to the devices that listen.
+    mutating func published(committedNanoseconds: UInt64, nowNanoseconds: UInt64) {
+        pushLagNanoseconds.record(nowNanoseconds > committedNanoseconds ? nowNanoseconds - committedNanoseconds : 0)
+    }
+
+    mutating func snapshotted(byteCount: UInt64) {
+        snapshots += 1
+        snapshotBytes += byteCount
+    }
+
+    /// All that was counted.
+    var collected: ServerFigures {
+        var figures = ServerFigures()
+        figures.loops = 1
+        figures.methods = methods.filter { $0.ended > 0 || $0.cancelled > 0 }
+        figures.refusedCalls = refusedCalls
+        figures.itemFailures = itemFailures
+        figures.commits = commits
+        figures.changes = changes
+        figures.connections.accepted = acceptedConnections
+        figures.connections.welcomed = welcomedConnections
+        figures.connections.refused = refusedConnections
+        figures.push.lagNanoseconds = pushLagNanoseconds
+        figures.databases.loads = loads
+        figures.databases.drops = drops
+        figures.databases.snapshots = snapshots
+        figures.databases.snapshotBytes = snapshotBytes
+        return figures
+    }
+}

@@ -1,0 +1,102 @@
+internal import CMicrohttpd
+internal import Glibc
+
+/// A small HTTP/1.1 server for figures and health checks, without TLS, on a thread of its own.
+///
+/// Takes GET and HEAD without a body. Its connections are few, short and bounded, and one answer is made after the other: a
+/// handler that takes long holds up the others, and nothing else.
+///
+/// `@unchecked Sendable`: the daemon is stopped once, by ``stop()``; the handler is for any thread.
+package final class HTTPListener: @unchecked Sendable {
+    package struct Response: Equatable, Sendable {
+        package var status: UInt32
+        package var contentType: String
+        package var body: String
+
+        package init(_ status: UInt32, _ body: String, contentType: String = "text/plain; charset=utf-8") {
+            self.status = status
+            self.contentType = contentType
+            self.body = body
+        }
+    }
+
+    /// Answers a request for a path, without its query. Called on the listener's thread.
+    package typealias Handler = @Sendable (_ path: String) -> Response
+
+    /// What the library's thread is given.
+    private final class Context {
+        let handler: Handler
+
+        init(_ handler: @escaping Handler) { self.handler = handler }
+    }
+
+    /// The port, also where 0 was asked for.
+    package let port: UInt16
+    private let context: Context
+    private var daemon: OpaquePointer?
+
+    /// Begins to listen.
+    ///
+    /// - Parameters:
+    ///   - host: As for ``Listener``.
+    ///   - port: 0 takes any free one.
+    package init(host: String, port: UInt16, handler: @escaping Handler) throws(SystemError) {
+        let fd = try Listener.open(host: host, port: port, backlog: Int32(Limits.httpConnections), sharesPort: false)
+        do throws(SystemError) {
+            self.port = try Socket.localAddress(fd).port
+        } catch {
+            SystemCall.close(fd)
+            throw error
+        }
+        context = Context(handler)
+        daemon = brume_http_start(
+            fd, HTTPListener.respond, Unmanaged.passUnretained(context).toOpaque(), Limits.httpConnections,
+            Limits.httpTimeoutSeconds, Limits.httpConnectionBytes)
+        guard daemon != nil else {
+            SystemCall.close(fd)
+            throw SystemError(call: "MHD_start_daemon", errno: 0, message: "no thread for the HTTP listener")
+        }
+    }
+
+    deinit { stop() }
+
+    /// Closes all connections and waits for the thread. Not from the handler.
+    package func stop() {
+        guard let daemon else { return }
+        self.daemon = nil
+        MHD_stop_daemon(daemon)
+    }
+
+    /// Called at a request's headers, at each part of its body, and at its end.
+    private static let respond: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, size, state in
+        guard let context, let connection, let url, let method, let size, let state else { return brume_http_no() }
+        let name = String(cString: method)
+        guard name == "GET" || name == "HEAD" else {
+            // Before its body, which nobody reads.
+            return queue(
+                Response(405, "this listener answers GET and HEAD\n"), connection, allow: "GET, HEAD")
+        }
+        if state.pointee == nil {
+            state.pointee = context
+            return brume_http_yes()
+        }
+        if size.pointee > 0 {
+            size.pointee = 0
+            return brume_http_yes()
+        }
+        let handler = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().handler
+        return queue(handler(String(cString: url)), connection, allow: nil)
+    }
+
+    private static func queue(_ answer: Response, _ connection: OpaquePointer, allow: String?) -> MHD_Result {
+        var body = answer.body
+        guard let response = body.withUTF8({ brume_http_response($0.baseAddress, $0.count) }) else {
+            return brume_http_no()
+        }
+        defer { MHD_destroy_response(response) }
+        MHD_add_response_header(response, "Content-Type", answer.contentType)
+        MHD_add_response_header(response, "Cache-Control", "no-store")
+        if let allow { MHD_add_response_header(response, "Allow", allow) }
+        return MHD_queue_response(connection, answer.status, response)
+    }
+}
