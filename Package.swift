@@ -47,7 +47,7 @@ let package = Package(
         library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
         library("BrumeTesting", ["BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
-        library("BrumeLoad", ["BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
+        library("BrumeLoad", ["BrumeWire", "BrumeSystem", "BrumeModel"]),
         .executableTarget(
             name: "brume",
             dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],

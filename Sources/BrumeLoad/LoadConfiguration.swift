@@ -1,32 +1,88 @@
-package import BrumeKit
+package import BrumeModel
 
-/// What a load consists of.
+/// What a load does.
+package enum LoadScenario: String, CaseIterable, Sendable {
+    /// Saves, fetches and fetches of changes, by a mix.
+    case mixed
+    /// Saves alone.
+    case save
+    /// Devices that have been away fetch what changed meanwhile, page by page.
+    case catchUp = "catch-up"
+    /// A publisher saves records that subscribed devices are told of.
+    case fanOut = "fan-out"
+    /// Subscribed connections that do nothing.
+    case idle
+    /// Connections come, are welcomed and go.
+    case connect
+    /// All connections are lost at once, and come back at once.
+    case reconnect
+}
+
+/// What a load is made of.
 package struct LoadConfiguration: Sendable {
-    /// The server, the container and the environment; its token does not count.
-    package var client: BrumeConfiguration
-    /// Connections are dealt out to these accounts.
+    package struct Server: Sendable {
+        package var host: String
+        package var port: UInt16
+        /// Nil: what the system trusts.
+        package var caPath: String?
+        package var container: String
+        package var environment: Environment
+
+        package init(host: String, port: UInt16, caPath: String?, container: String, environment: Environment) {
+            self.host = host
+            self.port = port
+            self.caPath = caPath
+            self.container = container
+            self.environment = environment
+        }
+    }
+
+    package var server: Server
+    /// The accounts' tokens; connections are dealt out to them.
     package var tokens: [String]
-    /// Each is a session and a device of its own, with one operation under way.
+    package var scenario: LoadScenario
+    package var mix: LoadMix
     package var connections = 8
     package var seconds = 10.0
-    package var mix: LoadMix
-    /// Bytes of a record's largest field.
-    package var recordBytes = 1024
-    /// Records of a save or a fetch.
+    /// Before anything counts.
+    package var warmUpSeconds = 0.0
+    /// Operations a second, whatever the server takes for them; nil: the next operation begins when one before has ended.
+    package var rate: Double?
+    /// Event loops of this process.
+    package var threads = 1
+    package var recordBytes = 1_024
+    /// Records of one save or fetch.
     package var batch = 1
-    /// How long a connection may take to come up.
-    package var connectTimeoutNanoseconds: UInt64 = 5_000_000_000
-    /// Operations and names are drawn with it.
+    /// Zones of each connection.
+    package var zones = 1
+    /// How unevenly accounts and zones are chosen: the exponent of Zipf's law; 0: evenly.
+    package var skew = 0.0
+    /// Records that a device of `catchUp` is behind.
+    package var lag = 1_000
+    /// Publishes of `fanOut` that are under way at a time, where no rate is given.
+    package var inFlight = 1
+    /// Whether `fanOut` publishes in the public database, to the devices of all accounts.
+    package var isPublic = false
+    /// Between two losses of `reconnect`.
+    package var herdSeconds = 5.0
     package var seed: UInt64 = 1
-    /// The server's process, if it is on this machine.
+    /// For one connection: TCP, TLS and the welcome.
+    package var connectTimeoutNanoseconds: UInt64 = 5_000_000_000
+    /// Whose CPU time and memory are measured.
     package var serverPID: Int32?
+    /// Between two samples of the report's plots.
+    package var sampleSeconds = 1.0
 
-    /// Different records that each connection saves; more saves write them again.
-    package static let recordsPerConnection = 1_000
+    /// Connections that publish, of `fanOut`.
+    var publisherCount: Int { isPublic ? 1 : min(tokens.count, connections) }
 
-    package init(client: BrumeConfiguration, tokens: [String], mix: LoadMix) {
-        self.client = client
+    /// Threads that operations of an open loop are dealt out to: those that have a connection for them.
+    var issuingThreads: Int { min(threads, scenario == .fanOut ? publisherCount : connections) }
+
+    package init(server: Server, tokens: [String], scenario: LoadScenario, mix: LoadMix) {
+        self.server = server
         self.tokens = tokens
+        self.scenario = scenario
         self.mix = mix
     }
 }

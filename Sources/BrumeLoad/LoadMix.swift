@@ -1,13 +1,3 @@
-/// The kinds of operations that a load consists of.
-package enum LoadOperation: String, CaseIterable, Sendable {
-    /// Saves `batch` records in one request.
-    case save
-    /// Fetches `batch` records by name.
-    case fetch
-    /// Fetches the zone's changes since the connection's last token.
-    case changes
-}
-
 /// How often each kind comes: weights, drawn by a generator of its own, so that a run can be repeated.
 package struct LoadMix: Equatable, Sendable {
     package private(set) var weights: [LoadOperation: Int]
@@ -18,13 +8,20 @@ package struct LoadMix: Equatable, Sendable {
         package let message: String
     }
 
+    /// Saves alone.
+    package static let saves: LoadMix = {
+        do throws(Problem) { return try LoadMix("save=1") } catch { preconditionFailure(error.message) }
+    }()
+
     /// Reads `save=70,fetch=20,changes=10`.
     package init(_ text: String) throws(Problem) {
         var weights: [LoadOperation: Int] = [:]
         for part in text.split(separator: ",") {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
-            let names = LoadOperation.allCases.map(\.rawValue).joined(separator: ", ")
-            guard pair.count == 2, let operation = LoadOperation(rawValue: String(pair[0])) else {
+            let names = LoadOperation.mixed.map(\.rawValue).joined(separator: ", ")
+            guard pair.count == 2, let operation = LoadOperation(rawValue: String(pair[0])),
+                LoadOperation.mixed.contains(operation)
+            else {
                 throw Problem(message: "\"\(part)\" is no part of a mix; write KIND=WEIGHT with one of: \(names)")
             }
             guard let weight = Int(pair[1]), (0...1_000_000).contains(weight) else {
@@ -44,27 +41,10 @@ package struct LoadMix: Equatable, Sendable {
     /// The operation that `random` chooses; equally distributed numbers give operations by their weights.
     package func operation(for random: UInt64) -> LoadOperation {
         var rest = Int(random % UInt64(total))
-        for operation in LoadOperation.allCases {
+        for operation in LoadOperation.mixed {
             rest -= weights[operation] ?? 0
             if rest < 0 { return operation }
         }
         preconditionFailure("the weights of a mix add up to its total")
-    }
-}
-
-/// xorshift64*: fast, and the same numbers from the same seed everywhere.
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(seed: UInt64) {
-        // Neighbouring seeds should give unrelated numbers, and zero would stay zero.
-        state = (seed &+ 0x9E37_79B9_7F4A_7C15) &* 0xBF58_476D_1CE4_E5B9 | 1
-    }
-
-    package mutating func next() -> UInt64 {
-        state ^= state >> 12
-        state ^= state << 25
-        state ^= state >> 27
-        return state &* 0x2545_F491_4F6C_DD1D
     }
 }

@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeSystem
 internal import Glibc
 
@@ -5,36 +6,164 @@ internal import Glibc
 package struct LoadRun: Sendable {
     package let configuration: LoadConfiguration
 
+    /// A load that could not be: a whole sentence.
+    package struct Problem: Error, Sendable {
+        package let message: String
+    }
+
     package init(_ configuration: LoadConfiguration) {
         precondition(
             configuration.connections > 0 && !configuration.tokens.isEmpty, "a load has connections and an account")
         self.configuration = configuration
     }
 
-    /// Connects all, then works for the time that the configuration gives.
+    /// Prepares, warms up, and works for the time that the configuration gives.
     ///
-    /// - Throws: When a connection can't be made, or its zone; errors of operations are counted instead.
-    package func run() async throws -> LoadReport {
-        let workers = try (0..<configuration.connections).map { index in
-            try LoadWorker(index: index, configuration: configuration)
+    /// - Parameters:
+    ///   - progress: Told of each sample.
+    ///   - prepared: Told that the load begins.
+    /// - Throws: ``Problem`` when a connection, or what it needs, can't be made; failures of operations are counted instead.
+    package func run(
+        prepared: () -> Void = {}, progress: (LoadReport.Sample) -> Void = { _ in }
+    ) async throws -> LoadReport {
+        let board = DeliveryBoard()
+        var threads: [LoadThread] = []
+        do {
+            for index in 0..<min(configuration.threads, configuration.connections) {
+                var configuration = configuration
+                configuration.threads = min(configuration.threads, configuration.connections)
+                threads.append(try LoadThread(index: index, configuration: configuration, board: board))
+            }
+        } catch let error as TLSError {
+            throw Problem(message: "\(error.message); --ca (BRUME_CA) names the CA certificate's PEM file")
+        } catch {
+            throw Problem(message: "the load's loops can't be made: \(error)")
         }
-        try await withThrowingTaskGroup { group in
-            for worker in workers { group.addTask { try await worker.prepare() } }
-            try await group.waitForAll()
+        let all = threads
+        for thread in threads {
+            thread.publishEnded = { index in
+                let target = all[index]
+                target.loop.execute { (target.driver as? FanOutDriver)?.publishNext() }
+            }
+            thread.loop.start()
         }
-        let serverBefore = configuration.serverPID.flatMap(ProcessFigures.read)
-        let clientBefore = ProcessFigures.read(pid: getpid())
-        let started = LoadWorker.monotonicNanoseconds()
+        defer {
+            for thread in threads {
+                thread.loop.execute { thread.publishEnded = nil }
+                thread.loop.stop()
+                thread.loop.join()
+            }
+        }
+        let residentBefore = server?.residentBytes
+        for thread in threads { try await prepare(thread) }
+        prepared()
+        return await measure(threads, residentBefore: residentBefore, progress)
+    }
+
+    private var server: ProcessFigures? { configuration.serverPID.flatMap(ProcessFigures.read) }
+
+    private func prepare(_ thread: LoadThread) async throws {
+        let failure = await withCheckedContinuation { continuation in
+            thread.prepare { continuation.resume(returning: $0) }
+        }
+        if let failure { throw Problem(message: "the load can't begin: \(failure.text)") }
+    }
+
+    // MARK: Measuring
+
+    private func measure(
+        _ threads: [LoadThread], residentBefore: UInt64?, _ progress: (LoadReport.Sample) -> Void
+    ) async -> LoadReport {
+        let residentPrepared = server?.residentBytes
+        let warmsUp = configuration.warmUpSeconds > 0
+        // Connecting is what `idle` measures, before it does nothing.
+        let isMeasuredAlready = configuration.scenario == .idle
+        let began = Self.monotonicNanoseconds()
+        for thread in threads {
+            thread.loop.execute {
+                if !warmsUp, !isMeasuredAlready { thread.recorder.begin(at: began) }
+                thread.driver.begin()
+            }
+        }
+        let pacer = configuration.rate.map { rate in
+            let count = threads[0].configuration.issuingThreads
+            return LoadPacer(rate: rate) { number, intended in
+                let thread = threads[number % count]
+                thread.loop.execute { thread.driver.issue(intended: intended) }
+            }
+        }
+        pacer?.start()
+        var started = began
+        if warmsUp {
+            await sleep(configuration.warmUpSeconds)
+            let now = Self.monotonicNanoseconds()
+            started = now
+            if !isMeasuredAlready {
+                for thread in threads { thread.loop.execute { thread.recorder.begin(at: now) } }
+            }
+        }
+        let before = (server: server, client: ProcessFigures.read(pid: getpid()))
+        var last = (time: started, server: before.server)
+        var samples: [LoadReport.Sample] = []
         let deadline = started + UInt64(configuration.seconds * 1e9)
-        let figures = await withTaskGroup { group in
-            for worker in workers { group.addTask { await worker.run(untilNanoseconds: deadline) } }
-            return await group.reduce(into: LoadFigures()) { $0.merge($1) }
+        while Self.monotonicNanoseconds() < deadline {
+            let left = Double(deadline - min(deadline, Self.monotonicNanoseconds())) / 1e9
+            await sleep(min(configuration.sampleSeconds, left))
+            let now = (time: Self.monotonicNanoseconds(), server: server)
+            var figures = LoadFigures()
+            for thread in threads { figures.merge(await ask(thread) { $0.recorder.takeSample() }) }
+            let seconds = Double(now.time - last.time) / 1e9
+            let cpu = usage(last.server, now.server).map { Double($0.cpuNanoseconds) / seconds / 1e7 }
+            let sample = LoadReport.Sample(
+                second: Double(now.time - started) / 1e9, seconds: seconds, figures: figures, serverCPUPercent: cpu,
+                serverResidentBytes: now.server?.residentBytes)
+            // An end that came a little late is no step of its own.
+            if seconds > configuration.sampleSeconds / 4 || samples.isEmpty { samples.append(sample) }
+            progress(sample)
+            last = now
         }
-        let seconds = Double(LoadWorker.monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(Self.monotonicNanoseconds() - started) / 1e9
+        let after = (server: server, client: ProcessFigures.read(pid: getpid()))
+        pacer?.stop()
+        let unfinished = await drain(threads)
+        var figures = LoadFigures()
+        for thread in threads { figures.merge(await ask(thread) { $0.recorder.total }) }
+        for thread in threads { _ = await ask(thread) { $0.closeClients() } }
+        var perConnection: Double?
+        if configuration.scenario == .idle, let residentBefore, let residentPrepared {
+            perConnection = (Double(residentPrepared) - Double(residentBefore)) / Double(configuration.connections)
+        }
         return LoadReport(
-            seconds: seconds, connections: configuration.connections, figures: figures,
-            server: usage(serverBefore, configuration.serverPID.flatMap(ProcessFigures.read)),
-            client: usage(clientBefore, ProcessFigures.read(pid: getpid())))
+            scenario: configuration.scenario, seconds: seconds, warmUpSeconds: configuration.warmUpSeconds,
+            connections: configuration.connections,
+            accounts: min(configuration.tokens.count, configuration.connections),
+            rate: configuration.rate, figures: figures, samples: samples, unfinished: unfinished,
+            bytesPerConnection: perConnection, server: usage(before.server, after.server),
+            client: usage(before.client, after.client))
+    }
+
+    /// Lets what is under way end; returns how much did not.
+    private func drain(_ threads: [LoadThread]) async -> Int {
+        for thread in threads { _ = await ask(thread) { $0.driver.stop() } }
+        let deadline = Self.monotonicNanoseconds() + LoadLimits.drainNanoseconds
+        while true {
+            var underWay = 0
+            for thread in threads { underWay += await ask(thread) { $0.driver.underWay } }
+            if underWay == 0 || Self.monotonicNanoseconds() >= deadline { return underWay }
+            await sleep(0.01)
+        }
+    }
+
+    private func ask<Answer: Sendable>(
+        _ thread: LoadThread, _ question: @escaping @Sendable (LoadThread) -> Answer
+    ) async -> Answer {
+        await withCheckedContinuation { continuation in
+            thread.loop.execute { continuation.resume(returning: question(thread)) }
+        }
+    }
+
+    private func sleep(_ seconds: Double) async {
+        try? await Task.sleep(nanoseconds: UInt64(max(0, seconds) * 1e9))
     }
 
     private func usage(_ before: ProcessFigures?, _ after: ProcessFigures?) -> LoadReport.Usage? {
@@ -42,24 +171,10 @@ package struct LoadRun: Sendable {
         return LoadReport.Usage(
             cpuNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds, residentBytes: after.residentBytes)
     }
-}
 
-/// What a load measured.
-package struct LoadReport: Sendable {
-    /// What a process used while the load ran.
-    package struct Usage: Sendable {
-        package let cpuNanoseconds: UInt64
-        /// At the end.
-        package let residentBytes: UInt64
+    private static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
-
-    package let seconds: Double
-    package let connections: Int
-    package let figures: LoadFigures
-    /// Nil when the server is not on this machine.
-    package let server: Usage?
-    package let client: Usage?
-
-    /// Operations that succeeded.
-    package var operationsPerSecond: Double { seconds > 0 ? Double(figures.operations) / seconds : 0 }
 }

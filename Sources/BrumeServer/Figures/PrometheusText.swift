@@ -87,7 +87,7 @@ struct PrometheusText {
         for (code, count) in figures.itemFailures.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sample("brume_item_failures_total", [("code", code.name)], String(count))
         }
-        counter("brume_commits_total", "Commits.")
+        counter("brume_commits_total", "Commits of all databases.")
         sample("brume_commits_total", String(figures.commits))
         counter("brume_changes_total", "Records, zones and subscriptions that commits wrote or deleted.")
         sample("brume_changes_total", String(figures.changes))

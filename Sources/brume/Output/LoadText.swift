@@ -1,26 +1,32 @@
 internal import BrumeLoad
+internal import BrumeModel
 internal import Foundation
 
 /// What a load measured, for people and as JSON. Times in JSON are microseconds.
 enum LoadText {
     static func json(_ report: LoadReport) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
-            ("seconds", .number(rounded(report.seconds, 3))), ("connections", .integer(Int64(report.connections))),
+            ("scenario", .string(report.scenario.rawValue)), ("seconds", .number(rounded(report.seconds, 3))),
+            ("connections", .integer(Int64(report.connections))), ("accounts", .integer(Int64(report.accounts))),
+            ("rate", report.rate.map { .number($0) } ?? .null),
             ("operations", .integer(Int64(report.figures.operations))),
             ("operationsPerSecond", .number(rounded(report.operationsPerSecond, 1))),
-            ("failures", .integer(Int64(report.figures.failures))),
+            ("failures", .integer(Int64(report.figures.failures))), ("unfinished", .integer(Int64(report.unfinished))),
         ]
         let kinds = LoadOperation.allCases.compactMap { operation in
             report.figures.kinds[operation].map { (key: operation.rawValue, value: json($0, seconds: report.seconds)) }
         }
         members.append(("kinds", .object(kinds)))
+        members.append(("samples", .array(report.samples.map(json))))
+        if let bytes = report.bytesPerConnection {
+            members.append(("serverBytesPerConnection", .number(rounded(bytes, 0))))
+        }
         if let server = report.server { members.append(("server", json(server, report))) }
         if let client = report.client { members.append(("client", json(client, report))) }
         return .object(members)
     }
 
     private static func json(_ kind: LoadFigures.Kind, seconds: Double) -> JSONValue {
-        func microseconds(_ nanoseconds: UInt64) -> JSONValue { .number(rounded(Double(nanoseconds) / 1000, 1)) }
         let latency = kind.latency
         let errors = kind.errors.sorted { $0.key < $1.key }.map {
             (key: $0.key, value: JSONValue.integer(Int64($0.value)))
@@ -31,10 +37,33 @@ enum LoadText {
             ("recordsPerSecond", .number(rounded(Double(kind.records) / seconds, 1))),
             ("meanMicroseconds", microseconds(latency.mean)),
             ("p50Microseconds", microseconds(latency.percentile(0.5))),
+            ("p90Microseconds", microseconds(latency.percentile(0.9))),
             ("p95Microseconds", microseconds(latency.percentile(0.95))),
             ("p99Microseconds", microseconds(latency.percentile(0.99))),
+            ("p999Microseconds", microseconds(latency.percentile(0.999))),
             ("maxMicroseconds", microseconds(latency.maximum)), ("errors", .object(errors)),
         ])
+    }
+
+    private static func json(_ sample: LoadReport.Sample) -> JSONValue {
+        let kinds = LoadOperation.allCases.compactMap { operation -> (key: String, value: JSONValue)? in
+            guard let kind = sample.figures.kinds[operation] else { return nil }
+            return (
+                operation.rawValue,
+                .object([
+                    ("operations", .integer(Int64(kind.latency.count))), ("errors", .integer(Int64(kind.failures))),
+                    ("p50Microseconds", microseconds(kind.latency.percentile(0.5))),
+                    ("p99Microseconds", microseconds(kind.latency.percentile(0.99))),
+                    ("maxMicroseconds", microseconds(kind.latency.maximum)),
+                ])
+            )
+        }
+        var members: [(key: String, value: JSONValue)] = [
+            ("second", .number(rounded(sample.second, 2))), ("kinds", .object(kinds)),
+        ]
+        if let percent = sample.serverCPUPercent { members.append(("serverCPUPercent", .number(rounded(percent, 1)))) }
+        if let bytes = sample.serverResidentBytes { members.append(("serverResidentBytes", .integer(Int64(bytes)))) }
+        return .object(members)
     }
 
     private static func json(_ usage: LoadReport.Usage, _ report: LoadReport) -> JSONValue {
@@ -47,42 +76,67 @@ enum LoadText {
     }
 
     static func text(_ report: LoadReport) -> String {
-        let columns = ["", "ops/s", "records/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors"]
+        let columns = [
+            "", "ops/s", "records/s", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms", "errors",
+        ]
         var text = row(columns)
         for operation in LoadOperation.allCases {
             guard let kind = report.figures.kinds[operation] else { continue }
-            func milliseconds(_ nanoseconds: UInt64) -> String { decimal(Double(nanoseconds) / 1e6, 3) }
-            text += row([
-                operation.rawValue, decimal(Double(kind.latency.count) / report.seconds, 0),
-                decimal(Double(kind.records) / report.seconds, 0), milliseconds(kind.latency.percentile(0.5)),
-                milliseconds(kind.latency.percentile(0.95)), milliseconds(kind.latency.percentile(0.99)),
-                milliseconds(kind.latency.maximum), String(kind.errors.values.reduce(0, +)),
-            ])
+            let latency = kind.latency
+            let times = [0.5, 0.9, 0.99, 0.999].map { latency.percentile($0) } + [latency.maximum]
+            text += row(
+                [
+                    operation.rawValue, decimal(Double(latency.count) / report.seconds, 0),
+                    decimal(Double(kind.records) / report.seconds, 0),
+                ] + times.map { decimal(Double($0) / 1e6, 3) } + [String(kind.failures)])
         }
-        text += "all: \(decimal(report.operationsPerSecond, 0)) operations/s over \(decimal(report.seconds, 1)) s, "
-        text += "\(report.connections) connections\n"
-        for (name, usage) in [("server", report.server), ("client", report.client)] {
-            guard let usage else { continue }
-            let perOperation = Double(usage.cpuNanoseconds) / Double(max(1, report.figures.operations)) / 1000
-            text += "\(name): \(decimal(perOperation, 1)) µs CPU an operation, "
-            text += "\(decimal(Double(usage.residentBytes) / 1_048_576, 1)) MiB resident\n"
-        }
-        for (operation, kind) in report.figures.kinds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            for (code, count) in kind.errors.sorted(by: { $0.value > $1.value }).prefix(5) {
-                text += "\(operation.rawValue): \(count) × error \(code)\n"
+        text += summary(report)
+        for operation in LoadOperation.allCases {
+            for (error, count) in (report.figures.kinds[operation]?.errors ?? [:]).sorted(by: { $0.value > $1.value })
+                .prefix(5)
+            {
+                text += "\(operation.rawValue): \(count) × \(error)\n"
             }
         }
         return text
     }
 
+    /// What the run was, and what it took.
+    static func summary(_ report: LoadReport) -> String {
+        var text =
+            "\(report.scenario.rawValue): \(decimal(report.operationsPerSecond, 0)) operations/s over \(decimal(report.seconds, 1)) s, "
+        text += "\(report.connections) connections, \(report.accounts) accounts"
+        text += report.rate.map { ", rate \(decimal($0, 0))/s" } ?? ""
+        text += report.warmUpSeconds > 0 ? ", after \(decimal(report.warmUpSeconds, 0)) s of warm-up\n" : "\n"
+        if report.unfinished > 0 { text += "\(report.unfinished) operations had no end in time\n" }
+        for (name, usage) in [("server", report.server), ("client", report.client)] {
+            guard let usage else { continue }
+            let perOperation = Double(usage.cpuNanoseconds) / Double(max(1, report.figures.operations)) / 1000
+            let percent = Double(usage.cpuNanoseconds) / max(report.seconds, 1e-9) / 1e7
+            text += "\(name): CPU \(decimal(percent, 0)) %, "
+            if report.figures.operations > 0, report.scenario != .idle {
+                text += "\(decimal(perOperation, 1)) µs an operation, "
+            }
+            text += "\(decimal(Double(usage.residentBytes) / 1_048_576, 1)) MiB resident\n"
+        }
+        if let bytes = report.bytesPerConnection {
+            text += "server memory: \(decimal(bytes / 1_024, 1)) KiB a connection\n"
+        }
+        return text
+    }
+
     private static func row(_ cells: [String]) -> String {
-        let widths = [8, 9, 10, 9, 9, 9, 9, 7]
+        let widths = [12, 9, 10, 9, 9, 9, 10, 10, 7]
         return zip(cells, widths).map { cell, width in
             String(repeating: " ", count: max(1, width - cell.count)) + cell
         }.joined() + "\n"
     }
 
-    private static func decimal(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+    private static func microseconds(_ nanoseconds: UInt64) -> JSONValue {
+        .number(rounded(Double(nanoseconds) / 1000, 1))
+    }
+
+    static func decimal(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
     private static func rounded(_ value: Double, _ digits: Int) -> Double {
         let scale = pow(10, Double(digits))

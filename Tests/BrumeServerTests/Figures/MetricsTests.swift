@@ -59,7 +59,7 @@ struct MetricsTests {
             #expect(ready.status == 200 && ready.body == "serving\n")
             // A call that is open keeps the drain from ending.
             let peer = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
-            peer.openCall(HostileRequests.Method.zonesList)
+            _ = peer.openCall(HostileRequests.Method.zonesList)
             _ = try await peer.call(HostileRequests.Method.healthCheck, [])
             server.server.drain()
             let draining = try get("/readyz?verbose", port: port)

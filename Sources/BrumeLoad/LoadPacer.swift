@@ -1,0 +1,58 @@
+internal import Glibc
+internal import Synchronization
+
+/// Keeps an open loop's rate: tells when each operation is to begin, however long those before it take.
+///
+/// A thread of its own sleeps to the nanosecond, since a loop's timers go by milliseconds.
+final class LoadPacer: Sendable {
+    private let isStopped = Atomic<Bool>(false)
+    private let rate: Double
+    /// Called on the pacer's thread, for each operation.
+    private let issue: @Sendable (_ number: Int, _ intended: UInt64) -> Void
+
+    init(rate: Double, issue: @escaping @Sendable (_ number: Int, _ intended: UInt64) -> Void) {
+        self.rate = rate
+        self.issue = issue
+    }
+
+    /// Begins; the first operation is due at once.
+    func start() {
+        var thread: pthread_t = 0
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                Unmanaged<LoadPacer>.fromOpaque(argument!).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        precondition(result == 0, "no thread to keep the rate")
+        pthread_detach(thread)
+    }
+
+    /// No operation is due any more, but for those of the turn in progress.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func run() {
+        let began = Self.now
+        var number = 0
+        while !isStopped.load(ordering: .relaxed) {
+            let now = Self.now
+            // Those that are due; a pacer that was held up makes up for it, and their time counts from when they were due.
+            while dueTime(number, began) <= now {
+                issue(number, dueTime(number, began))
+                number += 1
+            }
+            // Not for long, so that a stop is heard.
+            let next = min(max(dueTime(number, began), now + LoadLimits.paceNanoseconds), now + 100_000_000)
+            var time = timespec(tv_sec: Int(next / 1_000_000_000), tv_nsec: Int(next % 1_000_000_000))
+            while clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil) == EINTR {}
+        }
+    }
+
+    private func dueTime(_ number: Int, _ began: UInt64) -> UInt64 { began + UInt64(Double(number) / rate * 1e9) }
+
+    private static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}
