@@ -75,14 +75,19 @@ extension Database {
         var bytes = 0
         var last = position
         var moreComing = false
+        let slots = zoneStates[index].slots
         for entry in zoneStates[index].feed.entries(after: last) {
-            let slot = zoneStates[index][entry.slot]
-            if slot.position != entry.position || (slot.isDeleted && entry.position <= firstFetchHead) { continue }
+            // Asked for part by part: a slot's copy counts a reference for each of its texts.
+            let isDeleted = slots.isDeleted(entry.slot)
+            if slots.position(of: entry.slot) != entry.position || isDeleted && entry.position <= firstFetchHead {
+                continue
+            }
             let count = records.count + deletions.count
-            let record = slot.isDeleted ? [] : Database.project(slot.bytes, desiredKeys)
+            let record = isDeleted ? [] : Database.project(slots.bytes(of: entry.slot), desiredKeys)
+            let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
-                slot.isDeleted
-                ? slot.name.utf8.count + slot.type.utf8.count + Database.deletionOverheadBytes : record.count
+                deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }
+                ?? record.count
             if count > 0 {
                 let isFull = count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
                 let completesCommit =
@@ -93,11 +98,7 @@ extension Database {
                     break
                 }
             }
-            if slot.isDeleted {
-                deletions.append(DeletedRecord(name: slot.name, type: slot.type))
-            } else {
-                records.append(record)
-            }
+            if let deletion { deletions.append(deletion) } else { records.append(record) }
             bytes += cost
             last = entry.position
         }

@@ -28,7 +28,7 @@ extension Database {
                     return .failure(refusal)
                 }
                 if isFull { return .deferred }
-                let record = Database.project(zoneStates[index][slot].bytes, request.desiredKeys)
+                let record = Database.project(zoneStates[index].slots.bytes(of: slot), request.desiredKeys)
                 if bytes > 0, bytes + record.count > Limits.pageBytes {
                     isFull = true
                     return .deferred
