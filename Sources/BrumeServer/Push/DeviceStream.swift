@@ -13,8 +13,9 @@ final class DeviceStream: @unchecked Sendable {
     private let sealer: TokenSealer
     /// Of the private database.
     private let scope: [UInt8]
-    private let privateID: DatabaseID
-    private let publicID: DatabaseID
+    /// Whether the device may be told of changes in the databases: asked once, since a session's identity never changes.
+    private let mayReceivePrivate: Bool
+    private let mayReceivePublic: Bool
     /// Behind what was sent.
     private var position: NotificationPosition
     /// What is sent first, as soon as the public database's place is known.
@@ -46,8 +47,8 @@ final class DeviceStream: @unchecked Sendable {
             privatePlace: .init(epoch: 0, position: .start), publicPlace: publicPlace)
         self.sealer = sealer
         self.scope = scope
-        self.privateID = privateID
-        publicID = session.identity.publicDatabase
+        mayReceivePrivate = Authorisation.mayReceive(from: privateID, session.identity)
+        mayReceivePublic = Authorisation.mayReceive(from: session.identity.publicDatabase, session.identity)
     }
 
     /// Where the private database's events begin; before ``placed(publicPlace:)``.
@@ -110,8 +111,7 @@ final class DeviceStream: @unchecked Sendable {
     }
 
     var mayTakePrivateEvent: Bool {
-        isReady && !isClosed && session.maySend(stream: id)
-            && Authorisation.mayReceive(from: privateID, session.identity)
+        isReady && !isClosed && mayReceivePrivate && session.maySend(stream: id)
     }
 
     func sendPrivate(_ delivery: NotificationDelivery) {
@@ -127,9 +127,7 @@ final class DeviceStream: @unchecked Sendable {
 
     private func pumpPublic() {
         var count = 0
-        while firstInInbox < inbox.count, isReady, !isClosed, session.maySend(stream: id),
-            Authorisation.mayReceive(from: publicID, session.identity)
-        {
+        while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, session.maySend(stream: id) {
             position.publicPlace = inbox[firstInInbox].place
             let message = inbox[firstInInbox].message
             firstInInbox += 1
