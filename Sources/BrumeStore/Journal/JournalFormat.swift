@@ -2,7 +2,7 @@
 ///
 /// The journal is a row of *segments*, files `journal/%016x.journal` with numbers that rise by one. A segment is made under
 /// a temporary name, filled with zeros to its full length, given its header, synced and renamed; so one that has its name
-/// has its header. Integers are little-endian.
+/// has its header. The file may have been another segment before; see ``SpareSegments``. Integers are little-endian.
 ///
 /// ```
 /// segment header, 64 bytes

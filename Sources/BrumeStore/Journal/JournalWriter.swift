@@ -28,6 +28,7 @@ package struct JournalWriter: Sendable {
     private var nextBatch: UInt64
     private var previousCRC: UInt32
     private var failure: DiskError?
+    private var spares: SpareSegments
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
@@ -47,6 +48,7 @@ package struct JournalWriter: Sendable {
         self.options = options
         self.header = header
         self.oldestSegment = oldestSegment
+        spares = try SpareSegments(of: disk, segmentBytes: options.segmentBytes)
         path = JournalFormat.path(ofSegment: header.number)
         offset = UInt64(scan.end)
         segmentLength = UInt64(length)
@@ -74,12 +76,13 @@ package struct JournalWriter: Sendable {
         self.options = options
         header = SegmentHeader(number: 1, firstBatch: 1, salt: options.salt, previousCRC: 0)
         oldestSegment = 1
+        spares = try SpareSegments(of: disk, segmentBytes: options.segmentBytes)
         offset = UInt64(JournalFormat.segmentHeaderBytes)
         nextBatch = 1
         previousCRC = 0
         path = JournalFormat.path(ofSegment: 1)
         segmentLength = JournalWriter.segmentLength(options, batchBytes: 0)
-        file = try JournalWriter.createSegment(header, length: segmentLength, on: disk)
+        file = try JournalWriter.createSegment(header, length: segmentLength, of: nil, on: disk)
     }
 
     /// Writes a batch and syncs it; when this returns, its entries are durable.
@@ -116,18 +119,18 @@ package struct JournalWriter: Sendable {
         try startSegment(batchBytes: 0)
     }
 
-    /// Removes the segments below `number`, the oldest first. The current one always stays.
+    /// Removes the segments below `number`, the oldest first, or keeps their files as spare ones. The current one always stays.
     ///
     /// Each removal is durable before the next, so that a crash leaves no hole in the row.
     package mutating func removeSegments(before number: UInt64) throws(DiskError) {
         if let failure { throw failure }
         while oldestSegment < min(number, header.number) {
             do throws(DiskError) {
-                try disk.remove(JournalFormat.path(ofSegment: oldestSegment))
+                try spares.retire(segment: oldestSegment, on: disk)
             } catch {
                 if !error.isMissing { throw error }
+                try disk.syncDirectory(JournalFormat.folder)
             }
-            try disk.syncDirectory(JournalFormat.folder)
             oldestSegment += 1
         }
     }
@@ -143,7 +146,7 @@ package struct JournalWriter: Sendable {
         let length = JournalWriter.segmentLength(options, batchBytes: batchBytes)
         let created: DiskFile
         do throws(DiskError) {
-            created = try JournalWriter.createSegment(next, length: length, on: disk)
+            created = try JournalWriter.createSegment(next, length: length, of: spares.take(length: length), on: disk)
         } catch {
             if !error.isFull { failure = error }
             throw error
@@ -161,19 +164,27 @@ package struct JournalWriter: Sendable {
     }
 
     /// Makes a segment under a temporary name, and gives it its name when it is complete and durable.
+    ///
+    /// - Parameter spare: A file of that length that is no longer needed. Every byte of it is overwritten.
     private static func createSegment(
-        _ header: SegmentHeader, length: UInt64, on disk: any Disk
+        _ header: SegmentHeader, length: UInt64, of spare: String?, on disk: any Disk
     ) throws(DiskError) -> DiskFile {
         let path = JournalFormat.path(ofSegment: header.number)
-        let temporary = path + temporaryFileSuffix
-        do throws(DiskError) {
-            try disk.remove(temporary)
-        } catch {
-            if !error.isMissing { throw error }
+        let temporary = spare ?? path + temporaryFileSuffix
+        if spare == nil {
+            do throws(DiskError) {
+                try disk.remove(temporary)
+            } catch {
+                if !error.isMissing { throw error }
+            }
         }
-        let file = try disk.create(temporary)
+        let file = spare == nil ? try disk.create(temporary) : try disk.openForWriting(temporary)
         do throws(DiskError) {
-            try disk.preallocate(file, length: length)
+            if spare == nil {
+                try disk.preallocate(file, length: length)
+            } else {
+                try fillWithZeros(file, length: length, on: disk)
+            }
             try disk.write(header.encoded, to: file, at: 0)
             try disk.sync(file)
             try disk.rename(temporary, to: path)
@@ -185,5 +196,15 @@ package struct JournalWriter: Sendable {
             throw error
         }
         return file
+    }
+
+    private static func fillWithZeros(_ file: DiskFile, length: UInt64, on disk: any Disk) throws(DiskError) {
+        let zeros = [UInt8](repeating: 0, count: Int(min(length, 1024 * 1024)))
+        var offset: UInt64 = 0
+        while offset < length {
+            let count = Int(min(length - offset, UInt64(zeros.count)))
+            try disk.write(count == zeros.count ? zeros : Array(zeros[..<count]), to: file, at: offset)
+            offset += UInt64(count)
+        }
     }
 }

@@ -30,7 +30,8 @@ final class LyingDisk: Disk, @unchecked Sendable {
     func openForReading(_ path: String) throws(DiskError) -> DiskFile { try disk.openForReading(path) }
     func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
         let file = try disk.openForWriting(path)
-        if path.hasPrefix("journal/") { journal.insert(file) }
+        if path.hasSuffix(".journal") { journal.insert(file) }
+        if path.hasSuffix(".spare") { unfinished.insert(file) }
         return file
     }
     func create(_ path: String) throws(DiskError) -> DiskFile {
@@ -57,7 +58,21 @@ final class LyingDisk: Disk, @unchecked Sendable {
             if promise != .swallowsFullDisk || !error.isFull { throw error }
         }
     }
-    func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
+    func rename(_ path: String, to target: String) throws(DiskError) {
+        if promise == .keepsSegments, target.hasSuffix(".spare") { return try copy(path, to: target) }
+        try disk.rename(path, to: target)
+    }
+
+    private func copy(_ path: String, to target: String) throws(DiskError) {
+        let source = try disk.openForReading(path)
+        let bytes = try disk.read(source, at: 0, length: Int(try disk.size(of: source)))
+        disk.close(source)
+        let file = try disk.create(target)
+        try disk.write(bytes, to: file, at: 0)
+        try disk.sync(file)
+        disk.close(file)
+    }
+
     func remove(_ path: String) throws(DiskError) {
         if promise == .keepsSegments, path.hasPrefix("journal/"), path.hasSuffix(".journal") { return }
         try disk.remove(path)

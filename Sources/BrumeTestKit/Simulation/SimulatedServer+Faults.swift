@@ -50,12 +50,13 @@ extension SimulatedServer {
         let path = generator.pick(paths)
         let bytes = disk.contents(of: path)!
         guard !bytes.isEmpty else { return nil }
-        let isTemporary = path.hasSuffix(".tmp")
+        // What is half made, or was a segment and waits to be another one, nobody reads.
+        let isUnread = path.hasSuffix(".tmp") || path.hasSuffix(".spare")
         var meaning = 0..<bytes.count
         var excluded = 0..<0
-        if isTemporary {
+        if isUnread {
             meaning = 0..<0
-        } else if path == paths.last(where: { $0.hasPrefix("journal/") && !$0.hasSuffix(".tmp") }) {
+        } else if path == paths.last(where: { $0.hasSuffix(".journal") }) {
             excluded = JournalSight.lastWholeBatch(of: bytes)
             meaning = 0..<excluded.lowerBound
         }
@@ -99,7 +100,7 @@ extension SimulatedServer {
         let start = JournalSight.batch(of: bytes, around: offset)
         for index in start..<bytes.count { bytes[index] = 0 }
         disk.replace(path, with: bytes)
-        for later in disk.paths where later.hasPrefix("journal/") && later > path { disk.replace(later, with: nil) }
+        for later in disk.paths where later.hasSuffix(".journal") && later > path { disk.replace(later, with: nil) }
     }
 
     // MARK: A full disk

@@ -1,0 +1,111 @@
+import BrumeModel
+import BrumeStore
+import BrumeTestKit
+import Testing
+
+/// The file of a segment that is no longer needed becomes another one, and nothing of what it was is left in it.
+@Suite("Spare segments")
+struct SpareSegmentTests {
+    private static let segmentBytes = 1024
+
+    /// A folder whose last segment was another one before, with a record in it.
+    private static func folder() throws -> Folder {
+        let folder = try Folder(segmentBytes: segmentBytes)
+        try folder.makeZone()
+        for round in 0..<6 {
+            try folder.save("r\(round)", bytes: 150)
+            try folder.save("s\(round)", bytes: 150)
+            try snapshot(folder)
+        }
+        try folder.save("first", bytes: 30)
+        return folder
+    }
+
+    private static func snapshot(_ folder: Folder) throws {
+        try folder.log.writeSnapshot(folder.desk.database.capture())
+        try folder.log.trim()
+    }
+
+    private static func spares(_ disk: SimulatedDisk) -> [String] { disk.paths.filter { $0.hasSuffix(".spare") } }
+
+    private static func reopened(_ disk: SimulatedDisk, salt: UInt64 = 100) throws(StoreError) -> Folder {
+        try Folder(on: disk, segmentBytes: segmentBytes, salt: salt)
+    }
+
+    @Test("segments that are no longer needed serve again, also after a restart, and the folder does not grow")
+    func reuse() throws {
+        let folder = try Self.folder()
+        #expect(!Self.spares(folder.disk).isEmpty)
+        var again = folder
+        var settledCount = Int.max
+        for round in 0..<40 {
+            let spares = Set(Self.spares(again.disk))
+            let segment = again.log.segment
+            try again.save("t\(round)", bytes: 700)
+            try again.save("u\(round)", bytes: 700)
+            #expect(again.log.segment > segment)
+            #expect(Set(Self.spares(again.disk)).isStrictSubset(of: spares), "the new segment is a spare file")
+            try Self.snapshot(again)
+            if round == 3 { settledCount = again.disk.paths.count }
+            #expect(again.disk.paths.count <= settledCount)
+            if round % 10 == 9 {
+                again = try Self.reopened(again.disk.copy(), salt: UInt64(round))
+                #expect(again.log.report.tornBytes == 0)
+            }
+        }
+        #expect(try again.names.count == 12 + 1 + 80)
+        #expect(try Verification(of: again.disk).isSound)
+    }
+
+    @Test("only files of the usual length are kept, and no more than they may be")
+    func bounded() throws {
+        let folder = try Self.folder()
+        for index in 0..<80 { try folder.save("u\(index)", bytes: 600) }
+        try folder.save("large", bytes: 5_000)
+        try Self.snapshot(folder)
+        let spares = Self.spares(folder.disk)
+        #expect(spares.count == 16)
+        #expect(spares.allSatisfy { folder.disk.contents(of: $0)?.count == Self.segmentBytes })
+        // Told to make larger ones, the next start has no use for them.
+        let other = try Folder(on: folder.disk.copy(), segmentBytes: 4096)
+        #expect(Self.spares(other.disk).isEmpty)
+        #expect(try other.names == folder.names)
+    }
+
+    @Test("behind the last batch all is zero, whatever the file held")
+    func zeros() throws {
+        let folder = try Self.folder()
+        for round in 0..<8 {
+            try folder.save("z\(round)", bytes: 700)
+            let path = Folder.segment(Int(folder.log.segment))
+            let before = try #require(folder.disk.contents(of: path))
+            #expect(before.count == Self.segmentBytes)
+            let end = try #require(before.lastIndex { $0 != 0 })
+            #expect(end < Self.segmentBytes - 64, "a whole record of an earlier life would reach further")
+            try Self.snapshot(folder)
+        }
+    }
+
+    @Test(
+        "a power cut at any call while a file changes its part leaves a folder that opens with all that was acknowledged"
+    )
+    func crashes() throws {
+        for seed in 0..<40 as Range<UInt64> {
+            let folder = try Self.folder()
+            for round in 0..<3 { try folder.save("c\(round)", bytes: 700) }
+            try folder.log.writeSnapshot(folder.desk.database.capture())
+            let names = try folder.names
+            // The power fails in one of the calls that trimming and the next segments make.
+            folder.disk.faults.powerCutCall = folder.disk.calls + Int(seed)
+            do {
+                try folder.log.trim()
+                for round in 0..<4 { try folder.save("d\(round)", bytes: 700) }
+            } catch {}
+            folder.disk.crash(seed: seed)
+            let again = try Self.reopened(folder.disk)
+            #expect(Set(try again.names).isSuperset(of: names), "seed \(seed)")
+            try again.save("new", bytes: 700)
+            #expect(try Self.reopened(folder.disk).names.contains("new"), "seed \(seed)")
+        }
+    }
+}
