@@ -43,7 +43,7 @@ struct  Brume__V1__NotificationsRequest
 {
   ProtobufCMessage base;
   /*
-   * In the first message: resume behind this position; empty: behind what this device acknowledged last. A device that the
+   * In the first message: resume behind this position; empty: behind what this device acknowledged last, or else where its first stream began. A device that the
    * server doesn't know starts now; where it may have known it once (it was started again since), an order to fetch comes
    * first. In a later message: everything up to this position has been handled.
    */

@@ -31,7 +31,8 @@ struct HostilePositionTests {
             async throws -> Void
     ) async throws {
         try await HostileServer.running { server in
-            let ada = try await HostilePeer.welcomed(server, token: try await server.addAccount("ada"))
+            let token = try await server.addAccount("ada")
+            let ada = try await HostilePeer.welcomed(server, token: token)
             let eve = try await HostilePeer.welcomed(server, token: try await server.addAccount("eve"), device: 9)
             let old = try await position(of: ada)
             try await ada.makeZone("Notes")
@@ -51,7 +52,10 @@ struct HostilePositionTests {
             _ = try await ada.succeed(
                 Method.subscriptionsModify, HostileRequests.saveZoneSubscription(id: "s", zone: notes))
             try await ada.mustSave("more", in: notes)
-            let new = try await position(of: ada)
+            // Of another device: this one is known, and would begin where it did before.
+            let other = try await HostilePeer.welcomed(server, token: token, device: 3)
+            let new = try await position(of: other)
+            other.abort()
             #expect(old.count == 62 && new.count == 62)
             #expect(old[6..<14] != new[6..<14] && old[14..<22] != new[14..<22], "both places moved")
             try await body(server, ada, eve, old, new)

@@ -131,6 +131,21 @@ struct NotificationHubTests {
         #expect(byPlace.isDisplaced)
     }
 
+    @Test("a device whose stream broke before it heard anything goes on where that stream began")
+    func brokenOpening() throws {
+        let hub = hub()
+        subscribe("_ada")
+        try save("before", into: hub)
+        let first = Taker(1)
+        first.mayTake = false
+        try join(first, "_ada", hub)
+        hub.remove(first, of: "_ada")
+        try save("meanwhile", into: hub)
+        let second = Taker(1)
+        #expect(try join(second, "_ada", hub).isResumed)
+        #expect(second.summary == ["s meanwhile"])
+    }
+
     @Test("one who was away too long is told to look again, and others are not")
     func overflow() throws {
         let hub = hub(backlogEvents: 3)
