@@ -144,9 +144,10 @@ final class AccountBinding: Sendable {
     }
 
     /// A listener of the device's notification stream, whose iteration ends with this binding.
-    func listen() async throws(CKError) -> NotificationConsumer {
+    func listen(isObserver: Bool) async throws(CKError) -> NotificationConsumer {
         let session = try openSession()
-        let consumer = await NotificationConsumer(session: session, owner: ObjectIdentifier(self))
+        let consumer = await NotificationConsumer(
+            session: session, owner: ObjectIdentifier(self), isObserver: isObserver)
         // It may have ended before the consumer was there to be told.
         if isEnded { session.release(ObjectIdentifier(self)) }
         return consumer

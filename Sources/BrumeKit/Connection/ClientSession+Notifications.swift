@@ -8,10 +8,12 @@ extension ClientSession {
 
     /// Someone begins to listen; the stream opens with the first one.
     ///
-    /// - Parameter owner: For whom; see ``release(_:)``.
-    func consumerAdded(owner: ObjectIdentifier? = nil) -> UInt64 {
+    /// - Parameters:
+    ///   - owner: For whom; see ``release(_:)``.
+    ///   - isObserver: See ``NotificationFanOut``.
+    func consumerAdded(owner: ObjectIdentifier? = nil, isObserver: Bool = false) -> UInt64 {
         lastID += 1
-        fanOut.consumerAdded(lastID)
+        fanOut.consumerAdded(lastID, isObserver: isObserver)
         consumerOwners[lastID] = owner
         perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
         return lastID

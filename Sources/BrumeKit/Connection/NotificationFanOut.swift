@@ -1,10 +1,14 @@
 package import BrumeModel
 
-/// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers have handled.
+/// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers of the app have
+/// handled.
 ///
 /// A consumer has handled a notification when it asks for the next one, or when it ends. What waits for a consumer is
 /// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event for each database that says "fetch
 /// from your token", so a consumer that takes nothing costs no memory, and loses nothing either.
+///
+/// Observers, the SDK's own listeners, get the same and acknowledge nothing: what comes while they alone listen waits for the
+/// app's first consumer, under the same limit.
 ///
 /// Pure.
 package struct NotificationFanOut: Sendable {
@@ -17,14 +21,31 @@ package struct NotificationFanOut: Sendable {
     }
 
     private struct Consumer: Sendable {
+        let isObserver: Bool
         var waiting: [(mark: Mark, event: NotificationEvent)] = []
         /// The event that was handed out last and may still be in work.
         var taken: Mark?
         /// Everything up to here is handled.
         var handled: Mark
+
+        mutating func append(_ event: NotificationEvent, _ mark: Mark) {
+            guard waiting.count >= ClientSessionLimits.notificationsPerConsumer else {
+                return waiting.append((mark, event))
+            }
+            let dropped = Set(waiting.compactMap(\.event.kind.database) + [event.kind.database ?? .private])
+            waiting = [DatabaseScope.private, .public].filter(dropped.contains).map { database in
+                let overflow = NotificationEvent(
+                    position: mark.position, notificationID: event.notificationID, subscriptionID: "",
+                    notificationInfo: nil, kind: .fetchFromToken(database),
+                    committedMilliseconds: event.committedMilliseconds)
+                return (mark, overflow)
+            }
+        }
     }
 
     private var consumers: [UInt64: Consumer] = [:]
+    /// What waits for the app while only observers listen: becomes the app's first consumer.
+    private var unclaimed: Consumer?
     private var received = Mark(number: 0, position: [])
     private var acknowledged = Mark(number: 0, position: [])
 
@@ -36,15 +57,30 @@ package struct NotificationFanOut: Sendable {
     /// here; else behind what was acknowledged. Empty: the server knows better.
     package var resumePosition: [UInt8] { consumers.isEmpty ? acknowledged.position : received.position }
 
-    package mutating func consumerAdded(_ id: UInt64) {
+    /// - Parameter isObserver: Whether it is one of the SDK's own, which acknowledges nothing.
+    package mutating func consumerAdded(_ id: UInt64, isObserver: Bool = false) {
         if consumers.isEmpty { received = Mark(number: received.number, position: acknowledged.position) }
-        consumers[id] = Consumer(handled: received)
+        if isObserver {
+            if consumers.isEmpty { unclaimed = Consumer(isObserver: false, handled: received) }
+            consumers[id] = Consumer(isObserver: true, handled: received)
+        } else {
+            consumers[id] = unclaimed ?? Consumer(isObserver: false, handled: received)
+            unclaimed = nil
+        }
     }
 
     /// A consumer ended. What was handed out to it counts as handled.
     package mutating func consumerRemoved(_ id: UInt64) {
-        guard let consumer = consumers.removeValue(forKey: id) else { return }
-        if consumers.isEmpty { lastHandled = consumer.taken ?? consumer.handled }
+        guard var consumer = consumers.removeValue(forKey: id) else { return }
+        if consumers.isEmpty {
+            if !consumer.isObserver { lastHandled = consumer.taken ?? consumer.handled }
+            unclaimed = nil
+        } else if !consumer.isObserver, consumers.values.allSatisfy(\.isObserver) {
+            // The stream stays open for the observers. What the app's last consumer did not get waits for its next one.
+            if let taken = consumer.taken { consumer.handled = taken }
+            consumer.taken = nil
+            unclaimed = consumer
+        }
     }
 
     /// What the last consumer had handled when it ended.
@@ -56,21 +92,11 @@ package struct NotificationFanOut: Sendable {
         guard !consumers.isEmpty else { return }
         let position = event.position.isEmpty ? received.position : event.position
         received = Mark(number: received.number + 1, position: position)
-        for id in consumers.keys {
-            if consumers[id]!.waiting.count < ClientSessionLimits.notificationsPerConsumer {
-                consumers[id]!.waiting.append((received, event))
-            } else {
-                let dropped = Set(
-                    consumers[id]!.waiting.compactMap(\.event.kind.database) + [event.kind.database ?? .private])
-                consumers[id]!.waiting = [DatabaseScope.private, .public].filter(dropped.contains).map { database in
-                    let overflow = NotificationEvent(
-                        position: position, notificationID: event.notificationID, subscriptionID: "",
-                        notificationInfo: nil, kind: .fetchFromToken(database),
-                        committedMilliseconds: event.committedMilliseconds)
-                    return (received, overflow)
-                }
-            }
-        }
+        for id in consumers.keys { consumers[id]!.append(event, received) }
+        // That the stream is open is news to those who listen at the moment alone, and a key-value store hears for itself.
+        if case .ready = event.kind { return }
+        if event.subscriptionID == KeyValueStoreRecord.subscriptionID { return }
+        unclaimed?.append(event, received)
     }
 
     /// The consumer asks for its next event, having handled the one before; nil when it has to wait.
@@ -87,9 +113,10 @@ package struct NotificationFanOut: Sendable {
 
     /// The position to acknowledge, when there is a new one.
     package mutating func takeAcknowledgement() -> [UInt8]? {
-        if consumers.isEmpty, lastHandled == nil { return nil }
+        let app = consumers.values.filter { !$0.isObserver } + (unclaimed.map { [$0] } ?? [])
+        if app.isEmpty, lastHandled == nil { return nil }
         var least = lastHandled ?? received
-        for consumer in consumers.values {
+        for consumer in app {
             // Who has nothing in work and nothing waiting has handled all.
             let mark = consumer.taken == nil && consumer.waiting.isEmpty ? received : consumer.handled
             if mark.number < least.number { least = mark }

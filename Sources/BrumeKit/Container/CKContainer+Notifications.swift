@@ -7,7 +7,8 @@ extension CKContainer {
     /// a broken connection it resumes where it was. Every iterator gets every notification from then on.
     ///
     /// A notification is acknowledged once every iterator has asked for the next one, or ended; what was not acknowledged
-    /// comes again when the app is started anew. So each comes at least once. When notifications were dropped, because the
+    /// comes again when the app is started anew. So each comes at least once. What came before the first iterator, while a
+    /// ``CKSyncEngine`` or an ``NSUbiquitousKeyValueStore`` listened alone, waits for it. When notifications were dropped, because the
     /// device was away for long or an iterator left 256 of them waiting, one ``CKDatabaseNotification`` stands for them
     /// whose `isPruned` is true: fetch changes from your tokens.
     ///
@@ -51,18 +52,22 @@ extension CKContainer {
     /// The raw events of a container; see ``CKContainer/notificationEvents``.
     package struct NotificationEvents: AsyncSequence, Sendable {
         let core: ContainerCore
+        /// Whether the SDK itself listens, which acknowledges nothing; see ``NotificationFanOut``.
+        var isObserver = false
 
-        package func makeAsyncIterator() -> Iterator { Iterator(core: core) }
+        package func makeAsyncIterator() -> Iterator { Iterator(core: core, isObserver: isObserver) }
 
         package struct Iterator: AsyncIteratorProtocol {
             let core: ContainerCore
+            private let isObserver: Bool
             private var consumer: NotificationConsumer?
 
             /// Of the account that the events are for.
             var currentUser: String? { consumer?.session.currentUser }
 
-            init(core: ContainerCore) {
+            init(core: ContainerCore, isObserver: Bool) {
                 self.core = core
+                self.isObserver = isObserver
             }
 
             package mutating func next() async throws -> NotificationEvent? {
@@ -72,7 +77,7 @@ extension CKContainer {
                 } else {
                     let account = core.account
                     guard account.configuration.token != nil else { throw CKError.noAccount }
-                    listening = try await account.listen()
+                    listening = try await account.listen(isObserver: isObserver)
                     consumer = listening
                 }
                 do throws(ServiceError) {
@@ -92,9 +97,9 @@ final class NotificationConsumer: Sendable {
     let session: ClientSession
     let id: UInt64
 
-    init(session: ClientSession, owner: ObjectIdentifier) async {
+    init(session: ClientSession, owner: ObjectIdentifier, isObserver: Bool) async {
         self.session = session
-        id = await session.consumerAdded(owner: owner)
+        id = await session.consumerAdded(owner: owner, isObserver: isObserver)
     }
 
     deinit {

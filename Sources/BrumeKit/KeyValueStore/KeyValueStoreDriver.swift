@@ -268,7 +268,8 @@ final class KeyValueStoreDriver: Sendable {
         state.withLock { state in
             guard !state.isClosed, state.isUserKnown, state.listener == nil else { return }
             let (account, run) = (state.account, state.machine.run)
-            let events = CKContainer.NotificationEvents(core: ContainerCore(boundTo: account, of: core))
+            let events = CKContainer.NotificationEvents(
+                core: ContainerCore(boundTo: account, of: core), isObserver: true)
             state.listener = Task { [weak self] in
                 do {
                     for try await event in events { self?.heard(event, run) }

@@ -260,7 +260,7 @@ final class SyncEngineDriver: Sendable {
         let core = boundDatabase.core
         let task = Task { [weak self] in
             do {
-                for try await event in CKContainer.NotificationEvents(core: core) {
+                for try await event in CKContainer.NotificationEvents(core: core, isObserver: true) {
                     guard let self else { return }
                     guard let push = self.push(event, currentUser: core.account.currentUser) else { continue }
                     self.handle { machine, now in machine.pushed(push, now: now) }

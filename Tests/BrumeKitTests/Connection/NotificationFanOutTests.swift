@@ -81,6 +81,63 @@ struct NotificationFanOutTests {
         #expect(fanOut.resumePosition == [2])
     }
 
+    @Test("an observer acknowledges nothing: what came before the app's first consumer waits for it")
+    func observers() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1, isObserver: true)
+        fanOut.eventReceived(event(1))
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.next(1) == event(1))
+        #expect(fanOut.next(1) == event(2))
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.takeAcknowledgement() == nil)
+        fanOut.consumerAdded(2)
+        #expect(fanOut.next(2) == event(1))
+        #expect(fanOut.takeAcknowledgement() == nil)
+        #expect(fanOut.next(2) == event(2))
+        #expect(fanOut.takeAcknowledgement() == [1])
+        fanOut.eventReceived(event(3))
+        // The app stops listening with one in work and one waiting; the observer keeps the stream open.
+        fanOut.consumerRemoved(2)
+        #expect(fanOut.takeAcknowledgement() == [2])
+        fanOut.consumerAdded(3)
+        #expect(fanOut.next(3) == event(3))
+        #expect(fanOut.next(3) == nil)
+        #expect(fanOut.takeAcknowledgement() == [3])
+    }
+
+    @Test("an observer that ends last leaves what the app did not hear to the server, which gives it again")
+    func lastObserver() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1, isObserver: true)
+        var ready = event(1)
+        ready.kind = .ready(resumed: true)
+        fanOut.eventReceived(ready)
+        #expect(fanOut.takeAcknowledgement() == [1], "that the stream is open is no news for the app")
+        fanOut.eventReceived(event(2))
+        _ = fanOut.next(1)
+        fanOut.consumerRemoved(1)
+        #expect(fanOut.takeAcknowledgement() == nil)
+        #expect(fanOut.resumePosition == [1])
+        fanOut.consumerAdded(2)
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.next(2) == event(2))
+        #expect(fanOut.next(2) == nil)
+    }
+
+    @Test("what waits for an app that never listens has a limit, and says so then")
+    func unclaimed() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1, isObserver: true)
+        for _ in 0...ClientSessionLimits.notificationsPerConsumer {
+            fanOut.eventReceived(event(1))
+            _ = fanOut.next(1)
+        }
+        fanOut.consumerAdded(2)
+        #expect(fanOut.next(2)?.kind == .fetchFromToken(.private))
+        #expect(fanOut.next(2) == nil)
+    }
+
     @Test("a consumer that takes nothing is told to fetch, and costs one event")
     func overflow() {
         var fanOut = NotificationFanOut()
