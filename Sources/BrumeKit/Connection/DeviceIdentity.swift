@@ -1,11 +1,23 @@
+internal import BrumeSystem
 internal import Foundation
 
-/// The device's id: 16 random bytes in the file `device-id` of the state folder, made once and kept for good.
+/// The device's id: without an account the 16 random bytes in the file `device-id` of the state folder, made once and kept for good;
+/// with one, 16 bytes that these and the account's token come to, so that no two accounts share an id and nobody can tell from
+/// their ids that they are on one device. A new token of the same account makes another device.
 ///
 /// The server leaves a device's own changes out of its notifications, and keeps events for a device that is away, by this id.
 /// Processes that run at the same time and listen for notifications need a folder each.
 enum DeviceIdentity {
     static let byteCount = 16
+
+    /// The device's id for an account, or without one.
+    ///
+    /// - Throws: ``ConfigurationProblem`` when the folder can't be used.
+    static func load(folder: String, token: String?) throws(ConfigurationProblem) -> [UInt8] {
+        let id = try load(folder: folder)
+        guard let token else { return id }
+        return Array(SHA256.digest(id + Array(token.utf8)).prefix(byteCount))
+    }
 
     /// The folder's id, made when there is none.
     ///

@@ -108,10 +108,11 @@ extension BrumeConfiguration {
         let folder = try resolvedStateFolder()
         return ClientSession.Key(
             endpoint: endpoint, accountToken: token, container: container,
-            environment: environment == .development ? 1 : 2, deviceID: try DeviceIdentity.load(folder: folder))
+            environment: environment == .development ? 1 : 2,
+            deviceID: try DeviceIdentity.load(folder: folder, token: token))
     }
 
-    /// The device's id, made when there is none.
+    /// The device's id for the configuration's account, made when there is none.
     package func deviceID() throws(CKError) -> [UInt8] {
         do throws(ConfigurationProblem) {
             return try sessionKey().deviceID

@@ -61,6 +61,9 @@ extension CKContainer {
         try await core.userRecordID(callOptions)
     }
 
+    /// How the server knows the device for the account that is signed in.
+    package func deviceID() throws(CKError) -> [UInt8] { try core.configuration.deviceID() }
+
     /// Nanoseconds from a ping to the server's answer; connects when there is no connection.
     package func ping(
         timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds

@@ -34,11 +34,6 @@ public final class TestDevice: Sendable {
         self.host = host
         stateFolder = URL(fileURLWithPath: configuration.stateFolder!, isDirectory: true)
         try FileManager.default.createDirectory(at: stateFolder, withIntermediateDirectories: true)
-        do throws(CKError) {
-            identity = ScriptedDevice(name: name, id: try configuration.deviceID())
-        } catch {
-            throw TestServerError(error.localizedDescription)
-        }
         let loop: LoopTransport
         switch LoopTransport.shared {
         case .success(let transport): loop = transport
@@ -48,6 +43,12 @@ public final class TestDevice: Sendable {
         // A registry of its own: devices share no connection.
         container = CKContainer(
             configuration: configuration, transport: .success(transport), registry: SessionRegistry())
+        identity = ScriptedDevice(name: name, container: container)
+        do throws(CKError) {
+            _ = try container.deviceID()
+        } catch {
+            throw TestServerError(error.localizedDescription)
+        }
         list.insert(transport)
     }
 

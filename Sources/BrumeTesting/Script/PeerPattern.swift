@@ -1,9 +1,13 @@
+internal import BrumeKit
 internal import BrumeServer
 
-/// A device as the server knows it.
-struct ScriptedDevice: Hashable, Sendable {
+/// A device as the server knows it: by an id that is another one for each account.
+struct ScriptedDevice: Sendable {
     let name: String
-    let id: [UInt8]
+    let container: CKContainer
+
+    /// Of the account that is signed in at the moment.
+    var id: [UInt8] { (try? container.deviceID()) ?? [] }
 }
 
 /// Whose calls and notifications a pattern means.

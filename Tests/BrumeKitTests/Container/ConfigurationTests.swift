@@ -98,6 +98,24 @@ struct DeviceIdentityTests {
         #expect(try DeviceIdentity.load(folder: other.path) != ids.first!)
     }
 
+    @Test("is another one for each account of a folder, and the same whenever the account comes back")
+    func accounts() throws {
+        let folder = try TemporaryFolder()
+        let nobody = try DeviceIdentity.load(folder: folder.path, token: nil)
+        let ada = try DeviceIdentity.load(folder: folder.path, token: "ada")
+        let bob = try DeviceIdentity.load(folder: folder.path, token: "bob")
+        #expect(Set([nobody, ada, bob]).count == 3)
+        #expect(ada.count == DeviceIdentity.byteCount)
+        #expect(try DeviceIdentity.load(folder: folder.path, token: "ada") == ada)
+        #expect(try DeviceIdentity.load(folder: try TemporaryFolder().path, token: "ada") != ada)
+        let container = CKContainer(
+            identifier: "iCloud.test",
+            configuration: BrumeConfiguration(server: "example.com:1", token: "ada", stateFolder: folder.path))
+        #expect(try container.deviceID() == ada)
+        container.signIn(token: "bob")
+        #expect(try container.deviceID() == bob)
+    }
+
     @Test("is not replaced when the file is damaged: the error says what to do")
     func damaged() throws {
         let folder = try TemporaryFolder()
