@@ -45,13 +45,23 @@ package struct ServiceError: Error, Equatable, Sendable {
     package var retryAfterMilliseconds: UInt32
     /// For `serverRecordChanged`: the record as the server has it, an encoded `brume.v1.Record`.
     package var serverRecord: [UInt8]?
+    package var detail: Detail
+
+    /// What a code leaves open where a client has to know. Raw values are those of the wire.
+    package enum Detail: UInt8, Sendable {
+        case none = 0
+        /// For `changeTokenExpired`: the token's zone was deleted, and the zone of that name is another one.
+        case zoneMadeAgain = 1
+    }
 
     package init(
-        _ code: ErrorCode, _ message: String, retryAfterMilliseconds: UInt32 = 0, serverRecord: [UInt8]? = nil
+        _ code: ErrorCode, _ message: String, retryAfterMilliseconds: UInt32 = 0, serverRecord: [UInt8]? = nil,
+        detail: Detail = .none
     ) {
         self.code = code
         self.message = message
         self.retryAfterMilliseconds = retryAfterMilliseconds
         self.serverRecord = serverRecord
+        self.detail = detail
     }
 }

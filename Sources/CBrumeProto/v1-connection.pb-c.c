@@ -676,7 +676,7 @@ const ProtobufCMessageDescriptor brume__v1__call__descriptor =
   (ProtobufCMessageInit) brume__v1__call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__status__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__v1__status__field_descriptors[4] =
 {
   {
     "code",
@@ -714,16 +714,29 @@ static const ProtobufCFieldDescriptor brume__v1__status__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "detail",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Status, detail),
+    &brume__v1__status_detail__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__status__field_indices_by_name[] = {
   0,   /* field[0] = code */
+  3,   /* field[3] = detail */
   1,   /* field[1] = message */
   2,   /* field[2] = retry_after_milliseconds */
 };
 static const ProtobufCIntRange brume__v1__status__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__v1__status__descriptor =
 {
@@ -733,7 +746,7 @@ const ProtobufCMessageDescriptor brume__v1__status__descriptor =
   "Brume__V1__Status",
   "brume.v1",
   sizeof(Brume__V1__Status),
-  3,
+  4,
   brume__v1__status__field_descriptors,
   brume__v1__status__field_indices_by_name,
   1,  brume__v1__status__number_ranges,
@@ -929,5 +942,33 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   brume__v1__method__enum_values_by_name,
   7,
   brume__v1__method__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue brume__v1__status_detail__enum_values_by_number[2] =
+{
+  { "STATUS_DETAIL_NONE", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_NONE", 0 },
+  { "STATUS_DETAIL_ZONE_MADE_AGAIN", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ZONE_MADE_AGAIN", 1 },
+};
+static const ProtobufCIntRange brume__v1__status_detail__value_ranges[] = {
+{0, 0},{0, 2}
+};
+static const ProtobufCEnumValueIndex brume__v1__status_detail__enum_values_by_name[2] =
+{
+  { "STATUS_DETAIL_NONE", 0 },
+  { "STATUS_DETAIL_ZONE_MADE_AGAIN", 1 },
+};
+const ProtobufCEnumDescriptor brume__v1__status_detail__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "brume.v1.StatusDetail",
+  "StatusDetail",
+  "Brume__V1__StatusDetail",
+  "brume.v1",
+  2,
+  brume__v1__status_detail__enum_values_by_number,
+  2,
+  brume__v1__status_detail__enum_values_by_name,
+  1,
+  brume__v1__status_detail__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

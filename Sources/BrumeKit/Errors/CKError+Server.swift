@@ -25,6 +25,7 @@ extension CKError {
             userInfo[CKErrorRetryAfterKey] = Double(error.retryAfterMilliseconds) / 1000
         }
         if let requestID { userInfo["RequestUUID"] = requestID }
+        if error.detail == .zoneMadeAgain { userInfo[Self.zoneMadeAgainKey] = true }
         // A newer server may know more codes; its sentence says what happened.
         let code = Code(rawValue: Int(error.code.rawValue)) ?? .internalError
         if code == .serverRecordChanged {
@@ -36,6 +37,11 @@ extension CKError {
         }
         self.init(code, userInfo: userInfo)
     }
+
+    private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
+
+    /// A change token has expired because its zone was deleted; the one of that name is another.
+    var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }
 
     /// The error of a call that throws when some of its items failed.
     package static func partialFailure(_ errorsByItemID: [AnyHashable: any Error]) -> CKError {

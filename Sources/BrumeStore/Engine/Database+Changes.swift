@@ -44,7 +44,8 @@ extension Database {
         try checkRun(of: token)
         if token.incarnation != zone.incarnation {
             throw ServiceError(
-                .changeTokenExpired, "the token is of a zone that was deleted and made again; start over")
+                .changeTokenExpired, "the token is of a zone that was deleted and made again; start over",
+                detail: .zoneMadeAgain)
         }
         if token.horizon > zone.lastChange {
             throw ServiceError(.changeTokenExpired, "the token is ahead of the zone's history; start over")

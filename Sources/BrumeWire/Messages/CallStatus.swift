@@ -7,16 +7,21 @@ package struct CallStatus: Equatable, Sendable {
     package var message: String
     /// When to try again; 0: no advice.
     package var retryAfterMilliseconds: UInt32
+    package var detail: ServiceError.Detail
 
-    package init(code: Int32 = 0, message: String = "", retryAfterMilliseconds: UInt32 = 0) {
+    package init(
+        code: Int32 = 0, message: String = "", retryAfterMilliseconds: UInt32 = 0, detail: ServiceError.Detail = .none
+    ) {
         self.code = code
         self.message = message
         self.retryAfterMilliseconds = retryAfterMilliseconds
+        self.detail = detail
     }
 
     package init(_ error: ServiceError) {
         self.init(
-            code: error.code.rawValue, message: error.message, retryAfterMilliseconds: error.retryAfterMilliseconds)
+            code: error.code.rawValue, message: error.message, retryAfterMilliseconds: error.retryAfterMilliseconds,
+            detail: error.detail)
     }
 
     package static let success = CallStatus()
@@ -24,7 +29,9 @@ package struct CallStatus: Equatable, Sendable {
     /// The failure, or nil for success.
     package var error: ServiceError? {
         code == 0
-            ? nil : ServiceError(ErrorCode(rawValue: code), message, retryAfterMilliseconds: retryAfterMilliseconds)
+            ? nil
+            : ServiceError(
+                ErrorCode(rawValue: code), message, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
     }
 }
 

@@ -155,6 +155,7 @@ extension MessageArena {
         message.pointee.code = status.code
         message.pointee.message = data(status.message)
         message.pointee.retry_after_milliseconds = status.retryAfterMilliseconds
+        message.pointee.detail = Brume__V1__StatusDetail(UInt32(status.detail.rawValue))
         return message
     }
 }
@@ -163,6 +164,8 @@ extension CallStatus {
     fileprivate init(_ status: UnsafeMutablePointer<Brume__V1__Status>) {
         self.init(
             code: status.pointee.code, message: status.pointee.message.lossyText,
-            retryAfterMilliseconds: status.pointee.retry_after_milliseconds)
+            retryAfterMilliseconds: status.pointee.retry_after_milliseconds,
+            // What a newer peer says besides is left out: the code stands for itself.
+            detail: UInt8(exactly: status.pointee.detail.rawValue).flatMap(ServiceError.Detail.init) ?? .none)
     }
 }

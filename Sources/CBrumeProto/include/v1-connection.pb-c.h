@@ -71,6 +71,17 @@ typedef enum _Brume__V1__Method {
   BRUME__V1__METHOD__METHOD_ADMIN_STATS = 268
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__METHOD)
 } Brume__V1__Method;
+/*
+ * What a code leaves open where a client has to know.
+ */
+typedef enum _Brume__V1__StatusDetail {
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_NONE = 0,
+  /*
+   * With changeTokenExpired: the token's zone was deleted, and the zone of that name is another one.
+   */
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ZONE_MADE_AGAIN = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__STATUS_DETAIL)
+} Brume__V1__StatusDetail;
 
 /* --- messages --- */
 
@@ -212,10 +223,11 @@ struct  Brume__V1__Status
    * 0: no advice
    */
   uint32_t retry_after_milliseconds;
+  Brume__V1__StatusDetail detail;
 };
 #define BRUME__V1__STATUS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__status__descriptor) \
-    , 0, {0,NULL}, 0 }
+    , 0, {0,NULL}, 0, BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_NONE }
 
 
 /*
@@ -375,6 +387,7 @@ typedef void (*Brume__V1__Goaway_Closure)
 extern const ProtobufCEnumDescriptor    brume__v1__environment__descriptor;
 extern const ProtobufCEnumDescriptor    brume__v1__database_scope__descriptor;
 extern const ProtobufCEnumDescriptor    brume__v1__method__descriptor;
+extern const ProtobufCEnumDescriptor    brume__v1__status_detail__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__hello__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__welcome__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__limits__descriptor;

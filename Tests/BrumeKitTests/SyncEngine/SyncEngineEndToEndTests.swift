@@ -94,6 +94,32 @@ struct SyncEngineEndToEndTests {
         #expect(two.texts == ["a": "hello"])
     }
 
+    @Test("hear that a zone was deleted when another one has its name by the time they look")
+    func zoneMadeAgain() async throws {
+        let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))
+        makeZone(one)
+        one.write("old", id("a"))
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        #expect(two.texts == ["a": "old"])
+        let database = one.container.privateCloudDatabase
+        try await database.deleteRecordZone(withID: zone)
+        try await database.save(CKRecordZone(zoneID: zone))
+        let record = CKRecord(recordType: "Note", recordID: id("b"))
+        record["text"] = "new"
+        try await database.save(record)
+        two.forgetEvents()
+        try await two.engine.fetchChanges()
+        #expect(two.texts == ["b": "new"])
+        let told = two.events.filter { $0.hasPrefix("fetched") }
+        #expect(
+            told == [
+                "fetchedDatabaseChanges(modifications: [\"Notes\"], deletions: [])",
+                "fetchedDatabaseChanges(modifications: [\"Notes\"], deletions: [\"Notes\"])",
+                "fetchedRecordZoneChanges(modifications: [\"b\"], deletions: [])",
+            ])
+    }
+
     @Test("merge a conflict, of which the log tells")
     func conflict() async throws {
         let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))

@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeModel
 import Testing
 
 @Suite("A sync engine's fetches")
@@ -114,6 +115,39 @@ struct SyncEngineFetchTests {
         #expect(log.contains("didFetchRecordZoneChanges(A)"))
         #expect(log.contains("didFetchRecordZoneChanges(B, error: changeTokenExpired)"))
         #expect(log.last == "< 1 partialFailure")
+    }
+
+    @Test("of a zone that was deleted and made again tell the deletion, and then what the new one holds")
+    func zoneMadeAgain() {
+        let gone = CKRecord.ID(recordName: "gone", zoneID: zone)
+        let state = EngineScript.signedIn { state in
+            state.databaseToken = EngineScript.token("d")
+            state.zoneTokens[zone] = EngineScript.token("old")
+            _ = state.recordChanges.add(.saveRecord(gone), id: gone, stamp: 1)
+        }
+        let script = EngineScript(state)
+        script.server = { request in
+            switch request {
+            case .databaseChanges: EngineScript.databasePage([zone], token: "e")
+            case .zoneChanges(zone, nil): EngineScript.zonePage([Sample.id("a")], token: "a")
+            case .zoneChanges(zone, _):
+                .zoneChanges(.failure(CKError(ServiceError(.changeTokenExpired, "", detail: .zoneMadeAgain))))
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        #expect(
+            script.taken().filter { $0.contains("etch") || $0.hasPrefix("> zone") } == [
+                "willFetchChanges(manual)", "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)", "didFetchRecordZoneChanges(A)",
+                "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [\"A\"])",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, nil)",
+                "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "didFetchRecordZoneChanges(A)",
+                "didFetchChanges(manual)",
+            ])
+        #expect(!script.machine.state.recordChanges.changes.contains(.saveRecord(gone)))
+        #expect(script.machine.state.zoneTokens == [zone: EngineScript.token("a")])
+        #expect(script.machine.state.unfetchedZones.isEmpty)
     }
 
     @Test("go on with the other zones when one fails, and end when the way to the server does")

@@ -177,7 +177,11 @@ final class ModelServer {
             var since: UInt64 = 0
             if let token {
                 let numbers = Self.numbers(token)
-                guard numbers[0] == zone.incarnation, numbers[1] >= zone.horizon else {
+                guard numbers[0] == zone.incarnation else {
+                    return .zoneChanges(
+                        .failure(CKError(ServiceError(.changeTokenExpired, "made again", detail: .zoneMadeAgain))))
+                }
+                guard numbers[1] >= zone.horizon else {
                     return .zoneChanges(.failure(CKError(.changeTokenExpired)))
                 }
                 since = numbers[1]

@@ -141,6 +141,7 @@ struct FeedTests {
         #expect(try desk.changes(since: nil).live.isEmpty)
         let error = #expect(throws: ServiceError.self) { try desk.changes(since: token) }
         #expect(error?.code == .changeTokenExpired)
+        #expect(error?.detail == .zoneMadeAgain)
     }
 
     @Test("zones of one commit have incarnations of their own")

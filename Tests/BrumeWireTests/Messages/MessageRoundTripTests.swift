@@ -228,7 +228,10 @@ struct MessageRoundTripTests {
                 method: method, timeoutMilliseconds: 5, requestID: "r\0", operationGroup: "nightly")
             #expect(try client.encodeCall(call).decoded(server.decodeCall) == call)
         }
-        for status in [.success, CallStatus(code: 26, message: "é", retryAfterMilliseconds: 1), CallStatus(code: -1)] {
+        for status in [
+            .success, CallStatus(code: 26, message: "é", retryAfterMilliseconds: 1), CallStatus(code: -1),
+            CallStatus(code: 21, detail: .zoneMadeAgain),
+        ] {
             #expect(try server.encodeStatus(status).decoded(client.decodeStatus) == status)
             let goaway = Goaway(reason: status, reconnectAfterMilliseconds: 250)
             #expect(try server.encodeGoaway(goaway).decoded(client.decodeGoaway) == goaway)

@@ -190,6 +190,8 @@ extension SyncEngineStateMachine {
             preconditionFailure("a zone's changes came that no fetch asked for")
         }
         switch result {
+        case .failure(let error) where error.saysZoneMadeAgain && state.zoneTokens[zoneID] != nil:
+            zoneMadeAgain(zoneID, now: now)
         case .failure(let error)
         where error.code == .changeTokenExpired && !fetchCycle!.expiredZones.contains(zoneID):
             fetchCycle!.expiredZones.insert(zoneID)
@@ -220,6 +222,19 @@ extension SyncEngineStateMachine {
             }
             if !page.moreComing { closeZone(zoneID, nil) }
         }
+    }
+
+    /// The zone that the delegate knows was deleted, and another has its name. The database's changes name that one alone, so the
+    /// deletion is told here; then the new zone is fetched from its start.
+    private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, now: UInt64) {
+        closeZone(zoneID, nil)
+        zoneIsGone(zoneID)
+        state.unfetchedZones.insert(zoneID)
+        fetchCycle!.fetchedZones.remove(zoneID)
+        tell(
+            .fetchedDatabaseChanges(
+                .init(modifications: [.init(zoneID: zoneID)], deletions: [.init(zoneID: zoneID, reason: .deleted)])))
+        markDirty(now: now)
     }
 
     private mutating func closeZone(_ zoneID: CKRecordZone.ID, _ error: CKError?) {
