@@ -238,15 +238,22 @@ package final class Server: @unchecked Sendable {
     /// on one of them.
     package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
         _ = try core.accounts.revokeTokens(name: name)
+        endSessions(ofAccount: name, reason: nil, done: done)
+    }
+
+    /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them.
+    ///
+    /// - Parameter reason: What they are told; nil: that the tokens were revoked.
+    package func endSessions(ofAccount name: String, reason: ServiceError?, done: @escaping @Sendable () -> Void) {
         let shards = core.shards
-        @Sendable func revoke(_ index: Int) {
+        @Sendable func end(_ index: Int) {
             guard index < shards.count else { return done() }
             shards[index].loop.execute {
-                shards[index].revoke(accountName: name)
-                revoke(index + 1)
+                shards[index].revoke(accountName: name, reason: reason)
+                end(index + 1)
             }
         }
-        revoke(0)
+        end(0)
     }
 
     /// Makes a token that was revoked valid for its account again.

@@ -133,6 +133,7 @@ final class ServerCore: @unchecked Sendable {
         case .none: break
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
+            if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
             try admit(container: hello.container, account: holder.id)
             identity.role = .account(name: holder.name)
             identity.tokenHash = AccountToken.hash(token) ?? []

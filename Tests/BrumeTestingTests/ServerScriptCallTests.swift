@@ -189,6 +189,71 @@ struct ServerScriptCallTests {
         }
     }
 
+    @Test("fails the deletion of one record; the rest goes on, or is innocent in an atomic batch")
+    func deletions() async throws {
+        try await TestServer.run { server in
+            let database = try server.device(of: "ada").privateCloudDatabase
+            try await database.save(notes)
+            for name in ["a", "b"] { try await database.save(note(name)) }
+            server.script.failDeletions(ofRecordNamed: "a", with: .zoneBusy, retryAfterSeconds: 0.5, times: 2)
+            let (a, b) = (note("a").recordID, note("b").recordID)
+            let atomic = try await database.modifyRecords(saving: [note("c")], deleting: [a, b])
+            func code<Value>(_ result: Result<Value, any Error>?) -> CKError.Code? {
+                if case .failure(let error)? = result { (error as? CKError)?.code } else { nil }
+            }
+            #expect(code(atomic.deleteResults[a]) == .zoneBusy)
+            #expect(code(atomic.deleteResults[b]) == .batchRequestFailed)
+            #expect(atomic.saveResults.values.map { code($0) } == [.batchRequestFailed])
+            let each = try await database.modifyRecords(saving: [], deleting: [a, b], atomically: false)
+            #expect(code(each.deleteResults[a]) == .zoneBusy)
+            #expect(code(each.deleteResults[b]) == nil)
+            try await database.deleteRecord(withID: a)
+            #expect(try await database.records(for: [a, b]).values.allSatisfy { code($0) == .unknownItem })
+        }
+    }
+
+    @Test("limits the public database to so many records, users' own aside")
+    func publicQuota() async throws {
+        try await TestServer.run { server in
+            let ada = try server.device(of: "ada")
+            let ben = try server.device(of: "ben")
+            let rule = server.script.limitRecords(to: 2, in: .public)
+            func record(_ name: String) -> CKRecord {
+                CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name))
+            }
+            try await ada.publicCloudDatabase.save(record("1"))
+            try await ben.publicCloudDatabase.save(record("2"))
+            #expect(await failure { try await ada.publicCloudDatabase.save(record("3")) }?.code == .quotaExceeded)
+            try await ada.privateCloudDatabase.save(notes)
+            for number in 1...3 { try await ada.privateCloudDatabase.save(note("\(number)")) }
+            try await ben.publicCloudDatabase.deleteRecord(withID: record("2").recordID)
+            try await ada.publicCloudDatabase.save(record("3"))
+            #expect(rule.firedCount == 1)
+        }
+    }
+
+    @Test(
+        "makes an account restricted or unavailable for a while, which its devices are told",
+        arguments: [
+            (CKAccountStatus.restricted, CKError.Code.managedAccountRestricted),
+            (.temporarilyUnavailable, .accountTemporarilyUnavailable),
+        ])
+    func accountStatus(status: CKAccountStatus, code: CKError.Code) async throws {
+        try await TestServer.run { server in
+            let device = try server.device(of: "ada")
+            let other = try server.device(of: "ben")
+            try await device.privateCloudDatabase.save(notes)
+            #expect(try await device.container.accountStatus() == .available)
+            try await server.setAccountStatus(status, of: "ada")
+            #expect(try await device.container.accountStatus() == status)
+            #expect(await failure { try await device.privateCloudDatabase.allRecordZones() }?.code == code)
+            #expect(try await other.container.accountStatus() == .available)
+            try await server.setAccountStatus(.available, of: "ada")
+            #expect(try await device.container.accountStatus() == .available)
+            #expect(try await device.privateCloudDatabase.allRecordZones().count == 2)
+        }
+    }
+
     @Test("has a rule for one device, one account, one zone, one type, and leaves all else alone")
     func patterns() async throws {
         try await TestServer.run { server in

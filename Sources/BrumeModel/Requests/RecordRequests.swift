@@ -41,6 +41,8 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var zone: ZoneID
     package var saves: [RecordSave<Fields>]
     package var deletions: [String]
+    /// Deletions that fail with what a server's interceptor wants, by name. Not on the wire.
+    package var refusedDeletions: [String: ServiceError] = [:]
 
     package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
         self.zone = zone

@@ -6,12 +6,16 @@ package import BrumeWire
 ///
 /// Called on the server's loops, several at a time.
 package protocol ServerInterceptor: AnyObject, Sendable {
+    /// An account says hello. Nil: it is taken in.
+    func refusal(ofAccount name: String) -> ServiceError?
+
     /// The request of a call came in.
     ///
     /// - Parameter payload: The encoded request, valid for the call.
     func plan(for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer) -> CallPlan
 
-    /// A write is about to be decided. A save fails with the problem that is put into its fields; the rules for batches hold.
+    /// A write is about to be decided. A save fails with the problem that is put into its fields, a deletion with the one that is put
+    /// into `refusedDeletions`; the rules for batches hold.
     func willModify(
         _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase, of peer: InterceptedPeer
     )
@@ -73,5 +77,6 @@ package struct InterceptedDatabase {
     package let scope: DatabaseScope
     /// Records that exist in all zones, users' records included.
     package let recordCount: Int
+    package let userRecordCount: () -> Int
     package let holdsRecord: (_ name: String, _ zone: ZoneID) -> Bool
 }

@@ -393,10 +393,11 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     var unaryCallCount: Int { isGone || isEnding ? 0 : machine.unaryCallCount }
 
     /// The account's tokens were revoked, or the account removed.
-    func revoked() {
+    func revoked(_ reason: ServiceError? = nil) {
         if isGone || isEnding { return }
         violate(
-            CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
+            reason.map { CallStatus($0) }
+                ?? CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
     }
 
     /// Closes once what is pending has been sent.

@@ -179,6 +179,7 @@ extension Shard {
                     &request,
                     in: InterceptedDatabase(
                         scope: database.id.scope, recordCount: database.recordCount,
+                        userRecordCount: { database.userRecordCount },
                         holdsRecord: { database.holdsRecord($0, in: $1) }),
                     of: InterceptedPeer(identity))
             }

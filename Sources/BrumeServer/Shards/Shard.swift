@@ -206,10 +206,12 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Closes the sessions of an account whose tokens were revoked.
-    func revoke(accountName: String) {
+    /// Closes the sessions of an account, telling them why.
+    ///
+    /// - Parameter reason: Nil: its tokens were revoked.
+    func revoke(accountName: String, reason: ServiceError? = nil) {
         for session in Array(sessions.values) where session.identity?.role == .account(name: accountName) {
-            session.revoked()
+            session.revoked(reason)
         }
     }
 

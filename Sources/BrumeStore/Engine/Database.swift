@@ -71,6 +71,11 @@ package final class Database {
     /// Records that exist, in all zones.
     package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
 
+    /// Users' records among them. Looks at every record of the default zone.
+    package var userRecordCount: Int {
+        zoneStates[0].liveSlots.reduce(0) { $0 + ($1.record.type == Names.userRecordType ? 1 : 0) }
+    }
+
     /// Whether a record of that name exists in the zone.
     package func holdsRecord(_ name: String, in zone: ZoneID) -> Bool {
         guard case .success(let index) = zoneIndex(of: zone) else { return false }

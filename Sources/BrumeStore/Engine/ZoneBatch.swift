@@ -94,7 +94,9 @@ struct ZoneBatch {
         }
         for (item, name) in modification.deletions.enumerated() {
             let error =
-                repeated.contains(name) ? ZoneBatch.repeatedName : stageDeletion(of: name, item: item, in: zone)
+                repeated.contains(name)
+                ? ZoneBatch.repeatedName
+                : modification.refusedDeletions[name] ?? stageDeletion(of: name, item: item, in: zone)
             deletionResults.append(error)
             if error != nil { hasFailed = true }
         }

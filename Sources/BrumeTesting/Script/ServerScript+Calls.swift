@@ -50,6 +50,30 @@ extension ServerScript {
             .save(SavePattern(recordType: recordType, recordName: recordName, peer: peer), error))
     }
 
+    /// Deletions of records fail, each by itself: the rest of its request goes on, or fails with `batchRequestFailed` where the
+    /// request is atomic.
+    ///
+    /// - Parameters:
+    ///   - recordName: Nil: of any name.
+    ///   - account: Nil: of any account's devices.
+    ///   - device: Nil: of any device.
+    ///   - code: Any of `CKError`'s.
+    ///   - retryAfterSeconds: Nil: none.
+    ///   - message: Nil: a text that names the script.
+    ///   - times: How many deletions; `Int.max`: all.
+    @discardableResult
+    public func failDeletions(
+        ofRecordNamed recordName: String? = nil, from account: String? = nil, on device: TestDevice? = nil,
+        with code: CKError.Code, retryAfterSeconds: Double? = nil, message: String? = nil, times: Int = 1
+    ) -> ScriptRule {
+        let error = ServiceError(scripted: code, retryAfterSeconds: retryAfterSeconds, message: message)
+        let peer = PeerPattern(account: account, device: device?.identity)
+        let words = ["deletion"] + (recordName.map { ["of \($0)"] } ?? []) + peer.words
+        return add(
+            "\(words.joined(separator: " ")) fails with \(code)", times: times,
+            .deletion(recordName: recordName, peer, error))
+    }
+
     /// The connection breaks in the midst of calls: before the server did what they ask for, or after, before its answer left.
     ///
     /// The SDK connects again by itself and sends such a call once more, with the id that makes it one operation, so an app
@@ -92,15 +116,22 @@ extension ServerScript {
             words.joined(separator: " "), times: .max, .tokens(peer, TokenExpiry(zone: zone?.zoneName)))
     }
 
-    /// Private databases hold so many records at most, the user's own record aside: saves of further ones fail with
-    /// `quotaExceeded`, while changes and deletions succeed. Fires with each save that fails.
+    /// Databases hold so many records at most, users' own records aside: saves of further ones fail with `quotaExceeded`, while
+    /// changes and deletions succeed. Fires with each save that fails.
     ///
-    /// - Parameter account: Nil: every account's.
+    /// - Parameters:
+    ///   - scope: The private databases, each by itself, or the public one. The shared database has no room of its own.
+    ///   - account: Whose saves count against it; nil: everybody's.
     @discardableResult
-    public func limitRecords(to count: Int, of account: String? = nil) -> ScriptRule {
+    public func limitRecords(
+        to count: Int, in scope: CKDatabase.Scope = .private, of account: String? = nil
+    ) -> ScriptRule {
         precondition(count >= 0, "a database can't be limited to \(count) records")
+        precondition(scope != .shared, "the shared database holds no records: limit its owners' private databases")
         let peer = PeerPattern(account: account)
-        let words = ["private database is full at \(count) records"] + peer.words
-        return add(words.joined(separator: " of "), times: .max, .quota(peer, records: count))
+        let words = ["\(scope == .public ? "public" : "private") database is full at \(count) records"] + peer.words
+        return add(
+            words.joined(separator: " of "), times: .max,
+            .quota(peer, scope == .public ? .public : .private, records: count))
     }
 }

@@ -25,11 +25,13 @@ extension ServerScript: ServerInterceptor {
                             .changeTokenExpired,
                             "the test's script expired the token; fetch without a token to start over"
                         )))
-            case .save, .quota, .push: continue
+            case .save, .deletion, .quota, .push: continue
             }
         }
         return CallPlan()
     }
+
+    package func refusal(ofAccount name: String) -> ServiceError? { state.withLock { $0.refusals[name] } }
 
     /// What happens counts when it does, which may be after the call's effect.
     private func step(_ action: CallAction, _ rule: ScriptRule) -> CallPlan.Step {
@@ -71,16 +73,25 @@ extension ServerScript: ServerInterceptor {
                         save.fields.problem = error
                     }
                 }
-            case .quota(let pattern, let limit):
-                guard database.scope == .private, pattern.matches(peer) else { continue }
+            case .deletion(let recordName, let pattern, let error):
+                guard pattern.matches(peer) else { continue }
+                for zone in request.zones.indices {
+                    for name in request.zones[zone].deletions
+                    where recordName ?? name == name && request.zones[zone].refusedDeletions[name] == nil {
+                        if entry.rule.fire() { request.zones[zone].refusedDeletions[name] = error }
+                    }
+                }
+            case .quota(let pattern, let scope, let limit):
+                guard database.scope == scope, pattern.matches(peer) else { continue }
+                // Users' own records are there from their first visit on.
+                let limit = limit + database.userRecordCount()
                 request.changeSaves { save, zone, _ in
                     if database.holdsRecord(save.name, zone) { return }
-                    // The user's own record is there from the first visit on.
-                    if recordCount < limit + 1 {
+                    if recordCount < limit {
                         recordCount += 1
                     } else if entry.rule.fire() {
                         save.fields.problem = ServiceError(
-                            .quotaExceeded, "the test's script limits the database to \(limit) records; delete some")
+                            .quotaExceeded, "the test's script leaves no room in the database; delete some records")
                     }
                 }
             case .call, .tokens, .push: continue

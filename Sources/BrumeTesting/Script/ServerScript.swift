@@ -25,8 +25,9 @@ public final class ServerScript: Sendable {
         enum Action: Sendable {
             case call(CallPattern, CallMoment, CallAction)
             case save(SavePattern, ServiceError)
+            case deletion(recordName: String?, PeerPattern, ServiceError)
             case tokens(PeerPattern, TokenExpiry)
-            case quota(PeerPattern, records: Int)
+            case quota(PeerPattern, DatabaseScope, records: Int)
             case push(PushPattern, PushAction)
         }
 
@@ -54,6 +55,8 @@ public final class ServerScript: Sendable {
 
     struct State: Sendable {
         var entries: [Entry] = []
+        /// Accounts that are not taken in, and what they are told.
+        var refusals: [String: ServiceError] = [:]
         /// Open notification streams of each device.
         var listening: [[UInt8]: Int] = [:]
         var listeningWaiters: [Int: (device: [UInt8], continuation: CheckedContinuation<Bool, Never>)] = [:]

@@ -1,4 +1,4 @@
-internal import BrumeKit
+public import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
 internal import Foundation
@@ -198,11 +198,39 @@ public final class TestServer: Sendable {
         }
     }
 
+    /// What the account is from now on, for all of its devices: with `restricted` and `temporarilyUnavailable` their connections
+    /// end and their calls fail with `managedAccountRestricted` and `accountTemporarilyUnavailable`, and `accountStatus()` says
+    /// so; `noAccount` is ``signOut(_:)``, and `available` makes it as it was.
+    ///
+    /// - Throws: ``TestServerError`` when the server was stopped.
+    public func setAccountStatus(_ status: CKAccountStatus, of name: String) async throws {
+        let error: ServiceError
+        switch status {
+        case .restricted:
+            error = ServiceError(.managedAccountRestricted, "the test restricted the account \(name)")
+        case .temporarilyUnavailable:
+            error = ServiceError(.accountTemporarilyUnavailable, "the test made the account \(name) unavailable")
+        case .noAccount: return try await signOut(name)
+        case .available: return try signIn(name)
+        case .couldNotDetermine:
+            preconditionFailure("what can't be determined is a server that can't be reached: stop it")
+        }
+        let account = try account(name)
+        script.state.withLock { $0.refusals[account.name] = error }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let isRunning = running.withLock { running in
+                running?.server.endSessions(ofAccount: account.name, reason: error) { continuation.resume() } != nil
+            }
+            if !isRunning { continuation.resume(throwing: Self.stopped) }
+        }
+    }
+
     /// The account is there again, on the devices that it had.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func signIn(_ name: String) throws {
         let account = try account(name)
+        script.state.withLock { $0.refusals[account.name] = nil }
         try running.withLock { running in
             guard let server = running?.server else { throw Self.stopped }
             do throws(ServerError) {
