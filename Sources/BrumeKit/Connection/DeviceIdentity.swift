@@ -51,14 +51,21 @@ enum DeviceIdentity {
     }
 
     private static func read(_ path: String) throws(ConfigurationProblem) -> [UInt8]? {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
+        var data: Data?
+        var problem: (any Error)?
+        // Once more where it was there only behind the first attempt, because another one made it.
+        for _ in 0..<2 where data == nil {
+            do {
+                data = try Data(contentsOf: URL(fileURLWithPath: path))
+            } catch {
+                guard FileManager.default.fileExists(atPath: path) else { return nil }
+                problem = error
+            }
+        }
+        guard let data else {
             throw ConfigurationProblem(
-                "the device id in \(path) can't be read: \(error.localizedDescription); make it readable, or set BRUME_STATE "
-                    + "to another folder")
+                "the device id in \(path) can't be read: \(problem!.localizedDescription); make it readable, or set "
+                    + "BRUME_STATE to another folder")
         }
         guard data.count == byteCount else {
             throw ConfigurationProblem(
