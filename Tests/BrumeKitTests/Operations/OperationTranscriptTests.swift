@@ -52,6 +52,31 @@ struct OperationTranscriptTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("of a modification with nothing set, and of a call, are of an atomic one that compares tags")
+    func defaults() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let database = container.privateCloudDatabase
+        let operation = CKModifyRecordsOperation(recordsToSave: notes("a", in: zone))
+        let ended = operation.started { database.add(operation) }
+        let connection = try await transport.welcomed()
+        func takeRequest() async throws {
+            let call = try await transport.call()
+            let request = try call.payload.withUnsafeBytes { try coder.decodeModifyRecordsRequest($0) }
+            #expect(request.isAtomic)
+            #expect(request.savePolicy == .ifServerRecordUnchanged)
+            let saved = ZoneModificationResult(saves: [SaveResult(outcome: .record(stored("a")))])
+            connection.answer(call.stream, coder.encodeModifyRecordsResponse([saved]))
+        }
+        try await takeRequest()
+        await ended.value
+        let called = Task { [zone] in
+            _ = try await database.modifyRecords(saving: notes("a", in: zone), deleting: [])
+        }
+        try await takeRequest()
+        try await called.value
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("in the deprecated style end with what was done, and a partial failure by id")
     func deprecatedModify() async throws {
         let (container, folder) = try fakeContainer(transport)
