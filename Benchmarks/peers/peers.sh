@@ -89,7 +89,8 @@ start_floor() { # floor.c, the least a server must do
     TREE=
 }
 
-# One event loop (LOOPS), so that it has what Redis has; USERS accounts. Journal, syncs and snapshots as they are by default.
+# One event loop (LOOPS), so that it has what Redis has; USERS accounts; BRUME_OPTS, more options of brume serve. Journal, syncs and
+# snapshots as they are by default.
 start_brume() { # $1..: more options of brume serve
     mkdir -p "$W/brume"
     if [ ! -s "$W/brume/accounts" ]; then
@@ -97,7 +98,7 @@ start_brume() { # $1..: more options of brume serve
             sed -n 's/.*"token": *"\([^"]*\)".*/\1/p' >"$W/brume/accounts"
     fi
     "$BRUME" serve --data "$W/brume/data" --listen 127.0.0.1:7007 --certificate "$C/server.crt" --key "$C/server.key" --ca "$C/ca.crt" \
-        --loops "${LOOPS:-1}" --log-level warning "$@" >"$W/brume.log" 2>&1 &
+        --loops "${LOOPS:-1}" --log-level warning ${BRUME_OPTS:-} "$@" >"$W/brume.log" 2>&1 &
     PID=$!
     TREE=
 }

@@ -23,11 +23,14 @@ struct CommandRun {
         return Dictionary(uniqueKeysWithValues: inherited.map { ($0, "") }).merging(environment) { $1 }
     }
 
-    /// Runs the executable to its end.
-    init(_ arguments: [String], environment: [String: String] = [:], in folder: TestFolder) throws {
+    /// Runs the executable, or another, to its end.
+    init(
+        _ arguments: [String], executable: String = Self.executable, environment: [String: String] = [:],
+        in folder: TestFolder
+    ) throws {
         let errorPath = folder.path + "/stderr-\(UUID().uuidString)"
         let process = try ChildProcess(
-            executable: Self.executable, arguments: arguments,
+            executable: executable, arguments: arguments,
             environment: Self.clean(environment.merging(["TMPDIR": folder.path]) { $1 }),
             errorPath: errorPath)
         process.closeInput()

@@ -129,6 +129,7 @@ static inline int varlen(u64 v) {
 }
 // The next field of a protobuf message, and what follows it; NULL at the end.
 static inline const u8 *pb_field(const u8 *p, const u8 *e, int *f, int *wt, u64 *v, const u8 **d) {
+    *v = 0;
     u64 t = 0;
     int s = 0;
     if (p >= e) return 0;
