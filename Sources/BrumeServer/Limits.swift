@@ -29,8 +29,8 @@ enum ServerLimits {
     /// Events of the public database on their way to one stream: enough to keep it busy while more are asked for.
     static let publicEventsUnderWay = 32
 
-    /// Devices of a user whose last acknowledgement in the private database is remembered.
-    static let rememberedDevices = 256
+    /// Devices of a user whose place in the private database is remembered: all that may hold a stream at a time.
+    static let rememberedDevices = 1_024
 
     /// The same in a public database, which does so for all of its users.
     static let rememberedPublicDevices = 16

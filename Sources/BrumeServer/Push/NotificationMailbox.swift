@@ -39,6 +39,12 @@ final class NotificationMailbox {
     /// Where a device acknowledged last, as far as it is known.
     func acknowledgedPlace(of device: [UInt8]) -> ChangePosition? { acknowledged[device]?.place }
 
+    /// An unknown device began at the place. Nobody is forgotten for it: with more devices than are remembered, those that were
+    /// never heard of are the ones that are not.
+    func began(at place: ChangePosition, _ device: [UInt8]) {
+        if acknowledged.count < deviceLimit { acknowledge(place, by: device) }
+    }
+
     /// The device has handled everything up to the place.
     func acknowledge(_ place: ChangePosition, by device: [UInt8]) {
         uses += 1

@@ -131,6 +131,31 @@ struct NotificationHubTests {
         #expect(byPlace.isDisplaced)
     }
 
+    @Test("more new devices than are remembered begin at the newest event, and forget nobody who acknowledged")
+    func manyNewDevices() throws {
+        let hub = hub()
+        subscribe("_ada")
+        try save("before", into: hub)
+        let known = Taker(200)
+        try join(known, "_ada", hub)
+        try save("heard", into: hub)
+        hub.acknowledge(try #require(known.places.last), by: known.device, of: "_ada")
+        hub.remove(known, of: "_ada")
+        let devices = (1...UInt8(ServerLimits.rememberedPublicDevices + 20)).map { Taker($0) }
+        for device in devices {
+            #expect(!(try join(device, "_ada", hub).isResumed))
+            #expect(device.taken.isEmpty, "there is nothing to be told to fetch")
+        }
+        try save("after", into: hub)
+        for device in devices {
+            hub.pump(device, of: "_ada")
+            #expect(device.summary == ["s after"])
+        }
+        let again = Taker(200)
+        #expect(try join(again, "_ada", hub).isResumed)
+        #expect(again.summary == ["s after"])
+    }
+
     @Test("a device whose stream broke before it heard anything goes on where that stream began")
     func brokenOpening() throws {
         let hub = hub()
