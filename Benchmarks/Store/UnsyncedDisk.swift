@@ -21,8 +21,8 @@ final class UnsyncedDisk: Disk {
         try disk.read(file, at: offset, length: length)
     }
     func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
-    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.preallocate(file, length: length)
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.fillWithZeros(file, length: length)
     }
     func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
     func remove(_ path: String) throws(DiskError) { try disk.remove(path) }

@@ -307,13 +307,15 @@ package final class SimulatedDisk: Disk {
         }
     }
 
-    package func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try changing("fallocate", path(of: file)) { (state) throws(DiskError) in
+    package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try changing("write", path(of: file)) { (state) throws(DiskError) in
             let content = try Self.content(of: file, state)
             let missing = Int(length) - state.contents[content]!.current.count
-            if missing <= 0 { return }
-            try Self.checkCapacity(for: missing, path: state.open[file.id]!.path, state)
-            state.contents[content]!.current += [UInt8](repeating: 0, count: missing)
+            if missing > 0 {
+                try Self.checkCapacity(for: missing, path: state.open[file.id]!.path, state)
+                state.contents[content]!.current += [UInt8](repeating: 0, count: missing)
+            }
+            state.contents[content]!.write([UInt8](repeating: 0, count: Int(length)), at: 0)
         }
     }
 
@@ -402,7 +404,7 @@ package final class SimulatedDisk: Disk {
                 }
                 throw DiskError(call: call, path: path, message: "input/output error")
             }
-            if number == state.faults.fullCall, ["open", "write", "fallocate"].contains(call) {
+            if number == state.faults.fullCall, ["open", "write"].contains(call) {
                 throw DiskError(call: call, path: path, message: "no space left on device", isFull: true)
             }
             if number == state.faults.powerCutCall {

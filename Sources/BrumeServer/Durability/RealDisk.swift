@@ -67,12 +67,9 @@ package final class RealDisk: Disk {
         try translating(open.path) { () throws(SystemError) in try open.syncData() }
     }
 
-    package func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+    package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
         let open = self[file]
-        try translating(open.path) { () throws(SystemError) in
-            let size = try open.size()
-            if size < Int(length) { try open.writeZeros(size..<Int(length)) }
-        }
+        try translating(open.path) { () throws(SystemError) in try open.writeZeros(0..<Int(length)) }
     }
 
     package func rename(_ path: String, to target: String) throws(DiskError) {

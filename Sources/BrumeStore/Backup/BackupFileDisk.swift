@@ -212,8 +212,8 @@ package final class BackupFileDisk: Disk {
         throw Self.unchangeable("write", "")
     }
     package func sync(_ file: DiskFile) throws(DiskError) { throw Self.unchangeable("fdatasync", "") }
-    package func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        throw Self.unchangeable("fallocate", "")
+    package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        throw Self.unchangeable("write", "")
     }
     package func rename(_ path: String, to target: String) throws(DiskError) { throw Self.unchangeable("rename", path) }
     package func remove(_ path: String) throws(DiskError) { throw Self.unchangeable("unlink", path) }

@@ -21,8 +21,9 @@ package protocol Disk: AnyObject, Sendable {
     /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on the
     /// disk: it is never tried again.
     func sync(_ file: DiskFile) throws(DiskError)
-    /// Makes the file `length` bytes long, the new ones zero and allocated on the disk, so that later writes don't grow it.
-    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError)
+    /// Makes all bytes up to `length` zero, whatever they were before, and allocated on the disk, so that later writes there don't
+    /// grow the file. What is behind them stays.
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError)
 
     /// Replaces `target` if it exists.
     func rename(_ path: String, to target: String) throws(DiskError)

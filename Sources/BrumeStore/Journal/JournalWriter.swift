@@ -180,11 +180,7 @@ package struct JournalWriter: Sendable {
         }
         let file = spare == nil ? try disk.create(temporary) : try disk.openForWriting(temporary)
         do throws(DiskError) {
-            if spare == nil {
-                try disk.preallocate(file, length: length)
-            } else {
-                try fillWithZeros(file, length: length, on: disk)
-            }
+            try disk.fillWithZeros(file, length: length)
             try disk.write(header.encoded, to: file, at: 0)
             try disk.sync(file)
             try disk.rename(temporary, to: path)
@@ -196,15 +192,5 @@ package struct JournalWriter: Sendable {
             throw error
         }
         return file
-    }
-
-    private static func fillWithZeros(_ file: DiskFile, length: UInt64, on disk: any Disk) throws(DiskError) {
-        let zeros = [UInt8](repeating: 0, count: Int(min(length, 1024 * 1024)))
-        var offset: UInt64 = 0
-        while offset < length {
-            let count = Int(min(length - offset, UInt64(zeros.count)))
-            try disk.write(count == zeros.count ? zeros : Array(zeros[..<count]), to: file, at: offset)
-            offset += UInt64(count)
-        }
     }
 }

@@ -51,9 +51,9 @@ final class LyingDisk: Disk, @unchecked Sendable {
         try disk.read(file, at: offset, length: length)
     }
     func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
-    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
         do throws(DiskError) {
-            try disk.preallocate(file, length: length)
+            try disk.fillWithZeros(file, length: length)
         } catch {
             if promise != .swallowsFullDisk || !error.isFull { throw error }
         }

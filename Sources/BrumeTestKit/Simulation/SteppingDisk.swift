@@ -33,8 +33,8 @@ final class SteppingDisk: Disk, @unchecked Sendable {
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         try disk.write(bytes, to: file, at: offset)
     }
-    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.preallocate(file, length: length)
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.fillWithZeros(file, length: length)
     }
     func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
     func remove(_ path: String) throws(DiskError) { try disk.remove(path) }

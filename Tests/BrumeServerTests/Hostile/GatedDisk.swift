@@ -77,8 +77,8 @@ final class GatedDisk: Disk {
     }
     func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
     func sync(_ file: DiskFile) throws(DiskError) { if syncs { try disk.sync(file) } }
-    func preallocate(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.preallocate(file, length: length)
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.fillWithZeros(file, length: length)
     }
     func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
     func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
