@@ -11,19 +11,10 @@ enum Beside {
     private static let container = "iCloud.bench"
 
     static func run(_ records: Int) async throws {
-        var template = Array("/tmp/brume-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { preconditionFailure("no folder for the benchmark: errno \(errno)") }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try CertificateAuthority.generate()
-        try authority.write(certificatePath: folder + "/ca.pem", keyPath: folder + "/ca.key")
-        try authority.issueServerCertificate(
-            names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-        var configuration = ServerConfiguration(
-            dataFolder: folder + "/data", certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-        configuration.port = 0
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        var configuration = try folder.serverConfiguration()
         configuration.loopCount = 1
-        configuration.log = .none
 
         let first = try Server(configuration)
         try first.start()
@@ -37,13 +28,13 @@ enum Beside {
         do {
             let subject = Subject(owner: owner.userRecordName, container: container)
             subject.fill(records)
-            try SnapshotWriter.write(subject.database.capture(), to: RealDisk(folder: folder + "/data"))
+            try SnapshotWriter.write(subject.database.capture(), to: RealDisk(folder: configuration.dataFolder))
         }
 
         let server = try Server(configuration)
         try server.start()
-        let largeDatabase = database(large.token, of: server, folder: folder)
-        let smallDatabase = database(small.token, of: server, folder: folder)
+        let largeDatabase = database(large.token, of: server, folder: folder.path)
+        let smallDatabase = database(small.token, of: server, folder: folder.path)
         try await smallDatabase.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r")))
         let progress = Progress()
         var loadTime: UInt64 = 0

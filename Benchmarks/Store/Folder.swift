@@ -11,19 +11,10 @@ enum Folder {
     private static let inUse = 100
 
     static func run(_ databases: Int) async throws {
-        var template = Array("/tmp/brume-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { preconditionFailure("no folder for the benchmark: errno \(errno)") }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try CertificateAuthority.generate()
-        try authority.write(certificatePath: folder + "/ca.pem", keyPath: folder + "/ca.key")
-        try authority.issueServerCertificate(
-            names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-        var configuration = ServerConfiguration(
-            dataFolder: folder + "/data", certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-        configuration.port = 0
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        var configuration = try folder.serverConfiguration()
         configuration.memoryBudgetBytes = 1 << 40
-        configuration.log = .none
 
         let first = try Server(configuration)
         try first.start()
@@ -37,7 +28,7 @@ enum Folder {
         first.drain()
         first.wait()
         owners += (inUse..<databases).map { "_other\($0)" }
-        let disk = UnsyncedDisk(folder: folder + "/data")
+        let disk = UnsyncedDisk(folder: configuration.dataFolder)
         for owner in owners {
             let subject = Subject(owner: owner, container: container)
             subject.fill(20)
@@ -54,7 +45,7 @@ enum Folder {
             "\(databases) databases on disk: serving after \(Double(startTime) / 1e6) ms, resident +\((atStart - before) >> 10) KiB"
         )
         for token in tokens {
-            _ = try await Beside.database(token, of: server, folder: folder).record(
+            _ = try await Beside.database(token, of: server, folder: folder.path).record(
                 for: CKRecord.ID(recordName: Subject.name(1), zoneID: CKRecordZone.ID(zoneName: "notes")))
         }
         print(

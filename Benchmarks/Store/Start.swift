@@ -11,11 +11,9 @@ enum Start {
 
     /// - Parameter bytes: Of each database: what does not compress.
     static func run(databases count: Int, bytes: Int) throws {
-        var template = Array("/tmp/brume-bench-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "there is no temporary folder")
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { remove(folder) }
-        let disk = RealDisk(folder: folder)
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let disk = RealDisk(folder: folder.path)
         _ = try Recovery(opening: disk, options: options, newEpoch: 7).writer.close()
         for number in 0..<count {
             let subject = Subject(owner: "_\(number)")
@@ -37,14 +35,6 @@ enum Start {
             print(
                 "start: \(count) snapshots of \(bytes) bytes, \(name) checked: \(Double(best.wall) / 1e6) ms, "
                     + "\(Double(best.processor) / 1e6) ms of CPU (best of 5)")
-        }
-    }
-
-    private static func remove(_ folder: String) {
-        for part in ["snapshots", "journal", ""] {
-            let path = part.isEmpty ? folder : folder + "/" + part
-            for name in (try? FileSystem.list(path)) ?? [] { try? FileSystem.remove(path + "/" + name) }
-            try? FileSystem.removeDirectory(path)
         }
     }
 }
