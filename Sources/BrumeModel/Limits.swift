@@ -66,6 +66,12 @@ package enum Limits {
     /// The same in a public database.
     package static let rememberedPublicOperationBytes = 16 * 1024 * 1024
 
+    /// Bytes of a client token: an app puts a counter or an id of its own there, not data. Each zone keeps some.
+    package static let clientTokenBytes = 1_024
+
+    /// Devices whose client tokens a zone keeps: more than a person uses. One that was set up anew is another device.
+    package static let clientTokensPerZone = 16
+
     /// Fields of one record. A record of 1 MB could otherwise hold 250,000 of them, and each costs a look-up.
     package static let fieldsPerRecord = 4_096
 

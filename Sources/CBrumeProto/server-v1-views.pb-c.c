@@ -1290,7 +1290,7 @@ const ProtobufCMessageDescriptor brume__server__v1__deleted_record_view__descrip
   (ProtobufCMessageInit) brume__server__v1__deleted_record_view__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__server__v1__zone_changes_response_view__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__server__v1__zone_changes_response_view__field_descriptors[5] =
 {
   {
     "records",
@@ -1340,8 +1340,21 @@ static const ProtobufCFieldDescriptor brume__server__v1__zone_changes_response_v
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "client_token",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ZoneChangesResponseView, client_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__server__v1__zone_changes_response_view__field_indices_by_name[] = {
+  4,   /* field[4] = client_token */
   1,   /* field[1] = deletions */
   3,   /* field[3] = more_coming */
   0,   /* field[0] = records */
@@ -1350,7 +1363,7 @@ static const unsigned brume__server__v1__zone_changes_response_view__field_indic
 static const ProtobufCIntRange brume__server__v1__zone_changes_response_view__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__server__v1__zone_changes_response_view__descriptor =
 {
@@ -1360,7 +1373,7 @@ const ProtobufCMessageDescriptor brume__server__v1__zone_changes_response_view__
   "Brume__Server__V1__ZoneChangesResponseView",
   "brume.server.v1",
   sizeof(Brume__Server__V1__ZoneChangesResponseView),
-  4,
+  5,
   brume__server__v1__zone_changes_response_view__field_descriptors,
   brume__server__v1__zone_changes_response_view__field_indices_by_name,
   1,  brume__server__v1__zone_changes_response_view__number_ranges,

@@ -367,6 +367,51 @@ void   brume__store__v1__change__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__client_token_put__init
+                     (Brume__Store__V1__ClientTokenPut         *message)
+{
+  static const Brume__Store__V1__ClientTokenPut init_value = BRUME__STORE__V1__CLIENT_TOKEN_PUT__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__client_token_put__get_packed_size
+                     (const Brume__Store__V1__ClientTokenPut *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token_put__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__client_token_put__pack
+                     (const Brume__Store__V1__ClientTokenPut *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token_put__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__client_token_put__pack_to_buffer
+                     (const Brume__Store__V1__ClientTokenPut *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token_put__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__ClientTokenPut *
+       brume__store__v1__client_token_put__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__ClientTokenPut *)
+     protobuf_c_message_unpack (&brume__store__v1__client_token_put__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__client_token_put__free_unpacked
+                     (Brume__Store__V1__ClientTokenPut *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__client_token_put__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__journal_entry__init
                      (Brume__Store__V1__JournalEntry         *message)
 {
@@ -500,6 +545,51 @@ void   brume__store__v1__snapshot_header__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &brume__store__v1__snapshot_header__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__client_token__init
+                     (Brume__Store__V1__ClientToken         *message)
+{
+  static const Brume__Store__V1__ClientToken init_value = BRUME__STORE__V1__CLIENT_TOKEN__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__client_token__get_packed_size
+                     (const Brume__Store__V1__ClientToken *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__client_token__pack
+                     (const Brume__Store__V1__ClientToken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__client_token__pack_to_buffer
+                     (const Brume__Store__V1__ClientToken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__client_token__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__ClientToken *
+       brume__store__v1__client_token__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__ClientToken *)
+     protobuf_c_message_unpack (&brume__store__v1__client_token__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__client_token__free_unpacked
+                     (Brume__Store__V1__ClientToken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__client_token__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   brume__store__v1__snapshot_zone__init
@@ -1419,7 +1509,71 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   (ProtobufCMessageInit) brume__store__v1__change__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[7] =
+static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
+{
+  {
+    "device",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ClientTokenPut, device),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ClientTokenPut, token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zones",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Brume__Store__V1__ClientTokenPut, n_zones),
+    offsetof(Brume__Store__V1__ClientTokenPut, zones),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__client_token_put__field_indices_by_name[] = {
+  0,   /* field[0] = device */
+  1,   /* field[1] = token */
+  2,   /* field[2] = zones */
+};
+static const ProtobufCIntRange brume__store__v1__client_token_put__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.ClientTokenPut",
+  "ClientTokenPut",
+  "Brume__Store__V1__ClientTokenPut",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__ClientTokenPut),
+  3,
+  brume__store__v1__client_token_put__field_descriptors,
+  brume__store__v1__client_token_put__field_indices_by_name,
+  1,  brume__store__v1__client_token_put__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__client_token_put__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[8] =
 {
   {
     "database",
@@ -1505,9 +1659,22 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "client_token",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, client_token),
+    &brume__store__v1__client_token_put__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] = {
   3,   /* field[3] = changes */
+  7,   /* field[7] = client_token */
   2,   /* field[2] = committed_milliseconds */
   0,   /* field[0] = database */
   5,   /* field[5] = operation_answer */
@@ -1518,7 +1685,7 @@ static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] =
 static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
 {
@@ -1528,7 +1695,7 @@ const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
   "Brume__Store__V1__JournalEntry",
   "brume.store.v1",
   sizeof(Brume__Store__V1__JournalEntry),
-  7,
+  8,
   brume__store__v1__journal_entry__field_descriptors,
   brume__store__v1__journal_entry__field_indices_by_name,
   1,  brume__store__v1__journal_entry__number_ranges,
@@ -1715,7 +1882,58 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_header__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__store__v1__client_token__field_descriptors[2] =
+{
+  {
+    "device",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ClientToken, device),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ClientToken, token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__client_token__field_indices_by_name[] = {
+  0,   /* field[0] = device */
+  1,   /* field[1] = token */
+};
+static const ProtobufCIntRange brume__store__v1__client_token__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__client_token__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.ClientToken",
+  "ClientToken",
+  "Brume__Store__V1__ClientToken",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__ClientToken),
+  2,
+  brume__store__v1__client_token__field_descriptors,
+  brume__store__v1__client_token__field_indices_by_name,
+  1,  brume__store__v1__client_token__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__client_token__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_descriptors[5] =
 {
   {
     "zone",
@@ -1765,8 +1983,21 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "client_tokens",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotZone, n_client_tokens),
+    offsetof(Brume__Store__V1__SnapshotZone, client_tokens),
+    &brume__store__v1__client_token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_zone__field_indices_by_name[] = {
+  4,   /* field[4] = client_tokens */
   3,   /* field[3] = floor */
   2,   /* field[2] = last_change */
   1,   /* field[1] = name */
@@ -1775,7 +2006,7 @@ static const unsigned brume__store__v1__snapshot_zone__field_indices_by_name[] =
 static const ProtobufCIntRange brume__store__v1__snapshot_zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
 {
@@ -1785,7 +2016,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
   "Brume__Store__V1__SnapshotZone",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotZone),
-  4,
+  5,
   brume__store__v1__snapshot_zone__field_descriptors,
   brume__store__v1__snapshot_zone__field_indices_by_name,
   1,  brume__store__v1__snapshot_zone__number_ranges,

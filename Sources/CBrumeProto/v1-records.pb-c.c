@@ -805,7 +805,7 @@ const ProtobufCMessageDescriptor brume__v1__zone_modification__descriptor =
   (ProtobufCMessageInit) brume__v1__zone_modification__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__modify_records_request__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__v1__modify_records_request__field_descriptors[6] =
 {
   {
     "database",
@@ -867,8 +867,21 @@ static const ProtobufCFieldDescriptor brume__v1__modify_records_request__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "client_token",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ModifyRecordsRequest, client_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__modify_records_request__field_indices_by_name[] = {
+  5,   /* field[5] = client_token */
   0,   /* field[0] = database */
   2,   /* field[2] = not_atomic */
   3,   /* field[3] = operation_id */
@@ -878,7 +891,7 @@ static const unsigned brume__v1__modify_records_request__field_indices_by_name[]
 static const ProtobufCIntRange brume__v1__modify_records_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor brume__v1__modify_records_request__descriptor =
 {
@@ -888,7 +901,7 @@ const ProtobufCMessageDescriptor brume__v1__modify_records_request__descriptor =
   "Brume__V1__ModifyRecordsRequest",
   "brume.v1",
   sizeof(Brume__V1__ModifyRecordsRequest),
-  5,
+  6,
   brume__v1__modify_records_request__field_descriptors,
   brume__v1__modify_records_request__field_indices_by_name,
   1,  brume__v1__modify_records_request__number_ranges,
@@ -1444,7 +1457,7 @@ const ProtobufCMessageDescriptor brume__v1__deleted_record__descriptor =
   (ProtobufCMessageInit) brume__v1__deleted_record__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__zone_changes_response__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__v1__zone_changes_response__field_descriptors[5] =
 {
   {
     "records",
@@ -1494,8 +1507,21 @@ static const ProtobufCFieldDescriptor brume__v1__zone_changes_response__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "client_token",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ZoneChangesResponse, client_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__zone_changes_response__field_indices_by_name[] = {
+  4,   /* field[4] = client_token */
   1,   /* field[1] = deletions */
   3,   /* field[3] = more_coming */
   0,   /* field[0] = records */
@@ -1504,7 +1530,7 @@ static const unsigned brume__v1__zone_changes_response__field_indices_by_name[] 
 static const ProtobufCIntRange brume__v1__zone_changes_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__zone_changes_response__descriptor =
 {
@@ -1514,7 +1540,7 @@ const ProtobufCMessageDescriptor brume__v1__zone_changes_response__descriptor =
   "Brume__V1__ZoneChangesResponse",
   "brume.v1",
   sizeof(Brume__V1__ZoneChangesResponse),
-  4,
+  5,
   brume__v1__zone_changes_response__field_descriptors,
   brume__v1__zone_changes_response__field_indices_by_name,
   1,  brume__v1__zone_changes_response__number_ranges,

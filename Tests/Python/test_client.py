@@ -249,6 +249,22 @@ class ChangesTests(unittest.TestCase):
                 token, more = page.token, page.more_coming
             self.assertEqual(names, [f"n{index:02}" for index in range(60)])
 
+    def test_a_device_gets_back_its_latest_client_token_and_no_other_devices(self):
+        device = Device()
+        with device.connect() as client, Device().connect() as other:
+            make_zone(client, "Sent")
+            self.assertEqual(changes(client, "Sent").client_token, b"")
+            for token in (b"first", b"\0second"):
+                client.call(
+                    p.METHOD_RECORDS_MODIFY,
+                    p.ModifyRecordsRequest(
+                        database=p.DATABASE_SCOPE_PRIVATE, client_token=token,
+                        zones=[p.ZoneModification(zone=private("Sent"), saves=[note(token.hex(), "x")])]),
+                    p.ModifyRecordsResponse)
+            save(client, "Sent", note("without", "x"))
+            self.assertEqual(changes(client, "Sent").client_token, b"\0second")
+            self.assertEqual(changes(other, "Sent").client_token, b"")
+
     def test_a_token_of_the_zones_earlier_life_expires(self):
         with Device().connect() as client:
             make_zone(client, "Reborn")

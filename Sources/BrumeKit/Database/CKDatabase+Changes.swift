@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeWire
+internal import Foundation
 
 /// Fetching what changed.
 extension CKDatabase {
@@ -139,6 +140,7 @@ extension CKDatabase {
         var records: [CKRecord]
         var deletions: [RecordZoneChange.Deletion]
         var changeToken: CKServerChangeToken
+        var clientChangeTokenData: Data?
         var moreComing: Bool
     }
 
@@ -170,7 +172,7 @@ extension CKDatabase {
         }
         return RecordZoneChangePage(
             records: records, deletions: deletions, changeToken: CKServerChangeToken(bytes: page.token),
-            moreComing: page.moreComing)
+            clientChangeTokenData: page.clientToken.isEmpty ? nil : Data(page.clientToken), moreComing: page.moreComing)
     }
 
     private static func checked(_ resultsLimit: Int?) throws(CKError) -> Int {

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeWire
+internal import Foundation
 
 /// Saving and deleting records.
 extension CKDatabase {
@@ -66,7 +67,7 @@ extension CKDatabase {
     /// Reads the records: what the app does with them from now on is not in the modification.
     func modification(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
-        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool, clientChangeTokenData: Data? = nil
     ) throws(CKError) -> RecordModification {
         let scope = try requestScope()
         var batch = OutgoingBatch(saving: recordsToSave, deleting: recordIDsToDelete)
@@ -76,7 +77,8 @@ extension CKDatabase {
         batch.leaveOut(isAtomic: atomically)
         let request = ModifyRecordsRequest(
             database: scope, savePolicy: savePolicy.modelPolicy, isAtomic: atomically,
-            operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy))
+            operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy),
+            clientToken: clientChangeTokenData.map { [UInt8]($0) } ?? [])
         return RecordModification(batch: batch, request: request)
     }
 

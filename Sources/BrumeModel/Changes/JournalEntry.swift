@@ -11,10 +11,12 @@ package struct JournalEntry: Equatable, Sendable {
     package var operationID: [UInt8]
     /// The answer that a retry of the operation gets again.
     package var operationAnswer: [UInt8]
+    /// What the request's device gets back with the feeds of the zones that changed.
+    package var clientToken: ClientTokenPut?
 
     package init(
         database: DatabaseID, sequence: UInt64, committedMilliseconds: Int64, changes: [Change],
-        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], run: UInt32 = 0
+        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], run: UInt32 = 0, clientToken: ClientTokenPut? = nil
     ) {
         self.database = database
         self.sequence = sequence
@@ -23,6 +25,7 @@ package struct JournalEntry: Equatable, Sendable {
         self.changes = changes
         self.operationID = operationID
         self.operationAnswer = operationAnswer
+        self.clientToken = clientToken
     }
 }
 

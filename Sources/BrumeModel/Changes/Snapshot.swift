@@ -37,12 +37,17 @@ package struct SnapshotZone: Equatable, Sendable {
     package var lastChange: ChangePosition
     /// Tokens below it have expired.
     package var floor: ChangePosition
+    /// The one that changed longest ago first.
+    package var clientTokens: [ClientToken]
 
-    package init(zone: UInt64, name: String, lastChange: ChangePosition, floor: ChangePosition) {
+    package init(
+        zone: UInt64, name: String, lastChange: ChangePosition, floor: ChangePosition, clientTokens: [ClientToken] = []
+    ) {
         self.zone = zone
         self.name = name
         self.lastChange = lastChange
         self.floor = floor
+        self.clientTokens = clientTokens
     }
 }
 

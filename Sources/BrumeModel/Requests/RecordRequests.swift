@@ -23,16 +23,19 @@ package struct ModifyRecordsRequest<Fields: Equatable & Sendable>: Equatable, Se
     /// 16 bytes that name the operation, or empty.
     package var operationID: [UInt8]
     package var zones: [ZoneModification<Fields>]
+    /// The client's own bytes, which its device gets back with the feeds of these zones; or empty.
+    package var clientToken: [UInt8]
 
     package init(
         database: DatabaseScope, savePolicy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
-        operationID: [UInt8] = [], zones: [ZoneModification<Fields>]
+        operationID: [UInt8] = [], zones: [ZoneModification<Fields>], clientToken: [UInt8] = []
     ) {
         self.database = database
         self.savePolicy = savePolicy
         self.isAtomic = isAtomic
         self.operationID = operationID
         self.zones = zones
+        self.clientToken = clientToken
     }
 }
 
@@ -182,11 +185,16 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
     package var deletions: [DeletedRecord]
     package var token: Token
     package var moreComing: Bool
+    /// What the asking device sent last with changes of this zone; empty when it did not, or the zone keeps it no more.
+    package var clientToken: [UInt8]
 
-    package init(records: [Content], deletions: [DeletedRecord], token: Token, moreComing: Bool) {
+    package init(
+        records: [Content], deletions: [DeletedRecord], token: Token, moreComing: Bool, clientToken: [UInt8] = []
+    ) {
         self.records = records
         self.deletions = deletions
         self.token = token
         self.moreComing = moreComing
+        self.clientToken = clientToken
     }
 }

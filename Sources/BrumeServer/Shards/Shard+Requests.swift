@@ -170,7 +170,7 @@ extension Shard {
         let database = loaded.database
         let caller = Caller(
             user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName,
-            access: access(of: identity, to: database.id))
+            access: access(of: identity, to: database.id), device: identity.deviceID)
         let now = loop.wallClockMilliseconds
         switch request {
         case .modifyRecords(var request):
@@ -205,11 +205,12 @@ extension Shard {
             let scope = sealer.scope(database.id, zone: request.zone.name)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
             let page = try database.zoneChanges(
-                zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys)
+                zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
+                device: identity.deviceID)
             return coder.encodeZoneChangesResponse(
                 ZoneChangesPage(
                     records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),
-                    moreComing: page.moreComing))
+                    moreComing: page.moreComing, clientToken: page.clientToken))
         case .databaseChanges(let request):
             let scope = sealer.scope(database.id, zone: nil)
             let token = try sealer.open(request.token, kind: .database, scope: scope)

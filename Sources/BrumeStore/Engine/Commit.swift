@@ -51,11 +51,14 @@ package struct Caller: Equatable, Sendable {
     /// What the schema grants in the public database. Nil where no schema says: everybody reads and makes records, and who made
     /// one changes it.
     package var access: PublicAccess?
+    /// The id that the caller's device goes by; empty where it is of no interest.
+    package var device: [UInt8]
 
-    package init(user: String, isOwner: Bool, access: PublicAccess? = nil) {
+    package init(user: String, isOwner: Bool, access: PublicAccess? = nil, device: [UInt8] = []) {
         self.user = user
         self.isOwner = isOwner
         self.access = access
+        self.device = device
     }
 
     package var isAnonymous: Bool { user.isEmpty }

@@ -12,6 +12,7 @@ struct CommitBuilder {
     private(set) var matches = CommitMatches()
     /// Zone subscriptions that go with their zones, and tell of that.
     private(set) var endedHints: [KeptSubscription] = []
+    private(set) var clientToken: ClientTokenPut?
     /// Changes that have a position: those of records and zones.
     private(set) var positions: UInt32 = 0
 
@@ -19,7 +20,7 @@ struct CommitBuilder {
         self.sequence = sequence
     }
 
-    var isEmpty: Bool { changes.isEmpty }
+    var isEmpty: Bool { changes.isEmpty && clientToken == nil }
 
     /// The position of the next change of a record or a zone.
     mutating func nextPosition() -> ChangePosition {
@@ -54,13 +55,18 @@ struct CommitBuilder {
         touched.append(zone)
     }
 
+    /// A zone keeps the request's client token.
+    mutating func note(_ token: ClientToken, inZone incarnation: UInt64) {
+        clientToken = ClientTokenPut(token: token, zones: (clientToken?.zones ?? []) + [incarnation])
+    }
+
     /// The commit, or nil when nothing changed.
     func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit? {
-        if changes.isEmpty { return nil }
+        if isEmpty { return nil }
         return Commit(
             entry: JournalEntry(
                 database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes,
-                run: run),
+                run: run, clientToken: clientToken),
             zones: touched, matches: matches, endedHints: endedHints)
     }
 }

@@ -21,8 +21,10 @@ extension Database {
     /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or from
     /// before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments` for the
     /// default zone.
+    ///
+    /// - Parameter device: The asking device, whose client token the page holds.
     package func zoneChanges(
-        zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?
+        zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?, device: [UInt8] = []
     ) throws(ServiceError) -> ZoneChangesPage<[UInt8], ChangeToken> {
         let index = try zoneIndex(of: zone).get()
         if zoneStates[index].isDefault {
@@ -30,11 +32,13 @@ extension Database {
                 .invalidArguments, "the default zone keeps no history; use a custom zone, or fetch records by id")
         }
         if let token { try check(token, of: zoneStates[index]) }
-        return page(
+        var page = page(
             ofZoneAt: index, after: token?.position ?? .start,
             firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange,
             countLimit: resultsLimit > 0 ? resultsLimit : nil,
             desiredKeys: desiredKeys)
+        page.clientToken = zoneStates[index].clientTokens[device]
+        return page
     }
 
     private func check(_ token: ChangeToken, of zone: ZoneState) throws(ServiceError) {

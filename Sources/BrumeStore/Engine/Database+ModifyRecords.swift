@@ -38,6 +38,10 @@ extension Database {
                 bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
+                if !request.clientToken.isEmpty, result.holdsSuccess {
+                    keep(
+                        ClientToken(device: caller.device, bytes: request.clientToken), inZoneAt: index, into: &builder)
+                }
             }
         }
         return Decision(answer: results, commit: finish(builder, nowMilliseconds: nowMilliseconds))
@@ -122,6 +126,14 @@ extension Database {
                 isNew: false, isDeleted: false))
     }
 
+    /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is no change.
+    private func keep(_ token: ClientToken, inZoneAt index: Int, into builder: inout CommitBuilder) {
+        if token.device.isEmpty || zoneStates[index].isDefault { return }
+        if zoneStates[index].clientTokens[token.device] == token.bytes { return }
+        withZone(at: index) { $0.put(token) }
+        builder.note(token, inZone: zoneStates[index].incarnation)
+    }
+
     /// Keeps what query subscriptions need to know of a change; nothing where nobody subscribed to the type.
     func note(
         _ record: RecordSlot, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder
@@ -137,5 +149,15 @@ extension Database {
         record.position = builder.nextPosition()
         builder.append(.recordPut(zone: zoneStates[index].incarnation, record: record.bytes))
         putRecord(record, inZoneAt: index)
+    }
+}
+
+extension ZoneModificationResult {
+    /// Whether an item was done.
+    fileprivate var holdsSuccess: Bool {
+        deletions.contains { $0 == nil }
+            || saves.contains {
+                if case .record = $0.outcome { true } else { false }
+            }
     }
 }

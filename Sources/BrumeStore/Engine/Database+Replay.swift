@@ -34,6 +34,13 @@ extension Database {
                 throw ReplayError(sequence: entry.sequence, problem: error.message)
             }
         }
+        if let put = entry.clientToken {
+            do throws(ServiceError) {
+                try apply(put)
+            } catch {
+                throw ReplayError(sequence: entry.sequence, problem: error.message)
+            }
+        }
         touched.sort { zoneStates[$0].lastChange < zoneStates[$1].lastChange }
         for index in touched where zoneStates[index].deletion == nil && !zoneStates[index].isDefault {
             if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
@@ -79,6 +86,19 @@ extension Database {
             putSubscription(subscription)
         case .subscriptionDeletion(let id, let owner):
             removeSubscription(id, of: owner)
+        }
+    }
+
+    private func apply(_ put: ClientTokenPut) throws(ServiceError) {
+        guard put.token.isUsable else {
+            throw ServiceError(.internalError, "a client token is kept that the server would not have kept")
+        }
+        for incarnation in put.zones {
+            let index = try zoneIndex(ofIncarnation: incarnation)
+            if zoneStates[index].isDefault {
+                throw ServiceError(.internalError, "a client token is kept in the default zone")
+            }
+            withZone(at: index) { $0.put(put.token) }
         }
     }
 

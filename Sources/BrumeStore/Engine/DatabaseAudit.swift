@@ -65,7 +65,7 @@ extension Database {
         sums.approximateBytes += sums.operationBytes
         var zones = DatabaseAudit.History(zone: "", feedEntries: zoneFeed.count)
         for state in zoneStates {
-            sums.approximateBytes += ZoneState.emptyBytes
+            sums.approximateBytes += ZoneState.emptyBytes + state.clientTokens.approximateBytes
             if state.isForgotten { continue }
             if !state.isDefault {
                 if state.deletion == nil { zones.live += 1 } else { zones.tombstones += 1 }

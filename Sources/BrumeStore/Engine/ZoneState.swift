@@ -21,6 +21,7 @@ struct ZoneState: Sendable {
     private(set) var storedBytes = 0
     /// About what the zone takes in memory.
     private(set) var approximateBytes = ZoneState.emptyBytes
+    private(set) var clientTokens = ClientTokens()
     private var names = NameIndex()
     /// Tombstones in the order of their deletions. Stale: that slot holds a record again, or was deleted again.
     private var deletions = Feed()
@@ -147,6 +148,13 @@ struct ZoneState: Sendable {
         // Before the feed grows, so that it is compacted where too much of it has become stale.
         if !isDefault { dropTombstones(downTo: max(limit, liveCount)) }
         noteChange(at: position, slot: slot, replacesEntry: true)
+    }
+
+    /// Keeps a device's client token.
+    mutating func put(_ token: ClientToken) {
+        approximateBytes -= clientTokens.approximateBytes
+        clientTokens.put(token)
+        approximateBytes += clientTokens.approximateBytes
     }
 
     /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one less: it

@@ -25,6 +25,7 @@ struct ZoneCapture: Sendable {
     let liveCount: Int
     let tombstoneCount: Int
     let slots: RecordSlots
+    let clientTokens: ClientTokens
 
     init(_ zone: ZoneState) {
         name = zone.name
@@ -35,6 +36,7 @@ struct ZoneCapture: Sendable {
         liveCount = zone.liveCount
         tombstoneCount = zone.tombstoneCount
         slots = zone.slots
+        clientTokens = zone.clientTokens
     }
 
     var isDefault: Bool { incarnation == 0 }
@@ -96,9 +98,11 @@ extension DatabaseCapture {
                 block.deletedZones.append(.init(position: zone.lastChange, name: zone.name, reason: reason))
             } else {
                 block.zones.append(
-                    .init(zone: zone.incarnation, name: zone.name, lastChange: zone.lastChange, floor: zone.floor))
+                    .init(
+                        zone: zone.incarnation, name: zone.name, lastChange: zone.lastChange, floor: zone.floor,
+                        clientTokens: zone.clientTokens.all))
             }
-            try add(zone.name.utf8.count)
+            try add(zone.name.utf8.count + zone.clientTokens.approximateBytes)
         }
         for zone in zones where zone.deletion == nil {
             for chunk in zone.slots.chunks {

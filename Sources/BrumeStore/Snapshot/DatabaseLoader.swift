@@ -87,6 +87,10 @@ package final class DatabaseLoader {
         guard zone.floor <= zone.lastChange else { throw Problem(text: "a zone's floor is behind its last change") }
         var state = ZoneState(
             name: zone.name, incarnation: zone.zone, lastChange: zone.lastChange, floor: zone.floor)
+        guard zone.clientTokens.count <= (zone.zone == 0 ? 0 : Limits.clientTokensPerZone),
+            zone.clientTokens.allSatisfy(\.isUsable)
+        else { throw Problem(text: "a zone keeps client tokens that the server would not have kept") }
+        for token in zone.clientTokens { state.put(token) }
         counts.zones += 1
         if zone.zone == 0 {
             guard zone.name == Names.defaultZone, !hasDefaultZone else {

@@ -28,6 +28,7 @@ extension MessageCoder {
             }
             message.pointee.token = arena.data(page.token)
             message.pointee.more_coming = page.moreComing ? 1 : 0
+            message.pointee.client_token = arena.data(page.clientToken)
             return message
         }
     }
@@ -60,7 +61,8 @@ extension MessageCoder {
                 (deletion) throws(ServiceError) in
                 DeletedRecord(name: deletion.pointee.name.lossyText, type: deletion.pointee.type.lossyText)
             },
-            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0)
+            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0,
+            clientToken: message.pointee.client_token.array)
     }
 }
 

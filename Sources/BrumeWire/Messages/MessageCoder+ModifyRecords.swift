@@ -31,6 +31,7 @@ extension MessageCoder {
                 "a request has the unknown save policy \(message.pointee.save_policy.rawValue); use 0, 1 or 2")
         }
         let operationID = try RequestChecks.operationID(message.pointee.operation_id)
+        let clientToken = try RequestChecks.clientToken(message.pointee.client_token)
         try RequestChecks.itemCount(message.pointee.n_zones, "zones")
         var items = 0
         for index in 0..<message.pointee.n_zones {
@@ -44,7 +45,7 @@ extension MessageCoder {
         try RequestChecks.distinctZones(zones.map(\.zone))
         return ModifyRecordsRequest(
             database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
-            operationID: operationID, zones: zones)
+            operationID: operationID, zones: zones, clientToken: clientToken)
     }
 
     private func zoneModification(

@@ -22,6 +22,7 @@ extension MessageCoder {
                 zone.pointee.deletions = arena.list(modification.deletions)
                 return zone
             }
+            message.pointee.client_token = arena.data(request.clientToken)
             return message
         }
     }

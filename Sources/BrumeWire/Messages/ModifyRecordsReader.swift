@@ -56,6 +56,9 @@ struct ModifyRecordsReader {
             case 5:
                 guard request.zones.count < Limits.itemsPerRequest else { throw Unusual() }
                 request.zones.append(try zone(try content(element)))
+            case 6:
+                request.clientToken = [UInt8](try content(element))
+                guard request.clientToken.count <= Limits.clientTokenBytes else { throw Unusual() }
             default: throw Unusual()
             }
         }

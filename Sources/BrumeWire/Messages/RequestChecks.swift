@@ -28,6 +28,16 @@ enum RequestChecks {
         return data.array
     }
 
+    static func clientToken(_ data: ProtobufCBinaryData) throws(ServiceError) -> [UInt8] {
+        guard data.len <= Limits.clientTokenBytes else {
+            throw ServiceError(
+                .invalidArguments,
+                "a client change token has \(data.len) bytes; the limit is \(Limits.clientTokenBytes): send an id or a "
+                    + "digest, and keep the rest on the device")
+        }
+        return data.array
+    }
+
     static func itemCount(_ count: Int, _ kind: StaticString) throws(ServiceError) {
         guard count <= Limits.itemsPerRequest else {
             throw ServiceError(

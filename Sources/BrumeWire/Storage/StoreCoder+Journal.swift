@@ -31,6 +31,10 @@ extension StoreCoder {
         writer.data(5, entry.operationID)
         writer.data(6, entry.operationAnswer)
         writer.integer(7, UInt64(entry.run))
+        if let put = entry.clientToken {
+            let arena = MessageArena(bytesLimit: .max)
+            withExtendedLifetime(arena) { writer.message(8, packed(arena.clientTokenPut(put))) }
+        }
         bytes = writer.bytes
     }
 
@@ -55,8 +59,17 @@ extension StoreCoder {
                 committedMilliseconds: message.pointee.committed_milliseconds,
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
                 operationID: message.pointee.operation_id.array,
-                operationAnswer: message.pointee.operation_answer.array, run: message.pointee.run)
+                operationAnswer: message.pointee.operation_answer.array, run: message.pointee.run,
+                clientToken: message.pointee.client_token.map(clientTokenPut))
         }
+    }
+
+    private static func clientTokenPut(
+        _ put: UnsafeMutablePointer<Brume__Store__V1__ClientTokenPut>
+    ) -> ClientTokenPut {
+        ClientTokenPut(
+            token: ClientToken(device: put.pointee.device.array, bytes: put.pointee.token.array),
+            zones: Array(UnsafeBufferPointer(start: put.pointee.zones, count: put.pointee.n_zones)))
     }
 
     private static func change(
@@ -93,6 +106,15 @@ extension StoreCoder {
 }
 
 extension MessageArena {
+    fileprivate func clientTokenPut(_ put: ClientTokenPut) -> Pointer<Brume__Store__V1__ClientTokenPut> {
+        let message = make(brume__store__v1__client_token_put__init)
+        message.pointee.device = data(put.token.device)
+        message.pointee.token = data(put.token.bytes)
+        message.pointee.n_zones = put.zones.count
+        message.pointee.zones = numbers(put.zones)
+        return message
+    }
+
     fileprivate func change(_ change: Change) -> Pointer<Brume__Store__V1__Change> {
         let message = make(brume__store__v1__change__init)
         switch change {

@@ -85,7 +85,11 @@ extension StoreCoder {
                 SnapshotZone(
                     zone: zone.pointee.zone, name: try text(zone.pointee.name, "a zone name"),
                     lastChange: ChangePosition(rawValue: zone.pointee.last_change),
-                    floor: ChangePosition(rawValue: zone.pointee.floor))
+                    floor: ChangePosition(rawValue: zone.pointee.floor),
+                    clientTokens: try values(zone.pointee.client_tokens, zone.pointee.n_client_tokens) {
+                        (token) throws(StoreCodingError) in
+                        ClientToken(device: token.pointee.device.array, bytes: token.pointee.token.array)
+                    })
             }
             block.records = try values(message.pointee.records, message.pointee.n_records) {
                 (record) throws(StoreCodingError) in
@@ -134,6 +138,13 @@ extension MessageArena {
         message.pointee.name = data(zone.name)
         message.pointee.last_change = zone.lastChange.rawValue
         message.pointee.floor = zone.floor.rawValue
+        message.pointee.n_client_tokens = zone.clientTokens.count
+        message.pointee.client_tokens = messages(zone.clientTokens) { token in
+            let message = make(brume__store__v1__client_token__init)
+            message.pointee.device = data(token.device)
+            message.pointee.token = data(token.bytes)
+            return message
+        }
         return message
     }
 

@@ -230,10 +230,11 @@ struct  Brume__Server__V1__ZoneChangesResponseView
   Brume__Server__V1__DeletedRecordView **deletions;
   ProtobufCBinaryData token;
   protobuf_c_boolean more_coming;
+  ProtobufCBinaryData client_token;
 };
 #define BRUME__SERVER__V1__ZONE_CHANGES_RESPONSE_VIEW__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__zone_changes_response_view__descriptor) \
-    , 0,NULL, 0,NULL, {0,NULL}, 0 }
+    , 0,NULL, 0,NULL, {0,NULL}, 0, {0,NULL} }
 
 
 /*

@@ -23,9 +23,11 @@ typedef struct Brume__Store__V1__ZoneDeletion Brume__Store__V1__ZoneDeletion;
 typedef struct Brume__Store__V1__SubscriptionPut Brume__Store__V1__SubscriptionPut;
 typedef struct Brume__Store__V1__SubscriptionDeletion Brume__Store__V1__SubscriptionDeletion;
 typedef struct Brume__Store__V1__Change Brume__Store__V1__Change;
+typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__DatabaseRun Brume__Store__V1__DatabaseRun;
 typedef struct Brume__Store__V1__SnapshotHeader Brume__Store__V1__SnapshotHeader;
+typedef struct Brume__Store__V1__ClientToken Brume__Store__V1__ClientToken;
 typedef struct Brume__Store__V1__SnapshotZone Brume__Store__V1__SnapshotZone;
 typedef struct Brume__Store__V1__SnapshotRecord Brume__Store__V1__SnapshotRecord;
 typedef struct Brume__Store__V1__SnapshotTombstone Brume__Store__V1__SnapshotTombstone;
@@ -174,6 +176,25 @@ struct  Brume__Store__V1__Change
 
 
 /*
+ * What a device sent with its changes and gets back with the zones' feeds.
+ */
+struct  Brume__Store__V1__ClientTokenPut
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData device;
+  ProtobufCBinaryData token;
+  /*
+   * custom zones
+   */
+  size_t n_zones;
+  uint64_t *zones;
+};
+#define BRUME__STORE__V1__CLIENT_TOKEN_PUT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__client_token_put__descriptor) \
+    , {0,NULL}, {0,NULL}, 0,NULL }
+
+
+/*
  * One commit of one database.
  */
 struct  Brume__Store__V1__JournalEntry
@@ -190,10 +211,11 @@ struct  Brume__Store__V1__JournalEntry
    * names the run of the server that wrote the entry; 0 before runs were told apart
    */
   uint32_t run;
+  Brume__Store__V1__ClientTokenPut *client_token;
 };
 #define BRUME__STORE__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__journal_entry__descriptor) \
-    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0 }
+    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0, NULL }
 
 
 /*
@@ -240,6 +262,17 @@ struct  Brume__Store__V1__SnapshotHeader
     , NULL, 0, 0, 0, 0, 0, 0,NULL, 0 }
 
 
+struct  Brume__Store__V1__ClientToken
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData device;
+  ProtobufCBinaryData token;
+};
+#define BRUME__STORE__V1__CLIENT_TOKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__client_token__descriptor) \
+    , {0,NULL}, {0,NULL} }
+
+
 struct  Brume__Store__V1__SnapshotZone
 {
   ProtobufCMessage base;
@@ -253,10 +286,15 @@ struct  Brume__Store__V1__SnapshotZone
    * tokens below it have expired
    */
   uint64_t floor;
+  /*
+   * the one that was put longest ago first
+   */
+  size_t n_client_tokens;
+  Brume__Store__V1__ClientToken **client_tokens;
 };
 #define BRUME__STORE__V1__SNAPSHOT_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_zone__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotRecord
@@ -546,6 +584,25 @@ Brume__Store__V1__Change *
 void   brume__store__v1__change__free_unpacked
                      (Brume__Store__V1__Change *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__ClientTokenPut methods */
+void   brume__store__v1__client_token_put__init
+                     (Brume__Store__V1__ClientTokenPut         *message);
+size_t brume__store__v1__client_token_put__get_packed_size
+                     (const Brume__Store__V1__ClientTokenPut   *message);
+size_t brume__store__v1__client_token_put__pack
+                     (const Brume__Store__V1__ClientTokenPut   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__client_token_put__pack_to_buffer
+                     (const Brume__Store__V1__ClientTokenPut   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__ClientTokenPut *
+       brume__store__v1__client_token_put__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__client_token_put__free_unpacked
+                     (Brume__Store__V1__ClientTokenPut *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__JournalEntry methods */
 void   brume__store__v1__journal_entry__init
                      (Brume__Store__V1__JournalEntry         *message);
@@ -602,6 +659,25 @@ Brume__Store__V1__SnapshotHeader *
                       const uint8_t       *data);
 void   brume__store__v1__snapshot_header__free_unpacked
                      (Brume__Store__V1__SnapshotHeader *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__ClientToken methods */
+void   brume__store__v1__client_token__init
+                     (Brume__Store__V1__ClientToken         *message);
+size_t brume__store__v1__client_token__get_packed_size
+                     (const Brume__Store__V1__ClientToken   *message);
+size_t brume__store__v1__client_token__pack
+                     (const Brume__Store__V1__ClientToken   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__client_token__pack_to_buffer
+                     (const Brume__Store__V1__ClientToken   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__ClientToken *
+       brume__store__v1__client_token__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__client_token__free_unpacked
+                     (Brume__Store__V1__ClientToken *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__SnapshotZone methods */
 void   brume__store__v1__snapshot_zone__init
@@ -800,6 +876,9 @@ typedef void (*Brume__Store__V1__SubscriptionDeletion_Closure)
 typedef void (*Brume__Store__V1__Change_Closure)
                  (const Brume__Store__V1__Change *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
+                 (const Brume__Store__V1__ClientTokenPut *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__JournalEntry_Closure)
                  (const Brume__Store__V1__JournalEntry *message,
                   void *closure_data);
@@ -808,6 +887,9 @@ typedef void (*Brume__Store__V1__DatabaseRun_Closure)
                   void *closure_data);
 typedef void (*Brume__Store__V1__SnapshotHeader_Closure)
                  (const Brume__Store__V1__SnapshotHeader *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__ClientToken_Closure)
+                 (const Brume__Store__V1__ClientToken *message,
                   void *closure_data);
 typedef void (*Brume__Store__V1__SnapshotZone_Closure)
                  (const Brume__Store__V1__SnapshotZone *message,
@@ -850,9 +932,11 @@ extern const ProtobufCMessageDescriptor brume__store__v1__zone_deletion__descrip
 extern const ProtobufCMessageDescriptor brume__store__v1__subscription_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__change__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__client_token__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_tombstone__descriptor;

@@ -120,10 +120,15 @@ struct  Brume__V1__ModifyRecordsRequest
   ProtobufCBinaryData operation_id;
   size_t n_zones;
   Brume__V1__ZoneModification **zones;
+  /*
+   * Up to 1,024 bytes of the client's own. In each custom zone of the request where at least one item succeeded they become
+   * what Changes gives this device as client_token: so it can tell that a request arrived whose answer was lost.
+   */
+  ProtobufCBinaryData client_token;
 };
 #define BRUME__V1__MODIFY_RECORDS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__modify_records_request__descriptor) \
-    , BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_UNSPECIFIED, BRUME__V1__SAVE_POLICY__SAVE_POLICY_IF_SERVER_RECORD_UNCHANGED, 0, {0,NULL}, 0,NULL }
+    , BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_UNSPECIFIED, BRUME__V1__SAVE_POLICY__SAVE_POLICY_IF_SERVER_RECORD_UNCHANGED, 0, {0,NULL}, 0,NULL, {0,NULL} }
 
 
 typedef enum {
@@ -295,10 +300,15 @@ struct  Brume__V1__ZoneChangesResponse
   Brume__V1__DeletedRecord **deletions;
   ProtobufCBinaryData token;
   protobuf_c_boolean more_coming;
+  /*
+   * That of this device's latest request in the zone which had one and succeeded, in whatever page the request's records
+   * are; empty: there was none, or the zone keeps it no more (it keeps those of 16 devices).
+   */
+  ProtobufCBinaryData client_token;
 };
 #define BRUME__V1__ZONE_CHANGES_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__zone_changes_response__descriptor) \
-    , 0,NULL, 0,NULL, {0,NULL}, 0 }
+    , 0,NULL, 0,NULL, {0,NULL}, 0, {0,NULL} }
 
 
 /* Brume__V1__RecordSave methods */

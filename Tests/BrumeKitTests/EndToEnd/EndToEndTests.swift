@@ -1,6 +1,7 @@
 import BrumeKit
 import BrumeModel
 import Foundation
+import Synchronization
 import Testing
 
 private func note(_ name: String, in zone: CKRecordZone.ID, _ text: String) -> CKRecord {
@@ -153,6 +154,59 @@ struct EndToEndTests {
         #expect(last.deletions.map(\.reason) == [.deleted])
         #expect(
             await code { try await database.recordZoneChanges(inZoneWith: zone, since: token) } == .zoneNotFound)
+    }
+
+    @Test("give a device back the data that went with its latest changes")
+    func clientChangeToken() async throws {
+        try await database.save(CKRecordZone(zoneID: zone))
+        let other = server.device(token: token).privateCloudDatabase
+        #expect(try await clientTokens(database) == [nil, nil])
+        let sent = try await modify(database, [note("a", in: zone, "x"), note("b", in: zone, "x")], Data([1, 0, 2]))
+        #expect(sent == nil)
+        #expect(try await clientTokens(database) == [Data([1, 0, 2]), Data([1, 0, 2])])
+        #expect(try await clientTokens(other) == [nil, nil])
+        // A batch that fails is not on the server, and says so. The other device has data of its own.
+        let failed = try await modify(database, [note("a", in: zone, "new")], Data([3]))
+        #expect(failed?.code == .serverRecordChanged)
+        _ = try await modify(other, [note("c", in: zone, "x")], Data([4]))
+        #expect(try await clientTokens(database) == [Data([1, 0, 2]), Data([1, 0, 2])])
+        #expect(try await clientTokens(other) == [Data([4]), Data([4])])
+        let large = try await modify(database, [note("d", in: zone, "x")], Data(count: 1_025))
+        #expect(large?.code == .invalidArguments)
+        #expect(large?.localizedDescription.contains("1024") == true)
+    }
+
+    private func modify(_ database: CKDatabase, _ records: [CKRecord], _ data: Data) async throws -> CKError? {
+        let operation = CKModifyRecordsOperation(recordsToSave: records)
+        operation.clientChangeTokenData = data
+        let failure = Mutex<CKError?>(nil)
+        operation.perRecordSaveBlock = { _, result in
+            if case .failure(let error) = result { failure.withLock { $0 = error as? CKError } }
+        }
+        return await withCheckedContinuation { continuation in
+            operation.modifyRecordsResultBlock = { _ in continuation.resume(returning: failure.withLock { $0 }) }
+            database.add(operation)
+        }
+    }
+
+    /// What the zone's last page gives, and what its end gives.
+    private func clientTokens(_ database: CKDatabase) async throws -> [Data?] {
+        let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: [zone],
+            configurationsByRecordZoneID: [
+                zone: CKFetchRecordZoneChangesOperation.ZoneConfiguration(resultsLimit: 1)
+            ])
+        let given = Mutex<[Data?]>([])
+        operation.recordZoneChangeTokensUpdatedBlock = { _, _, data in given.withLock { $0 = [data] } }
+        operation.recordZoneFetchResultBlock = { _, result in
+            if case .success(let end) = result { given.withLock { $0.append(end.clientChangeTokenData) } }
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            operation.fetchRecordZoneChangesResultBlock = { result in
+                continuation.resume(with: result.map { given.withLock { $0 } })
+            }
+            database.add(operation)
+        }
     }
 
     @Test("keep subscriptions, and push a change to the user's other device")

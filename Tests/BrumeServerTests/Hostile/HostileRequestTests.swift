@@ -276,6 +276,24 @@ struct HostileRequestTests {
         }
     }
 
+    @Test("a client token of more than 1,024 bytes is refused, and nothing is written", arguments: [1_025, 1_000_000])
+    func clientToken(byteCount: Int) async throws {
+        try await inZone { peer, _ in
+            func save(_ name: String, _ byteCount: Int) -> [UInt8] {
+                HostileRequests.modifyRecords(
+                    zone: Self.notes, [HostileRequests.save(name)],
+                    clientToken: [UInt8](repeating: 1, count: byteCount))
+            }
+            #expect(try await peer.outcome(save("most", 1_024)) == nil)
+            let problem = try await peer.outcome(save("n", byteCount))
+            #expect(problem?.code == .invalidArguments)
+            #expect(problem?.isSentence == true)
+            let page = try await peer.succeed(Method.recordsChanges, HostileRequests.changes(zone: Self.notes))
+            #expect(page.messages(1).count == 1)
+            #expect(page.bytes(5).count == 1_024)
+        }
+    }
+
     @Test("what the server writes can't be written by a client")
     func systemFields() async throws {
         try await inZone { peer, _ in

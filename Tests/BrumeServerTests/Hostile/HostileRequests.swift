@@ -56,11 +56,14 @@ enum HostileRequests {
 
     /// `items` are `save`s and deletions (field 3).
     static func modifyRecords(
-        scope: UInt64 = privateScope, zone: [ProtobufField], _ items: [ProtobufField], operationID: [UInt8] = []
+        scope: UInt64 = privateScope, zone: [ProtobufField], _ items: [ProtobufField], operationID: [UInt8] = [],
+        clientToken: [UInt8] = []
     ) -> [UInt8] {
         var fields: [ProtobufField] = [.varint(1, scope)]
         if !operationID.isEmpty { fields.append(.bytes(4, operationID)) }
-        return ProtobufField.encode(fields + [.message(5, [.message(1, zone)] + items)])
+        fields.append(.message(5, [.message(1, zone)] + items))
+        if !clientToken.isEmpty { fields.append(.bytes(6, clientToken)) }
+        return ProtobufField.encode(fields)
     }
 
     static func fetch(zone: [ProtobufField], names: [String]) -> [UInt8] {

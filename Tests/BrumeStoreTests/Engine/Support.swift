@@ -45,12 +45,12 @@ struct Desk {
 
     func modify(
         _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
-        saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000
+        saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = []
     ) -> (result: ZoneModificationResult<[UInt8]>, commit: Commit?) {
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
                 database: database.id.scope, savePolicy: policy, isAtomic: isAtomic,
-                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)]),
+                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)], clientToken: clientToken),
             caller: caller, nowMilliseconds: now)
         return (decision.answer[0], decision.commit)
     }

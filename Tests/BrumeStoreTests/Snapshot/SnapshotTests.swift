@@ -21,6 +21,10 @@ struct SnapshotTests {
         try folder.keep(try #require(folder.desk.modify(.defaultZone, deletions: ["e"]).commit))
         for name in ["x", "y", "z"] { try folder.keep(try #require(folder.desk.makeZone(name))) }
         try folder.keep(try #require(folder.desk.deleteZone("y").commit))
+        let phone = Desk(
+            folder.desk.database,
+            caller: Caller(user: Desk.owner, isOwner: true, device: ClientTokenTests.phone))
+        try folder.keep(try #require(phone.modify(saves: [.of("f")], clientToken: [7, 8]).commit))
         let subscriptions = folder.desk.database.modifySubscriptions(
             ModifySubscriptionsRequest(
                 database: .private,
@@ -56,7 +60,8 @@ struct SnapshotTests {
             let incarnation = try #require(database.incarnation(of: zone.id))
             let start = ChangeToken(kind: .zone, epoch: database.epoch, incarnation: incarnation, position: .start)
             for token in [nil, start] {
-                let page = try database.zoneChanges(zone: zone.id, since: token, resultsLimit: 10_000, desiredKeys: nil)
+                let page = try database.zoneChanges(
+                    zone: zone.id, since: token, resultsLimit: 10_000, desiredKeys: nil, device: ClientTokenTests.phone)
                 lines.append("\(page)")
             }
         }

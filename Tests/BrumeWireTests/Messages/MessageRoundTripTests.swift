@@ -87,12 +87,14 @@ struct MessageRoundTripTests {
     func changes() throws {
         let page = ZoneChangesPage(
             records: [MessageSamples.recordBytes, StoredRecord.encode(MessageSamples.system, fields: [])],
-            deletions: [DeletedRecord(name: "gone", type: "Note")], token: [9, 0, 9] as [UInt8], moreComing: true)
+            deletions: [DeletedRecord(name: "gone", type: "Note")], token: [9, 0, 9] as [UInt8], moreComing: true,
+            clientToken: [0, 5])
         let arrived = try server.encodeZoneChangesResponse(page).decoded(client.decodeZoneChangesResponse)
         #expect(arrived.records == [MessageSamples.record, Record(system: MessageSamples.system)])
         #expect(arrived.deletions == page.deletions)
         #expect(arrived.token == page.token)
         #expect(arrived.moreComing)
+        #expect(arrived.clientToken == [0, 5])
 
         let request = DatabaseChangesRequest(database: .private, token: [1], resultsLimit: 3)
         #expect(

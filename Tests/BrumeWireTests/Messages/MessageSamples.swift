@@ -56,7 +56,7 @@ enum MessageSamples {
                         RecordSave(name: userName, type: "Users", fields: [:]),
                     ], deletions: ["c", "d"]),
                 ZoneModification(zone: .defaultZone, deletions: ["a"]),
-            ])
+            ], clientToken: [0, 1, 0xFF])
     }
 
     static var errorWithRecord: ServiceError {

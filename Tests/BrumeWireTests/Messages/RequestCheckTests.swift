@@ -55,6 +55,12 @@ struct RequestCheckTests {
         #expect(failure(bytes) == ([0, 16].contains(count) ? nil : .invalidArguments))
     }
 
+    @Test("a client token has at most 1,024 bytes", arguments: [0, 1, 1_024, 1_025, 100_000])
+    func clientToken(count: Int) {
+        let bytes = request([]).bytes(6, [UInt8](repeating: 1, count: count)).bytes
+        #expect(failure(bytes) == (count <= 1_024 ? nil : .invalidArguments))
+    }
+
     @Test("a record named twice in one zone fails the request, in two zones it doesn't")
     func duplicates() {
         #expect(failure(request([zone().message(2, save("a")).message(2, save("a"))]).bytes) == .invalidArguments)

@@ -15,7 +15,9 @@ enum StoreSamples {
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b", owner: ""),
             ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2],
-            run: 0xFEDC_BA98)
+            run: 0xFEDC_BA98,
+            clientToken: ClientTokenPut(
+                token: ClientToken(device: MessageSamples.operationID, bytes: [0, 9]), zones: [5, 300]))
     }
 
     static var block: SnapshotBlock {
@@ -23,7 +25,11 @@ enum StoreSamples {
             zones: [
                 SnapshotZone(
                     zone: 5, name: "Notes", lastChange: ChangePosition(sequence: 9, index: 1),
-                    floor: ChangePosition(sequence: 2, index: 0))
+                    floor: ChangePosition(sequence: 2, index: 0),
+                    clientTokens: [
+                        ClientToken(device: MessageSamples.operationID, bytes: [0, 9]),
+                        ClientToken(device: [], bytes: []),
+                    ])
             ],
             records: [
                 SnapshotRecord(

@@ -88,15 +88,15 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { parameters.deleted = newValue }
     }
 
-    /// Called behind each page with the token that it led to.
-    ///
-    /// Differs from CloudKit: the last argument, the client's token data, is nil always.
+    /// Called behind each page with the token that it led to, and with the ``CKModifyRecordsOperation/clientChangeTokenData`` that
+    /// this device gave last with changes of the zone which the server has, be they in this page or in a later one; nil when it
+    /// never did.
     public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
         get { parameters.advanced }
         set { parameters.advanced = newValue }
     }
 
-    /// Called once for each zone, behind its records.
+    /// Called once for each zone, behind its records, with what ``recordZoneChangeTokensUpdatedBlock`` had last.
     public var recordZoneFetchResultBlock:
         (
             (
@@ -148,6 +148,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var outcomes: [(CKRecordZone.ID, CKError)] = []
         for zoneID in zoneIDs {
             var token = configurations[zoneID]?.previousServerChangeToken
+            var clientToken: Data?
             var moreComing = false
             // When the whole operation failed, the zones that are left are told so.
             let zoneFailure: CKError?
@@ -160,7 +161,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                             in: zoneID, since: token, desiredKeys: configurations[zoneID]?.desiredKeys,
                             resultsLimit: configurations[zoneID]?.resultsLimit, run.options)
                         try tell(page, of: zoneID, run)
-                        (token, moreComing) = (page.changeToken, page.moreComing)
+                        (token, clientToken, moreComing) = (
+                            page.changeToken, page.clientChangeTokenData, page.moreComing
+                        )
                     } while moreComing && parameters.fetchesAll
                 }
             }
@@ -168,7 +171,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 if !zoneFailure.isOfOneZone { failure = failure ?? zoneFailure }
                 outcomes.append((zoneID, zoneFailure))
             }
-            ended(zoneID, token, moreComing, zoneFailure)
+            ended(zoneID, token, clientToken, moreComing, zoneFailure)
         }
         // Without zones there was nobody to find out.
         if zoneIDs.isEmpty { failure = await run.attempt { () throws(CKError) in } }
@@ -196,12 +199,13 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             parameters.deleted?(deletion.recordID, deletion.recordType)
         }
         try run.check()
-        parameters.advanced?(zoneID, page.changeToken, nil)
+        parameters.advanced?(zoneID, page.changeToken, page.clientChangeTokenData)
     }
 
     /// The zone's last block. A failure comes with the token of the last page that was told.
     private func ended(
-        _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ moreComing: Bool, _ failure: CKError?
+        _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ clientToken: Data?, _ moreComing: Bool,
+        _ failure: CKError?
     ) {
         if let block = parameters.zoneEnded {
             let result: ZoneResult
@@ -209,11 +213,11 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 result = .failure(failure)
             } else {
                 // There was a page, so there is a token.
-                result = .success((token!, nil, moreComing))
+                result = .success((token!, clientToken, moreComing))
             }
             block(zoneID, result)
         } else {
-            parameters.zoneCompleted?(zoneID, token, nil, moreComing, failure)
+            parameters.zoneCompleted?(zoneID, token, clientToken, moreComing, failure)
         }
     }
 }

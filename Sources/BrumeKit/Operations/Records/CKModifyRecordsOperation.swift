@@ -72,9 +72,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { parameters.isAtomic = newValue }
     }
 
-    /// Data of the app's own that go with the changes.
+    /// Data of the app's own, 1,024 bytes at most, which this device gets back with the next fetch of the zones' changes: if they are
+    /// those that it gave last, the server has the changes that went with them, also when the answer to these was lost.
     ///
-    /// Differs from CloudKit: they are kept here and not sent, so fetches give nil in their place.
+    /// Each custom zone keeps them when at least one of its records was saved or deleted; the default zone has no changes to
+    /// fetch. Nil and empty data leave what the zone has. A zone keeps those of 16 devices: of more, the one whose data
+    /// changed longest ago gets nil. More than 1,024 bytes fail the operation with `invalidArguments`.
     public var clientChangeTokenData: Data? {
         get { parameters.clientChangeTokenData }
         set { parameters.clientChangeTokenData = newValue }
@@ -125,11 +128,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         let records = parameters.recordsToSave ?? []
         let deletions = parameters.recordIDsToDelete ?? []
         let (savePolicy, isAtomic) = (parameters.savePolicy, parameters.isAtomic)
+        let clientToken = parameters.clientChangeTokenData
         let database = run.database(of: self)
         var results: CKDatabase.RecordModificationResults = ([:], [:])
         let failure = await run.attempt { () throws(CKError) in
             let modification = try database.modification(
-                saving: records, deleting: deletions, savePolicy: savePolicy, atomically: isAtomic)
+                saving: records, deleting: deletions, savePolicy: savePolicy, atomically: isAtomic,
+                clientChangeTokenData: clientToken)
             results = try await database.send(modification, run.options)
         }
         var outcomes = ItemOutcomes<CKRecord.ID>(failure: failure)
