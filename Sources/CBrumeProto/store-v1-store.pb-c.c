@@ -1933,7 +1933,7 @@ const ProtobufCMessageDescriptor brume__store__v1__client_token__descriptor =
   (ProtobufCMessageInit) brume__store__v1__client_token__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_descriptors[7] =
 {
   {
     "zone",
@@ -1995,9 +1995,35 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_zone__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "earlier_deletion",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotZone, earlier_deletion),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "earlier_deletion_reason",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotZone, earlier_deletion_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_zone__field_indices_by_name[] = {
   4,   /* field[4] = client_tokens */
+  5,   /* field[5] = earlier_deletion */
+  6,   /* field[6] = earlier_deletion_reason */
   3,   /* field[3] = floor */
   2,   /* field[2] = last_change */
   1,   /* field[1] = name */
@@ -2006,7 +2032,7 @@ static const unsigned brume__store__v1__snapshot_zone__field_indices_by_name[] =
 static const ProtobufCIntRange brume__store__v1__snapshot_zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
 {
@@ -2016,7 +2042,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
   "Brume__Store__V1__SnapshotZone",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotZone),
-  5,
+  7,
   brume__store__v1__snapshot_zone__field_descriptors,
   brume__store__v1__snapshot_zone__field_indices_by_name,
   1,  brume__store__v1__snapshot_zone__number_ranges,

@@ -257,7 +257,7 @@ const ProtobufCMessageDescriptor brume__v1__deleted_zone__descriptor =
   (ProtobufCMessageInit) brume__v1__deleted_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__database_changes_response__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__v1__database_changes_response__field_descriptors[5] =
 {
   {
     "changed",
@@ -307,17 +307,30 @@ static const ProtobufCFieldDescriptor brume__v1__database_changes_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "earlier_deletions",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__DatabaseChangesResponse, n_earlier_deletions),
+    offsetof(Brume__V1__DatabaseChangesResponse, earlier_deletions),
+    &brume__v1__deleted_zone__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__database_changes_response__field_indices_by_name[] = {
   0,   /* field[0] = changed */
   1,   /* field[1] = deletions */
+  4,   /* field[4] = earlier_deletions */
   3,   /* field[3] = more_coming */
   2,   /* field[2] = token */
 };
 static const ProtobufCIntRange brume__v1__database_changes_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__database_changes_response__descriptor =
 {
@@ -327,7 +340,7 @@ const ProtobufCMessageDescriptor brume__v1__database_changes_response__descripto
   "Brume__V1__DatabaseChangesResponse",
   "brume.v1",
   sizeof(Brume__V1__DatabaseChangesResponse),
-  4,
+  5,
   brume__v1__database_changes_response__field_descriptors,
   brume__v1__database_changes_response__field_indices_by_name,
   1,  brume__v1__database_changes_response__number_ranges,

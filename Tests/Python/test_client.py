@@ -309,6 +309,30 @@ class ChangesTests(unittest.TestCase):
             self.assertEqual(names, [name])
 
 
+    def test_a_zone_that_was_deleted_and_made_again_is_told_as_both(self):
+        def changes_since(client, token):
+            return client.call(
+                p.METHOD_DATABASES_CHANGES,
+                p.DatabaseChangesRequest(database=p.DATABASE_SCOPE_PRIVATE, token=token),
+                p.DatabaseChangesResponse)
+
+        with Device().connect() as client:
+            name = "Zone" + uuid.uuid4().hex
+            make_zone(client, name)
+            page = changes_since(client, b"")
+            while page.more_coming:
+                page = changes_since(client, page.token)
+            client.call(
+                p.METHOD_ZONES_MODIFY,
+                p.ModifyZonesRequest(database=p.DATABASE_SCOPE_PRIVATE, deletions=[private(name)]),
+                p.ModifyZonesResponse)
+            make_zone(client, name)
+            page = changes_since(client, page.token)
+            self.assertEqual([deletion.id.name for deletion in page.earlier_deletions], [name])
+            self.assertEqual([zone.name for zone in page.changed], [name])
+            self.assertEqual(len(page.deletions), 0)
+
+
 class QueryTests(unittest.TestCase):
     """Books of the default zone's account; each test has a record type of its own, so that none sees another's."""
 

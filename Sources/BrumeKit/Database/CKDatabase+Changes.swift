@@ -54,7 +54,8 @@ extension CKDatabase {
 
     /// One page of the zones that changed, came or went since a token. The default zone never appears.
     ///
-    /// Call again with the new token while `moreComing`.
+    /// Call again with the new token while `moreComing`. Handle the deletions first: a zone that was deleted and made again is
+    /// among them and among the modifications, or in those of a later page.
     ///
     /// - Parameters:
     ///   - changeToken: Where the fetch before ended, or nil for all zones.
@@ -67,14 +68,19 @@ extension CKDatabase {
         modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
         changeToken: CKServerChangeToken, moreComing: Bool
     ) {
-        try await databaseChanges(since: changeToken, resultsLimit: resultsLimit, callOptions)
+        let page = try await databaseChanges(since: changeToken, resultsLimit: resultsLimit, callOptions)
+        return (page.modifications, page.earlierDeletions + page.deletions, page.changeToken, page.moreComing)
     }
 
     /// A page of a database's changes.
-    typealias DatabaseChangePage = (
-        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
-        changeToken: CKServerChangeToken, moreComing: Bool
-    )
+    struct DatabaseChangePage {
+        /// Of zones whose name another one has: to be told first.
+        var earlierDeletions: [DatabaseChange.Deletion]
+        var modifications: [DatabaseChange.Modification]
+        var deletions: [DatabaseChange.Deletion]
+        var changeToken: CKServerChangeToken
+        var moreComing: Bool
+    }
 
     func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int?, _ options: CallOptions
@@ -92,19 +98,24 @@ extension CKDatabase {
             }
             return zoneID
         }
-        return (
-            try page.changed.map { (id) throws(CKError) in DatabaseChange.Modification(zoneID: try zoneID(id)) },
-            try page.deletions.map { (deletion) throws(CKError) in
-                let reason: DatabaseChange.Deletion.Reason =
-                    switch deletion.reason {
-                    case .deleted: .deleted
-                    case .purged: .purged
-                    case .encryptedDataReset: .encryptedDataReset
-                    }
-                return DatabaseChange.Deletion(zoneID: try zoneID(deletion.zone), reason: reason)
+        func deletion(
+            _ deletion: DatabaseChangesPage<[UInt8]>.Deletion
+        ) throws(CKError) -> DatabaseChange.Deletion {
+            let reason: DatabaseChange.Deletion.Reason =
+                switch deletion.reason {
+                case .deleted: .deleted
+                case .purged: .purged
+                case .encryptedDataReset: .encryptedDataReset
+                }
+            return DatabaseChange.Deletion(zoneID: try zoneID(deletion.zone), reason: reason)
+        }
+        return DatabaseChangePage(
+            earlierDeletions: try page.earlierDeletions.map(deletion),
+            modifications: try page.changed.map { (id) throws(CKError) in
+                DatabaseChange.Modification(zoneID: try zoneID(id))
             },
-            CKServerChangeToken(bytes: page.token), page.moreComing
-        )
+            deletions: try page.deletions.map(deletion), changeToken: CKServerChangeToken(bytes: page.token),
+            moreComing: page.moreComing)
     }
 
     /// One page of what changed in a custom zone since a token: each record once, in its latest version.

@@ -20,7 +20,9 @@ extension SyncEngineDriver {
         case .databaseChanges(let token):
             return .databaseChanges(
                 await result {
-                    let page = try await database.databaseChanges(since: token)
+                    // The engine knows by itself which zones it has to forget because others have their names.
+                    let page = try await database.databaseChanges(
+                        since: token, resultsLimit: nil, database.callOptions)
                     return SyncEngineAnswer.DatabasePage(
                         modifications: page.modifications, deletions: page.deletions, token: page.changeToken,
                         moreComing: page.moreComing)

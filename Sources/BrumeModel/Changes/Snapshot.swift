@@ -39,15 +39,19 @@ package struct SnapshotZone: Equatable, Sendable {
     package var floor: ChangePosition
     /// The one that changed longest ago first.
     package var clientTokens: [ClientToken]
+    /// Of the zone that had the name before; nil: there was none, or the feed does not tell of it.
+    package var earlierDeletion: EarlierDeletion?
 
     package init(
-        zone: UInt64, name: String, lastChange: ChangePosition, floor: ChangePosition, clientTokens: [ClientToken] = []
+        zone: UInt64, name: String, lastChange: ChangePosition, floor: ChangePosition, clientTokens: [ClientToken] = [],
+        earlierDeletion: EarlierDeletion? = nil
     ) {
         self.zone = zone
         self.name = name
         self.lastChange = lastChange
         self.floor = floor
         self.clientTokens = clientTokens
+        self.earlierDeletion = earlierDeletion
     }
 }
 

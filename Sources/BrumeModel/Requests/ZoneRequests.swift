@@ -66,11 +66,16 @@ package struct DatabaseChangesPage<Token: Equatable & Sendable>: Equatable, Send
     package var deletions: [Deletion]
     package var token: Token
     package var moreComing: Bool
+    /// Zones that were deleted and whose name another one has, which changed, in this page or in a later one.
+    package var earlierDeletions: [Deletion]
 
-    package init(changed: [ZoneID], deletions: [Deletion], token: Token, moreComing: Bool) {
+    package init(
+        changed: [ZoneID], deletions: [Deletion], token: Token, moreComing: Bool, earlierDeletions: [Deletion] = []
+    ) {
         self.changed = changed
         self.deletions = deletions
         self.token = token
         self.moreComing = moreComing
+        self.earlierDeletions = earlierDeletions
     }
 }

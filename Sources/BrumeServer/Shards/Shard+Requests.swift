@@ -218,7 +218,8 @@ extension Shard {
             return coder.encodeDatabaseChangesResponse(
                 DatabaseChangesPage(
                     changed: page.changed, deletions: page.deletions.map { .init(zone: $0.zone, reason: $0.reason) },
-                    token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing))
+                    token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
+                    earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
         case .fetchZones(_, let zones):
             return coder.encodeFetchZonesResponse(zones.map { database.zone($0) })
         case .listZones:

@@ -121,8 +121,8 @@ extension Database {
 
     /// One page of the zones that changed, came or went since a token, by their last change. The default zone never appears.
     ///
-    /// Without a token: the zones that exist. A zone that was deleted and made again appears as changed alone: whoever knew
-    /// the earlier one learns of it from the zone token, which has expired.
+    /// Without a token: the zones that exist. Of a zone that was deleted and made again both are told, each at its place: the
+    /// deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
     ///
     /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and `invalidArguments`
     /// for the public database.
@@ -156,15 +156,16 @@ extension Database {
         var last = token?.position ?? .start
         for entry in zoneFeed.entries(after: last) {
             let state = zoneStates[Int(entry.slot)]
-            if state.lastChange != entry.position || (state.deletion != nil && entry.position <= firstFetchHead) {
-                continue
-            }
-            if page.changed.count + page.deletions.count >= countLimit {
+            let isDeletion = state.deletion != nil || state.lastChange != entry.position
+            if !state.isTold(at: entry.position) || isDeletion && entry.position <= firstFetchHead { continue }
+            if page.changed.count + page.deletions.count + page.earlierDeletions.count >= countLimit {
                 page.moreComing = true
                 break
             }
             if let reason = state.deletion {
                 page.deletions.append(.init(zone: state.id, reason: reason))
+            } else if isDeletion, let earlier = state.earlierDeletion {
+                page.earlierDeletions.append(.init(zone: state.id, reason: earlier.reason))
             } else {
                 page.changed.append(state.id)
             }

@@ -101,16 +101,16 @@ extension Database {
 
     /// Makes a zone whose incarnation is its creation's position. The name must be free.
     func createZone(named name: String, at position: ChangePosition) -> Int {
-        let state = ZoneState(name: name, incarnation: position.rawValue, lastChange: position)
+        var state = ZoneState(name: name, incarnation: position.rawValue, lastChange: position)
         let index: Int
-        let isNewEntry: Bool
         if let known = zoneIndexOfName[name] {
-            // A zone of this name was deleted: the deletion leaves the feed, because whoever knew the zone learns from its
-            // expired token that it began anew.
-            precondition(zoneStates[known].deletion != nil, "a zone is made whose name is taken")
+            guard let reason = zoneStates[known].deletion else {
+                preconditionFailure("a zone is made whose name is taken")
+            }
+            // The deletion keeps its entry in the feed: whoever knew the earlier zone is told of it first.
+            state.earlierDeletion = EarlierDeletion(position: zoneStates[known].lastChange, reason: reason)
             index = known
             zoneStates[known] = state
-            isNewEntry = false
         } else {
             if let free = freeZoneIndexes.popLast() {
                 index = free
@@ -120,10 +120,9 @@ extension Database {
                 zoneStates.append(state)
             }
             zoneIndexOfName[name] = index
-            isNewEntry = true
         }
         zoneIndexOfIncarnation[state.incarnation] = index
-        noteChange(inZoneAt: index, isNewEntry: isNewEntry)
+        noteChange(inZoneAt: index, isNewEntry: true)
         return index
     }
 
@@ -134,6 +133,8 @@ extension Database {
         var state = ZoneState(
             name: zoneStates[index].name, incarnation: zoneStates[index].incarnation, lastChange: position)
         state.deletion = reason
+        // This deletion tells of all zones of the name.
+        if zoneStates[index].earlierDeletion != nil { zoneFeed.noteStale() }
         withZone(at: index) { $0 = state }
         noteChange(inZoneAt: index, isNewEntry: false)
     }
@@ -155,6 +156,6 @@ extension Database {
             zoneFeedFloor = entry.position
             left -= 1
         }
-        zoneFeed.compactWhole { zoneStates[Int($0.slot)].lastChange == $0.position }
+        zoneFeed.compactWhole { zoneStates[Int($0.slot)].isTold(at: $0.position) }
     }
 }

@@ -23,7 +23,7 @@ package final class Database {
     var zoneIndexOfName: [String: Int]
     /// Zones that exist.
     var zoneIndexOfIncarnation: [UInt64: Int]
-    /// Custom zones, deleted ones included, by their last change.
+    /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
     var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
     var zoneFeedHead = ChangePosition.start
@@ -158,7 +158,7 @@ package final class Database {
         zoneFeedHead = zoneStates[index].lastChange
         zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
         if zoneFeed.needsCompaction {
-            zoneFeed.compact { zoneStates[Int($0.slot)].lastChange == $0.position }
+            zoneFeed.compact { zoneStates[Int($0.slot)].isTold(at: $0.position) }
         }
     }
 

@@ -22,13 +22,18 @@ package struct DatabaseAudit: Equatable, Sendable {
         package var live = 0
         /// Deleted items that the feed tells of.
         package var tombstones = 0
+        /// Deleted items whose names others have, and that the feed tells of.
+        package var earlierDeletions = 0
         /// Stale ones included.
         package var feedEntries = 0
 
-        package init(zone: String, live: Int = 0, tombstones: Int = 0, feedEntries: Int = 0) {
+        package init(
+            zone: String, live: Int = 0, tombstones: Int = 0, earlierDeletions: Int = 0, feedEntries: Int = 0
+        ) {
             self.zone = zone
             self.live = live
             self.tombstones = tombstones
+            self.earlierDeletions = earlierDeletions
             self.feedEntries = feedEntries
         }
     }
@@ -69,6 +74,7 @@ extension Database {
             if state.isForgotten { continue }
             if !state.isDefault {
                 if state.deletion == nil { zones.live += 1 } else { zones.tombstones += 1 }
+                if state.earlierDeletion != nil { zones.earlierDeletions += 1 }
             }
             var counted = DatabaseAudit.History(zone: state.name, feedEntries: state.feed.count)
             for slot in state.slots.chunks.joined() {

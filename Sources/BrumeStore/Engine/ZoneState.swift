@@ -13,6 +13,8 @@ struct ZoneState: Sendable {
     private(set) var floor: ChangePosition
     /// Set when the zone is deleted: what is left then is its name and `lastChange`.
     var deletion: ZoneDeletionReason?
+    /// Of the zone that had the name before. It has an entry in the database's feed for as long as this zone lives.
+    var earlierDeletion: EarlierDeletion?
 
     private(set) var slots = RecordSlots()
     private(set) var feed = Feed()
@@ -48,6 +50,11 @@ struct ZoneState: Sendable {
     }()
 
     var isForgotten: Bool { name.isEmpty }
+
+    /// Whether the database's feed tells something of the zone at a position.
+    func isTold(at position: ChangePosition) -> Bool {
+        lastChange == position || earlierDeletion?.position == position
+    }
 
     /// What a zone takes that holds nothing: its own fields, its name, its places in the database's look-ups.
     static let emptyBytes = 512

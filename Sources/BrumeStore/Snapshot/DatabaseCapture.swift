@@ -22,6 +22,7 @@ struct ZoneCapture: Sendable {
     let lastChange: ChangePosition
     let floor: ChangePosition
     let deletion: ZoneDeletionReason?
+    let earlierDeletion: EarlierDeletion?
     let liveCount: Int
     let tombstoneCount: Int
     let slots: RecordSlots
@@ -33,6 +34,7 @@ struct ZoneCapture: Sendable {
         lastChange = zone.lastChange
         floor = zone.floor
         deletion = zone.deletion
+        earlierDeletion = zone.earlierDeletion
         liveCount = zone.liveCount
         tombstoneCount = zone.tombstoneCount
         slots = zone.slots
@@ -100,7 +102,7 @@ extension DatabaseCapture {
                 block.zones.append(
                     .init(
                         zone: zone.incarnation, name: zone.name, lastChange: zone.lastChange, floor: zone.floor,
-                        clientTokens: zone.clientTokens.all))
+                        clientTokens: zone.clientTokens.all, earlierDeletion: zone.earlierDeletion))
             }
             try add(zone.name.utf8.count + zone.clientTokens.approximateBytes)
         }

@@ -74,8 +74,11 @@ package final class DatabaseLoader {
             return .failure(Problem(text: "changes of a zone stand at one position, or behind its last one"))
         }
         database.zoneFeed = Feed(
-            unordered: database.zoneStates.indices.dropFirst().map {
-                Feed.Entry(position: database.zoneStates[$0].lastChange, slot: Int32($0))
+            unordered: database.zoneStates.indices.dropFirst().flatMap { index in
+                let state = database.zoneStates[index]
+                return [state.lastChange, state.earlierDeletion?.position].compactMap(\.self).map {
+                    Feed.Entry(position: $0, slot: Int32(index))
+                }
             })
         database.zoneFeedHead = database.zoneFeed.last?.position ?? .start
         database.sequence = sequence
@@ -101,6 +104,12 @@ package final class DatabaseLoader {
             return
         }
         state.deletion = nil
+        if let earlier = zone.earlierDeletion {
+            guard earlier.position < ChangePosition(rawValue: zone.zone) else {
+                throw Problem(text: "a zone was made before the earlier one of its name was deleted")
+            }
+            state.earlierDeletion = earlier
+        }
         guard database.zoneIndexOfIncarnation[zone.zone] == nil else {
             throw Problem(text: "a zone stands there twice")
         }

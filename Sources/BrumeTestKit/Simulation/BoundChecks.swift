@@ -26,7 +26,8 @@ package enum BoundChecks {
             if feed.tombstones > max(limit, feed.live) {
                 return "I10: the feed '\(feed.zone)' keeps \(feed.tombstones) deletions beside \(feed.live) items"
             }
-            if feed.feedEntries > max(feedEntriesMin, 2 * (feed.live + feed.tombstones)) {
+            let told = feed.live + feed.tombstones + feed.earlierDeletions
+            if feed.earlierDeletions > feed.live || feed.feedEntries > max(feedEntriesMin, 2 * told) {
                 return "I10: the feed '\(feed.zone)' has \(feed.feedEntries) entries for \(feed.live) items "
                     + "and \(feed.tombstones) deletions"
             }

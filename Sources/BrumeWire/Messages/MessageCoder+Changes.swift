@@ -83,14 +83,11 @@ extension MessageCoder {
             message.pointee.n_changed = page.changed.count
             message.pointee.changed = arena.messages(page.changed, arena.zoneID)
             message.pointee.n_deletions = page.deletions.count
-            message.pointee.deletions = arena.messages(page.deletions) { deleted in
-                let deletion = arena.make(brume__v1__deleted_zone__init)
-                deletion.pointee.id = arena.zoneID(deleted.zone)
-                deletion.pointee.reason = Brume__V1__ZoneDeletionReason(UInt32(deleted.reason.rawValue))
-                return deletion
-            }
+            message.pointee.deletions = arena.deletedZones(page.deletions)
             message.pointee.token = arena.data(page.token)
             message.pointee.more_coming = page.moreComing ? 1 : 0
+            message.pointee.n_earlier_deletions = page.earlierDeletions.count
+            message.pointee.earlier_deletions = arena.deletedZones(page.earlierDeletions)
             return message
         }
     }
@@ -114,14 +111,30 @@ extension MessageCoder {
             changed: try values(message.pointee.changed, message.pointee.n_changed) { (zone) throws(ServiceError) in
                 RequestChecks.lossyZone(zone)
             },
-            deletions: try values(message.pointee.deletions, message.pointee.n_deletions) {
-                (deletion) throws(ServiceError) in
-                guard let zone = deletion.pointee.id else {
-                    throw Self.unreadableAnswer("a deleted zone has no name")
-                }
-                let reason = UInt8(exactly: deletion.pointee.reason.rawValue).flatMap(ZoneDeletionReason.init)
-                return DatabaseChangesPage.Deletion(zone: RequestChecks.lossyZone(zone), reason: reason ?? .deleted)
-            },
-            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0)
+            deletions: try values(message.pointee.deletions, message.pointee.n_deletions, Self.deletedZone),
+            token: message.pointee.token.array, moreComing: message.pointee.more_coming != 0,
+            earlierDeletions: try values(
+                message.pointee.earlier_deletions, message.pointee.n_earlier_deletions, Self.deletedZone))
+    }
+
+    private static func deletedZone(
+        _ deletion: UnsafeMutablePointer<Brume__V1__DeletedZone>
+    ) throws(ServiceError) -> DatabaseChangesPage<[UInt8]>.Deletion {
+        guard let zone = deletion.pointee.id else { throw unreadableAnswer("a deleted zone has no name") }
+        let reason = UInt8(exactly: deletion.pointee.reason.rawValue).flatMap(ZoneDeletionReason.init)
+        return .init(zone: RequestChecks.lossyZone(zone), reason: reason ?? .deleted)
+    }
+}
+
+extension MessageArena {
+    fileprivate func deletedZones(
+        _ zones: [DatabaseChangesPage<[UInt8]>.Deletion]
+    ) -> UnsafeMutablePointer<Pointer<Brume__V1__DeletedZone>?>? {
+        messages(zones) { deleted in
+            let deletion = make(brume__v1__deleted_zone__init)
+            deletion.pointee.id = zoneID(deleted.zone)
+            deletion.pointee.reason = Brume__V1__ZoneDeletionReason(UInt32(deleted.reason.rawValue))
+            return deletion
+        }
     }
 }

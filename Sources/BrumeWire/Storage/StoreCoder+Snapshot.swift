@@ -89,7 +89,12 @@ extension StoreCoder {
                     clientTokens: try values(zone.pointee.client_tokens, zone.pointee.n_client_tokens) {
                         (token) throws(StoreCodingError) in
                         ClientToken(device: token.pointee.device.array, bytes: token.pointee.token.array)
-                    })
+                    },
+                    earlierDeletion: zone.pointee.earlier_deletion == 0
+                        ? nil
+                        : EarlierDeletion(
+                            position: ChangePosition(rawValue: zone.pointee.earlier_deletion),
+                            reason: try deletionReason(zone.pointee.earlier_deletion_reason)))
             }
             block.records = try values(message.pointee.records, message.pointee.n_records) {
                 (record) throws(StoreCodingError) in
@@ -138,6 +143,8 @@ extension MessageArena {
         message.pointee.name = data(zone.name)
         message.pointee.last_change = zone.lastChange.rawValue
         message.pointee.floor = zone.floor.rawValue
+        message.pointee.earlier_deletion = zone.earlierDeletion?.position.rawValue ?? 0
+        message.pointee.earlier_deletion_reason = UInt32(zone.earlierDeletion?.reason.rawValue ?? 0)
         message.pointee.n_client_tokens = zone.clientTokens.count
         message.pointee.client_tokens = messages(zone.clientTokens) { token in
             let message = make(brume__store__v1__client_token__init)

@@ -291,10 +291,18 @@ struct  Brume__Store__V1__SnapshotZone
    */
   size_t n_client_tokens;
   Brume__Store__V1__ClientToken **client_tokens;
+  /*
+   * position of the deletion of the zone that had the name before; 0: none
+   */
+  uint64_t earlier_deletion;
+  /*
+   * brume.v1.ZoneDeletionReason
+   */
+  uint32_t earlier_deletion_reason;
 };
 #define BRUME__STORE__V1__SNAPSHOT_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_zone__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0,NULL, 0, 0 }
 
 
 struct  Brume__Store__V1__SnapshotRecord

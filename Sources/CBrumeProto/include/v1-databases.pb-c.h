@@ -71,10 +71,16 @@ struct  Brume__V1__DatabaseChangesResponse
   Brume__V1__DeletedZone **deletions;
   ProtobufCBinaryData token;
   protobuf_c_boolean more_coming;
+  /*
+   * Zones that were deleted and whose name another zone has now, which is in changed, here or in a later page. They come before
+   * what the page says otherwise: drop what you have of them first.
+   */
+  size_t n_earlier_deletions;
+  Brume__V1__DeletedZone **earlier_deletions;
 };
 #define BRUME__V1__DATABASE_CHANGES_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__database_changes_response__descriptor) \
-    , 0,NULL, 0,NULL, {0,NULL}, 0 }
+    , 0,NULL, 0,NULL, {0,NULL}, 0, 0,NULL }
 
 
 /* Brume__V1__DatabaseChangesRequest methods */

@@ -42,8 +42,9 @@ enum ChangesCommand {
                 (token, moreComing) = (page.changeToken, page.moreComing)
             } else {
                 let page = try await database.databaseChanges(since: token, resultsLimit: limit)
-                for modification in page.modifications { print("changed", modification.zoneID, invocation) }
+                // Deletions first: another zone may have the name already.
                 for deletion in page.deletions { print("deleted", deletion.zoneID, invocation) }
+                for modification in page.modifications { print("changed", modification.zoneID, invocation) }
                 (token, moreComing) = (page.changeToken, page.moreComing)
             }
         } while moreComing && invocation.isOn("all")

@@ -156,6 +156,30 @@ struct EndToEndTests {
             await code { try await database.recordZoneChanges(inZoneWith: zone, since: token) } == .zoneNotFound)
     }
 
+    @Test("tell that a zone was deleted, and then that one of its name is there")
+    func zoneMadeAgain() async throws {
+        try await database.save(CKRecordZone(zoneID: zone))
+        let token = try await database.databaseChanges(since: nil).changeToken
+        try await database.deleteRecordZone(withID: zone)
+        try await database.save(CKRecordZone(zoneID: zone))
+        let page = try await database.databaseChanges(since: token)
+        #expect(page.modifications.map(\.zoneID) == [zone])
+        #expect(page.deletions.map(\.zoneID) == [zone] && page.deletions.map(\.reason) == [.deleted])
+        let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
+        let transcript = Transcript()
+        operation.recordZoneWithIDChangedBlock = { transcript.add("changed \($0.zoneName)") }
+        operation.recordZoneWithIDWasDeletedBlock = { transcript.add("deleted \($0.zoneName)") }
+        await withCheckedContinuation { continuation in
+            operation.fetchDatabaseChangesResultBlock = { _ in continuation.resume() }
+            database.add(operation)
+        }
+        #expect(transcript.lines == ["deleted Notes", "changed Notes"])
+        let later = try await database.databaseChanges(since: page.changeToken)
+        #expect(later.modifications.isEmpty && later.deletions.isEmpty)
+        let first = try await database.databaseChanges(since: nil)
+        #expect(first.modifications.map(\.zoneID) == [zone] && first.deletions.isEmpty)
+    }
+
     @Test("give a device back the data that went with its latest changes")
     func clientChangeToken() async throws {
         try await database.save(CKRecordZone(zoneID: zone))

@@ -326,11 +326,16 @@ struct OperationTranscriptTests {
         connection.answer(
             try await transport.call().stream,
             coder.encodeDatabaseChangesResponse(
-                DatabaseChangesPage(changed: [zone("F")], deletions: [], token: [2], moreComing: false)))
+                DatabaseChangesPage(
+                    changed: [zone("F"), zone("C")], deletions: [], token: [2], moreComing: false,
+                    earlierDeletions: [
+                        .init(zone: zone("F"), reason: .deleted), .init(zone: zone("G"), reason: .purged),
+                    ])))
         await end.value
         #expect(
             transcript.lines == [
-                "changed A", "changed B", "deleted C", "purged D", "deleted E", "token [1]", "changed F", "token [2]",
+                "changed A", "changed B", "deleted C", "purged D", "deleted E", "token [1]", "deleted F", "purged G",
+                "changed F", "changed C", "token [2]",
                 "end [2] false",
             ])
         withExtendedLifetime(folder) {}

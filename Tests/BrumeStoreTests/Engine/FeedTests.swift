@@ -171,6 +171,61 @@ struct FeedTests {
         desk.makeZone("x")
         let back = try desk.database.databaseChanges(since: changes.token, resultsLimit: 0)
         #expect(back.changed.map(\.name) == ["x"] && back.deletions.isEmpty)
+        #expect(back.earlierDeletions == gone.deletions)
+    }
+
+    @Test(
+        "a zone that was deleted and made again is told as both, the deletion first, in pages of any size",
+        arguments: 1...4)
+    func zonesMadeAgain(limit: Int) throws {
+        /// The pages from a token, one line for each.
+        func pages(_ desk: Desk, since token: ChangeToken?) throws -> [String] {
+            var lines: [String] = []
+            var token = token
+            var more = true
+            while more {
+                let page = try desk.database.databaseChanges(since: token, resultsLimit: limit)
+                lines += page.earlierDeletions.map { "\($0.zone.name) was deleted (\($0.reason))" }
+                lines += page.changed.map { "\($0.name) changed" } + page.deletions.map { "\($0.zone.name) is deleted" }
+                (token, more) = (page.token, page.moreComing)
+            }
+            return lines
+        }
+        func head() throws -> ChangeToken { try desk.database.databaseChanges(since: nil, resultsLimit: 0).token }
+        for name in ["x", "y"] { desk.makeZone(name) }
+        let before = try head()
+        _ = desk.deleteZone("x")
+        let between = try head()
+        desk.makeZone("x")
+        let behind = try head()
+        try desk.save("a", in: ZoneID(name: "y"))
+        // Later than y's change, so that a page may end between the deletion and the new zone's change.
+        try desk.save("a", in: ZoneID(name: "x"))
+        #expect(
+            try pages(desk, since: before) == ["x was deleted (deleted)", "y changed", "x changed"].sorted(by: limit))
+        #expect(try pages(desk, since: between) == ["y changed", "x changed"])
+        #expect(try pages(desk, since: behind) == ["y changed", "x changed"])
+        #expect(try pages(desk, since: nil) == ["notes changed", "y changed", "x changed"])
+        // Whatever came between, the latest deletion stands for all of them.
+        _ = desk.deleteZone("x")
+        #expect(try pages(desk, since: before) == ["y changed", "x is deleted"])
+        desk.makeZone("x")
+        #expect(
+            try pages(desk, since: before) == ["y changed", "x was deleted (deleted)", "x changed"].sorted(by: limit))
+        #expect(
+            try pages(desk, since: between) == ["y changed", "x was deleted (deleted)", "x changed"].sorted(by: limit))
+        let audit = desk.database.audit()
+        #expect(audit.histories.last?.earlierDeletions == 1)
+    }
+
+    @Test("a zone that is deleted and made again ever again leaves no more in the database's feed than its last life")
+    func zoneMadeAgainOften() throws {
+        for _ in 0..<300 {
+            _ = desk.deleteZone("notes")
+            desk.makeZone("notes")
+            let history = try #require(desk.database.audit().histories.last)
+            #expect(history.earlierDeletions == 1 && history.feedEntries <= 65)
+        }
     }
 
     @Test("pages of the database's feed lose no zone", arguments: [1, 2, 5])
@@ -218,6 +273,16 @@ struct FeedTests {
         for raw in 0..<410 {
             let expected = feed.entries().filter { $0.position.rawValue > UInt64(raw) }
             #expect(Array(feed.entries(after: ChangePosition(rawValue: UInt64(raw)))) == expected)
+        }
+    }
+}
+
+extension [String] {
+    /// As pages of a size give them: of one page the earlier deletions come first, whatever changed before them.
+    fileprivate func sorted(by limit: Int) -> [String] {
+        stride(from: 0, to: count, by: limit).flatMap { start in
+            let page = self[start..<Swift.min(start + limit, count)]
+            return page.filter { $0.contains(" was ") } + page.filter { !$0.contains(" was ") }
         }
     }
 }

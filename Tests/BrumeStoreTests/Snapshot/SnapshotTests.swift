@@ -21,6 +21,8 @@ struct SnapshotTests {
         try folder.keep(try #require(folder.desk.modify(.defaultZone, deletions: ["e"]).commit))
         for name in ["x", "y", "z"] { try folder.keep(try #require(folder.desk.makeZone(name))) }
         try folder.keep(try #require(folder.desk.deleteZone("y").commit))
+        try folder.keep(try #require(folder.desk.deleteZone("z").commit))
+        try folder.keep(try #require(folder.desk.makeZone("z")))
         let phone = Desk(
             folder.desk.database,
             caller: Caller(user: Desk.owner, isOwner: true, device: ClientTokenTests.phone))

@@ -104,7 +104,10 @@ struct MessageRoundTripTests {
             deletions: [
                 .init(zone: ZoneID(name: "a"), reason: .purged), .init(zone: ZoneID(name: "b"), reason: .deleted),
                 .init(zone: ZoneID(name: "c"), reason: .encryptedDataReset),
-            ], token: [7] as [UInt8], moreComing: false)
+            ], token: [7] as [UInt8], moreComing: false,
+            earlierDeletions: [
+                .init(zone: MessageSamples.zone, reason: .purged), .init(zone: ZoneID(name: "a"), reason: .deleted),
+            ])
         #expect(try server.encodeDatabaseChangesResponse(zones).decoded(client.decodeDatabaseChangesResponse) == zones)
     }
 

@@ -29,7 +29,8 @@ enum StoreSamples {
                     clientTokens: [
                         ClientToken(device: MessageSamples.operationID, bytes: [0, 9]),
                         ClientToken(device: [], bytes: []),
-                    ])
+                    ],
+                    earlierDeletion: EarlierDeletion(position: ChangePosition(sequence: 1, index: 3), reason: .purged))
             ],
             records: [
                 SnapshotRecord(

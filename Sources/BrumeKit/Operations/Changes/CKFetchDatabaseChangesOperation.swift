@@ -1,7 +1,8 @@
 /// Fetches which zones of a private database changed, came or went, in pages.
 ///
-/// For each page the blocks of its zones come first, then ``changeTokenUpdatedBlock`` with the token that stands behind them. The
-/// default zone never appears. See ``CKOperation`` for the rest.
+/// For each page the blocks of its zones come first, then ``changeTokenUpdatedBlock`` with the token that stands behind them. Of a
+/// zone that was deleted and made again the deletion is told before the change. The default zone never appears. See ``CKOperation``
+/// for the rest.
 ///
 /// A block that cancels the operation gets no further zone: fetch from the latest token.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -118,11 +119,18 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     }
 
     private func tell(_ page: CKDatabase.DatabaseChangePage, _ run: OperationRun) throws(CKError) {
+        try tell(page.earlierDeletions, run)
         for modification in page.modifications {
             try run.check()
             parameters.changed?(modification.zoneID)
         }
-        for deletion in page.deletions {
+        try tell(page.deletions, run)
+        try run.check()
+        parameters.advanced?(page.changeToken)
+    }
+
+    private func tell(_ deletions: [CKDatabase.DatabaseChange.Deletion], _ run: OperationRun) throws(CKError) {
+        for deletion in deletions {
             try run.check()
             let parameters = parameters.current
             let block =
@@ -133,7 +141,5 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
                 }
             block?(deletion.zoneID)
         }
-        try run.check()
-        parameters.advanced?(page.changeToken)
     }
 }
