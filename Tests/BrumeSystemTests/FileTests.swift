@@ -45,6 +45,33 @@ import Testing
         second.release()
     }
 
+    @Test(
+        "the folder is free as soon as its lock is released, also while a process that is being started has the descriptor"
+    )
+    func lockEndsWithItsRelease() throws {
+        let path = directory.path
+        func release(_ end: (inout DirectoryLock?) -> Void) throws {
+            var lock: DirectoryLock? = try DirectoryLock(directory: path)
+            // What a fork leaves behind until the program runs.
+            let copies = try copiesOfDescriptors(of: path + "/lock")
+            defer { for copy in copies { close(copy) } }
+            #expect(copies.count == 1)
+            end(&lock)
+            try DirectoryLock(directory: path).release()
+        }
+        try release { $0?.release() }
+        try release { $0 = nil }
+    }
+
+    /// Duplicates of this process's descriptors of a file.
+    private func copiesOfDescriptors(of path: String) throws -> [Int32] {
+        try FileSystem.list("/proc/self/fd").compactMap { Int32($0) }.filter { fd in
+            var target = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(fd)", &target, target.count - 1)
+            return count > 0 && String(decoding: target[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) == path
+        }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+    }
+
     @Test("a transfer goes on after short counts and interruptions, and stops at the end of the file")
     func shortTransfers() throws {
         var calls: [(Int, Int)] = []

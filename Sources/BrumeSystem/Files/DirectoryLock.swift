@@ -20,6 +20,8 @@ package final class DirectoryLock: Sendable {
         }
     }
 
+    deinit { release() }
+
     /// Lets others in. May be called again.
-    package func release() { file.close() }
+    package func release() { file.unlockAndClose() }
 }

@@ -45,6 +45,17 @@ package final class File: Sendable {
         if fd >= 0 { SystemCall.close(fd) }
     }
 
+    /// Lets go of a `flock`, and closes.
+    ///
+    /// Closing alone lets go when the last copy of the descriptor is closed, and a process that is just being started by
+    /// another thread has one until it runs its program.
+    func unlockAndClose() {
+        let fd = descriptor.exchange(-1, ordering: .relaxed)
+        guard fd >= 0 else { return }
+        flock(fd, LOCK_UN)
+        SystemCall.close(fd)
+    }
+
     package func size() throws(SystemError) -> Int {
         var status = stat()
         try SystemCall.run("fstat", path) { fstat(fd, &status) }

@@ -65,7 +65,14 @@ package final class Listener: @unchecked Sendable {
     }
 
     deinit {
-        if fd >= 0 { SystemCall.close(fd) }
+        if fd >= 0 { Self.stopListening(fd) }
+    }
+
+    /// Closes the socket, and frees its port at once: a process that is just being started by another thread has a copy of the
+    /// descriptor until it runs its program, and would hold the port.
+    private static func stopListening(_ fd: Int32) {
+        shutdown(fd, Int32(SHUT_RDWR))
+        SystemCall.close(fd)
     }
 
     /// Connections that were accepted here and live, on whatever loop. Any thread.
@@ -78,7 +85,7 @@ package final class Listener: @unchecked Sendable {
         resumeTimer = nil
         if let registration { loop.unregister(registration, fd) }
         registration = nil
-        SystemCall.close(fd)
+        Self.stopListening(fd)
         fd = -1
     }
 
