@@ -48,8 +48,23 @@ final class DeviceList: Sendable {
         for transport in all { transport.end(sentence) }
     }
 
+    /// The connections that a user's devices have now, to wait for their end.
+    func connections(ofUser userRecordName: String) -> DeviceConnections {
+        DeviceConnections(open: all.map { ($0, $0.connections(ofUser: userRecordName)) })
+    }
+
     /// What kept devices from the server may be over.
     func circumstancesChanged() {
         for transport in all { transport.circumstancesChanged() }
+    }
+}
+
+/// Connections of devices at one moment.
+struct DeviceConnections: Sendable {
+    fileprivate let open: [(transport: DeviceTransport, numbers: Set<UInt64>)]
+
+    /// Waits until the devices know that they are over.
+    func ended() async {
+        for (transport, numbers) in open { await transport.ended(numbers) }
     }
 }

@@ -20,9 +20,18 @@ final class DeviceTransport: ClientTransport {
 
     private struct State {
         var link = Link.online
-        var connections: [ObjectIdentifier: DeviceConnection] = [:]
+        /// By number.
+        var connections: [UInt64: DeviceConnection] = [:]
+        var connectionsMade: UInt64 = 0
         /// Whoever connected last.
         weak var session: ClientSession?
+        /// Who waits for the end of connections, with the numbers of those that are still there.
+        var endWaiters: [EndWaiter] = []
+    }
+
+    private struct EndWaiter {
+        var numbers: Set<UInt64>
+        let continuation: CheckedContinuation<Void, Never>
     }
 
     private let loop: LoopTransport
@@ -54,6 +63,25 @@ final class DeviceTransport: ClientTransport {
         state.withLock { $0.session }?.circumstancesChanged()
     }
 
+    /// The numbers of the connections that a user's session has or is opening now; none where the device is another's.
+    func connections(ofUser userRecordName: String) -> Set<UInt64> {
+        state.withLock { state in
+            state.session?.currentUser == userRecordName ? Set(state.connections.keys) : []
+        }
+    }
+
+    /// Waits until the device knows that these connections are over.
+    func ended(_ numbers: Set<UInt64>) async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                let open = numbers.intersection(state.connections.keys)
+                if !open.isEmpty { state.endWaiters.append(EndWaiter(numbers: open, continuation: continuation)) }
+                return open.isEmpty
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
     func end(_ sentence: String) {
         state.withLock { state in
             if case .ended = state.link { return }
@@ -66,9 +94,7 @@ final class DeviceTransport: ClientTransport {
     private func settle() {
         execute { [self] in
             let (failure, broken) = state.withLock { state in
-                guard let failure = state.link.failure else { return (nil as TransportFailure?, [DeviceConnection]()) }
-                defer { state.connections = [:] }
-                return (failure, Array(state.connections.values))
+                (state.link.failure, state.link.failure == nil ? [] : Array(state.connections.values))
             }
             guard let failure else { return }
             for connection in broken { connection.fail(failure) }
@@ -99,11 +125,12 @@ final class DeviceTransport: ClientTransport {
     func connect(
         to endpoint: ServerEndpoint, timeoutMilliseconds: UInt64, receiver: any TransportReceiver
     ) -> any TransportConnection {
-        let connection = DeviceConnection(receiver: receiver, transport: self)
-        let failure = state.withLock { state in
-            state.connections[ObjectIdentifier(connection)] = connection
+        let (connection, failure) = state.withLock { state in
+            state.connectionsMade += 1
+            let connection = DeviceConnection(number: state.connectionsMade, receiver: receiver, transport: self)
+            state.connections[connection.number] = connection
             state.session = receiver as? ClientSession
-            return state.link.failure
+            return (connection, state.link.failure)
         }
         if let failure {
             // Also when the network is back by then: what was asked for without one has no connection under it.
@@ -115,7 +142,13 @@ final class DeviceTransport: ClientTransport {
     }
 
     fileprivate func ended(_ connection: DeviceConnection) {
-        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+        let over = state.withLock { state in
+            state.connections[connection.number] = nil
+            for index in state.endWaiters.indices { state.endWaiters[index].numbers.remove(connection.number) }
+            defer { state.endWaiters.removeAll(where: \.numbers.isEmpty) }
+            return state.endWaiters.filter(\.numbers.isEmpty).map(\.continuation)
+        }
+        for continuation in over { continuation.resume() }
     }
 }
 
@@ -123,11 +156,13 @@ final class DeviceTransport: ClientTransport {
 ///
 /// `@unchecked Sendable`: the state belongs to the transport's executor.
 private final class DeviceConnection: TransportConnection, TransportReceiver, @unchecked Sendable {
+    let number: UInt64
     private weak var receiver: (any TransportReceiver)?
     private let transport: DeviceTransport
     private var inner: (any TransportConnection)?
 
-    init(receiver: any TransportReceiver, transport: DeviceTransport) {
+    init(number: UInt64, receiver: any TransportReceiver, transport: DeviceTransport) {
+        self.number = number
         self.receiver = receiver
         self.transport = transport
     }

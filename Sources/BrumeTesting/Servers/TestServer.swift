@@ -186,6 +186,7 @@ public final class TestServer: Sendable {
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func signOut(_ name: String) async throws {
         let account = try account(name)
+        let connections = devices.connections(ofUser: account.userRecordID.recordName)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try running.withLock { running in
@@ -196,6 +197,7 @@ public final class TestServer: Sendable {
                 continuation.resume(throwing: error is TestServerError ? error : TestServerError("\(error)"))
             }
         }
+        await connections.ended()
     }
 
     /// What the account is from now on, for all of its devices: with `restricted` and `temporarilyUnavailable` their connections
@@ -216,6 +218,7 @@ public final class TestServer: Sendable {
             preconditionFailure("what can't be determined is a server that can't be reached: stop it")
         }
         let account = try account(name)
+        let connections = devices.connections(ofUser: account.userRecordID.recordName)
         script.state.withLock { $0.refusals[account.name] = error }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let isRunning = running.withLock { running in
@@ -223,6 +226,7 @@ public final class TestServer: Sendable {
             }
             if !isRunning { continuation.resume(throwing: Self.stopped) }
         }
+        await connections.ended()
     }
 
     /// The account is there again, on the devices that it had.
