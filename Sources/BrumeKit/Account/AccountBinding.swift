@@ -147,7 +147,8 @@ final class AccountBinding: Sendable {
     func listen(isObserver: Bool) async throws(CKError) -> NotificationConsumer {
         let session = try openSession()
         let consumer = await NotificationConsumer(
-            session: session, owner: ObjectIdentifier(self), isObserver: isObserver)
+            session: session, owner: ObjectIdentifier(self), isObserver: isObserver,
+            appListened: configuration.appListens(now: !isObserver))
         // It may have ended before the consumer was there to be told.
         if isEnded { session.release(ObjectIdentifier(self)) }
         return consumer

@@ -11,9 +11,12 @@ extension ClientSession {
     /// - Parameters:
     ///   - owner: For whom; see ``release(_:)``.
     ///   - isObserver: See ``NotificationFanOut``.
-    func consumerAdded(owner: ObjectIdentifier? = nil, isObserver: Bool = false) -> UInt64 {
+    ///   - appListened: Whether the app itself listened in an earlier run.
+    func consumerAdded(
+        owner: ObjectIdentifier? = nil, isObserver: Bool = false, appListened: Bool = false
+    ) -> UInt64 {
         lastID += 1
-        fanOut.consumerAdded(lastID, isObserver: isObserver)
+        fanOut.consumerAdded(lastID, isObserver: isObserver, appListened: appListened)
         consumerOwners[lastID] = owner
         perform(machine.streamWanted(opening: streamOpening(), now: transport.nowNanoseconds))
         return lastID

@@ -50,6 +50,15 @@ enum DeviceIdentity {
         return id
     }
 
+    /// Whether the app itself has ever listened for notifications, `now` included: the file `app-listens` in the folder says so from
+    /// then on. Where it can't be written, the app is taken to have listened for as long as the process runs.
+    static func appListens(folder: String, now: Bool) -> Bool {
+        let path = folder + "/app-listens"
+        let isKnown = FileManager.default.fileExists(atPath: path)
+        if now, !isKnown { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+        return isKnown || now
+    }
+
     private static func read(_ path: String) throws(ConfigurationProblem) -> [UInt8]? {
         var data: Data?
         var problem: (any Error)?

@@ -7,8 +7,9 @@ package import BrumeModel
 /// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event for each database that says "fetch
 /// from your token", so a consumer that takes nothing costs no memory, and loses nothing either.
 ///
-/// Observers, the SDK's own listeners, get the same and acknowledge nothing: what comes while they alone listen waits for the
-/// app's first consumer, under the same limit.
+/// Observers, the SDK's own listeners, get the same. What comes while they alone listen waits for the app's first consumer, under
+/// the same limit, and they acknowledge it only in an app that never listened on this device: it has none that could miss
+/// something, and would hear all of it again at each of its starts. Observers fetch at each start, whatever they are told.
 ///
 /// Pure.
 package struct NotificationFanOut: Sendable {
@@ -46,6 +47,8 @@ package struct NotificationFanOut: Sendable {
     private var consumers: [UInt64: Consumer] = [:]
     /// What waits for the app while only observers listen: becomes the app's first consumer.
     private var unclaimed: Consumer?
+    /// Whether the app itself listens, or did in an earlier run.
+    private var appListens = false
     private var received = Mark(number: 0, position: [])
     private var acknowledged = Mark(number: 0, position: [])
 
@@ -57,8 +60,11 @@ package struct NotificationFanOut: Sendable {
     /// here; else behind what was acknowledged. Empty: the server knows better.
     package var resumePosition: [UInt8] { consumers.isEmpty ? acknowledged.position : received.position }
 
-    /// - Parameter isObserver: Whether it is one of the SDK's own, which acknowledges nothing.
-    package mutating func consumerAdded(_ id: UInt64, isObserver: Bool = false) {
+    /// - Parameters:
+    ///   - isObserver: Whether it is one of the SDK's own.
+    ///   - appListened: Whether the app itself listened in an earlier run.
+    package mutating func consumerAdded(_ id: UInt64, isObserver: Bool = false, appListened: Bool = false) {
+        if appListened || !isObserver { appListens = true }
         if consumers.isEmpty { received = Mark(number: received.number, position: acknowledged.position) }
         if isObserver {
             if consumers.isEmpty { unclaimed = Consumer(isObserver: false, handled: received) }
@@ -73,7 +79,7 @@ package struct NotificationFanOut: Sendable {
     package mutating func consumerRemoved(_ id: UInt64) {
         guard var consumer = consumers.removeValue(forKey: id) else { return }
         if consumers.isEmpty {
-            if !consumer.isObserver { lastHandled = consumer.taken ?? consumer.handled }
+            if !consumer.isObserver || !appListens { lastHandled = consumer.taken ?? consumer.handled }
             unclaimed = nil
         } else if !consumer.isObserver, consumers.values.allSatisfy(\.isObserver) {
             // The stream stays open for the observers. What the app's last consumer did not get waits for its next one.
@@ -113,10 +119,12 @@ package struct NotificationFanOut: Sendable {
 
     /// The position to acknowledge, when there is a new one.
     package mutating func takeAcknowledgement() -> [UInt8]? {
-        let app = consumers.values.filter { !$0.isObserver } + (unclaimed.map { [$0] } ?? [])
-        if app.isEmpty, lastHandled == nil { return nil }
+        let handling =
+            appListens
+            ? consumers.values.filter { !$0.isObserver } + (unclaimed.map { [$0] } ?? []) : Array(consumers.values)
+        if handling.isEmpty, lastHandled == nil { return nil }
         var least = lastHandled ?? received
-        for consumer in app {
+        for consumer in handling {
             // Who has nothing in work and nothing waiting has handled all.
             let mark = consumer.taken == nil && consumer.waiting.isEmpty ? received : consumer.handled
             if mark.number < least.number { least = mark }

@@ -112,6 +112,13 @@ extension BrumeConfiguration {
             deviceID: try DeviceIdentity.load(folder: folder, token: token))
     }
 
+    /// Whether the app itself has ever listened for notifications on this device, `now` included.
+    func appListens(now: Bool) -> Bool {
+        // The folder of a session that is open can be resolved.
+        guard let folder = try? resolvedStateFolder() else { return true }
+        return DeviceIdentity.appListens(folder: folder, now: now)
+    }
+
     /// The device's id for the configuration's account, made when there is none.
     package func deviceID() throws(CKError) -> [UInt8] {
         do throws(ConfigurationProblem) {

@@ -8,7 +8,8 @@ extension CKContainer {
     ///
     /// A notification is acknowledged once every iterator has asked for the next one, or ended; what was not acknowledged
     /// comes again when the app is started anew. So each comes at least once. What came before the first iterator, while a
-    /// ``CKSyncEngine`` or an ``NSUbiquitousKeyValueStore`` listened alone, waits for it. When notifications were dropped, because the
+    /// ``CKSyncEngine`` or an ``NSUbiquitousKeyValueStore`` listened alone, waits for it, and comes again after a new start as long as
+    /// no iterator had it; only in an app that never had one on this device do engines and stores acknowledge alone. When notifications were dropped, because the
     /// device was away for long or an iterator left 256 of them waiting, one ``CKDatabaseNotification`` stands for them
     /// whose `isPruned` is true: fetch changes from your tokens.
     ///
@@ -52,7 +53,7 @@ extension CKContainer {
     /// The raw events of a container; see ``CKContainer/notificationEvents``.
     package struct NotificationEvents: AsyncSequence, Sendable {
         let core: ContainerCore
-        /// Whether the SDK itself listens, which acknowledges nothing; see ``NotificationFanOut``.
+        /// Whether the SDK itself listens; see ``NotificationFanOut``.
         var isObserver = false
 
         package func makeAsyncIterator() -> Iterator { Iterator(core: core, isObserver: isObserver) }
@@ -97,9 +98,9 @@ final class NotificationConsumer: Sendable {
     let session: ClientSession
     let id: UInt64
 
-    init(session: ClientSession, owner: ObjectIdentifier, isObserver: Bool) async {
+    init(session: ClientSession, owner: ObjectIdentifier, isObserver: Bool, appListened: Bool) async {
         self.session = session
-        id = await session.consumerAdded(owner: owner, isObserver: isObserver)
+        id = await session.consumerAdded(owner: owner, isObserver: isObserver, appListened: appListened)
     }
 
     deinit {

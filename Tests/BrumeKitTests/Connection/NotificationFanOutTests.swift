@@ -71,6 +71,39 @@ struct NotificationFanOutTests {
         #expect(fanOut.takeAcknowledgement() == [1])
     }
 
+    @Test("lets observers acknowledge alone, once all of them have handled it, in an app that never listened")
+    func observersAcknowledge() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1, isObserver: true)
+        fanOut.consumerAdded(2, isObserver: true)
+        for number in 1...3 as ClosedRange<UInt8> { fanOut.eventReceived(event(number)) }
+        for _ in 1...4 { _ = fanOut.next(1) }
+        #expect(fanOut.takeAcknowledgement() == nil, "the other has handled none")
+        for _ in 1...3 { _ = fanOut.next(2) }
+        #expect(fanOut.takeAcknowledgement() == [2], "the third is in work")
+        // Who begins to listen later in this run still gets all of it, and acknowledges nothing a second time.
+        fanOut.consumerAdded(3)
+        for number in 1...3 as ClosedRange<UInt8> { #expect(fanOut.next(3) == event(number)) }
+        #expect(fanOut.takeAcknowledgement() == nil)
+        fanOut.consumerRemoved(3)
+        #expect(fanOut.takeAcknowledgement() == [3])
+        // From now on the app is one that listens.
+        fanOut.eventReceived(event(4))
+        for _ in 1...2 { _ = (fanOut.next(1), fanOut.next(2)) }
+        #expect(fanOut.takeAcknowledgement() == nil)
+    }
+
+    @Test("does not let observers acknowledge alone in an app that listened in an earlier run")
+    func observersOfListeningApp() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1, isObserver: true, appListened: true)
+        fanOut.eventReceived(event(1))
+        for _ in 1...2 { _ = fanOut.next(1) }
+        #expect(fanOut.takeAcknowledgement() == nil)
+        fanOut.consumerRemoved(1)
+        #expect(fanOut.takeAcknowledgement() == nil)
+    }
+
     @Test("resumes behind what was received while events wait for consumers")
     func resumes() {
         var fanOut = NotificationFanOut()
@@ -84,7 +117,7 @@ struct NotificationFanOutTests {
     @Test("an observer acknowledges nothing: what came before the app's first consumer waits for it")
     func observers() {
         var fanOut = NotificationFanOut()
-        fanOut.consumerAdded(1, isObserver: true)
+        fanOut.consumerAdded(1, isObserver: true, appListened: true)
         fanOut.eventReceived(event(1))
         fanOut.eventReceived(event(2))
         #expect(fanOut.next(1) == event(1))
@@ -109,7 +142,7 @@ struct NotificationFanOutTests {
     @Test("an observer that ends last leaves what the app did not hear to the server, which gives it again")
     func lastObserver() {
         var fanOut = NotificationFanOut()
-        fanOut.consumerAdded(1, isObserver: true)
+        fanOut.consumerAdded(1, isObserver: true, appListened: true)
         var ready = event(1)
         ready.kind = .ready(resumed: true)
         fanOut.eventReceived(ready)
