@@ -2,15 +2,7 @@
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    private struct Parameters {
-        var ids: [CKSubscription.ID]?
-        var isForAll = false
-        var fetched: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
-        var ended: ((Result<Void, any Error>) -> Void)?
-        var allCompleted: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
-    }
-
-    private let parameters = Guarded(Parameters())
+    private let parameters = Guarded(ItemFetch<CKSubscription.ID, CKSubscription>())
 
     /// An operation that fetches the given subscriptions.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
@@ -59,28 +51,9 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     override func execute(_ run: OperationRun) async {
         let database = run.database(of: self)
-        var ids = withoutRepetitions(parameters.ids ?? [])
-        var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
-        let failure = await run.attempt { () throws(CKError) in
-            if isForAll {
-                let all = try await database.allSubscriptions(run.options)
-                ids = all.map(\.subscriptionID)
-                for found in all { results[found.subscriptionID] = .success(found) }
-            } else {
-                results = try await database.subscriptions(for: ids, run.options)
-            }
-        }
-        var outcomes = ItemOutcomes<CKSubscription.ID>(failure: failure)
-        var fetched: [CKSubscription.ID: CKSubscription] = [:]
-        for id in ids {
-            let result = outcomes.outcome(results[id], of: id)
-            if case .success(let found) = result { fetched[id] = found }
-            parameters.fetched?(id, result)
-        }
-        if let block = parameters.ended {
-            block(outcomes.result)
-        } else {
-            parameters.allCompleted?(failure == nil ? fetched : nil, outcomes.error)
-        }
+        await parameters.fetch(
+            run, id: \.subscriptionID,
+            all: { () throws(CKError) in try await database.allSubscriptions(run.options) },
+            some: { (ids) throws(CKError) in try await database.subscriptions(for: ids, run.options) })
     }
 }

@@ -3,16 +3,7 @@
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    private struct Parameters {
-        var saves: [CKSubscription]?
-        var deletions: [CKSubscription.ID]?
-        var saved: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
-        var deleted: ((CKSubscription.ID, Result<Void, any Error>) -> Void)?
-        var ended: ((Result<Void, any Error>) -> Void)?
-        var allCompleted: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
-    }
-
-    private let parameters = Guarded(Parameters())
+    private let parameters = Guarded(ItemModification<CKSubscription.ID, CKSubscription>())
 
     /// An operation that saves and deletes the given subscriptions.
     public convenience init(
@@ -66,32 +57,9 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     }
 
     override func execute(_ run: OperationRun) async {
-        let saves = parameters.saves ?? []
-        let deletions = parameters.deletions ?? []
         let database = run.database(of: self)
-        var results: CKDatabase.SubscriptionModificationResults = ([:], [:])
-        let failure = await run.attempt { () throws(CKError) in
-            results = try await database.send(
-                database.modification(saving: saves, deleting: deletions), run.options)
-        }
-        var outcomes = ItemOutcomes<CKSubscription.ID>(failure: failure)
-        var saved: [CKSubscription] = []
-        var deleted: [CKSubscription.ID] = []
-        for item in saves {
-            let result = outcomes.outcome(results.saveResults[item.subscriptionID], of: item.subscriptionID)
-            if case .success(let made) = result { saved.append(made) }
-            parameters.saved?(item.subscriptionID, result)
-        }
-        for id in deletions {
-            let result = outcomes.outcome(results.deleteResults[id], of: id)
-            if case .success = result { deleted.append(id) }
-            parameters.deleted?(id, result)
-        }
-        if let block = parameters.ended {
-            block(outcomes.result)
-        } else {
-            let isWhole = failure == nil
-            parameters.allCompleted?(isWhole ? saved : nil, isWhole ? deleted : nil, outcomes.error)
+        await parameters.modify(run, id: \.subscriptionID) { (saves, deletions) throws(CKError) in
+            try await database.send(database.modification(saving: saves, deleting: deletions), run.options)
         }
     }
 }

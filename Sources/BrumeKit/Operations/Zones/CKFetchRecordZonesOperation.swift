@@ -2,15 +2,7 @@
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    private struct Parameters {
-        var ids: [CKRecordZone.ID]?
-        var isForAll = false
-        var fetched: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var ended: ((Result<Void, any Error>) -> Void)?
-        var allCompleted: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
-    }
-
-    private let parameters = Guarded(Parameters())
+    private let parameters = Guarded(ItemFetch<CKRecordZone.ID, CKRecordZone>())
 
     /// An operation that fetches the given zones.
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
@@ -59,28 +51,9 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     override func execute(_ run: OperationRun) async {
         let database = run.database(of: self)
-        var ids = withoutRepetitions(parameters.ids ?? [])
-        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        let failure = await run.attempt { () throws(CKError) in
-            if isForAll {
-                let all = try await database.allRecordZones(run.options)
-                ids = all.map(\.zoneID)
-                for found in all { results[found.zoneID] = .success(found) }
-            } else {
-                results = try await database.recordZones(for: ids, run.options)
-            }
-        }
-        var outcomes = ItemOutcomes<CKRecordZone.ID>(failure: failure)
-        var fetched: [CKRecordZone.ID: CKRecordZone] = [:]
-        for id in ids {
-            let result = outcomes.outcome(results[id], of: id)
-            if case .success(let found) = result { fetched[id] = found }
-            parameters.fetched?(id, result)
-        }
-        if let block = parameters.ended {
-            block(outcomes.result)
-        } else {
-            parameters.allCompleted?(failure == nil ? fetched : nil, outcomes.error)
-        }
+        await parameters.fetch(
+            run, id: \.zoneID,
+            all: { () throws(CKError) in try await database.allRecordZones(run.options) },
+            some: { (ids) throws(CKError) in try await database.recordZones(for: ids, run.options) })
     }
 }

@@ -2,16 +2,7 @@
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    private struct Parameters {
-        var saves: [CKRecordZone]?
-        var deletions: [CKRecordZone.ID]?
-        var saved: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var deleted: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
-        var ended: ((Result<Void, any Error>) -> Void)?
-        var allCompleted: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
-    }
-
-    private let parameters = Guarded(Parameters())
+    private let parameters = Guarded(ItemModification<CKRecordZone.ID, CKRecordZone>())
 
     /// An operation that saves and deletes the given zones.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
@@ -63,31 +54,9 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     override func execute(_ run: OperationRun) async {
-        let saves = parameters.saves ?? []
-        let deletions = parameters.deletions ?? []
         let database = run.database(of: self)
-        var results: CKDatabase.ZoneModificationResults = ([:], [:])
-        let failure = await run.attempt { () throws(CKError) in
-            results = try await database.modifyRecordZones(saving: saves, deleting: deletions, run.options)
-        }
-        var outcomes = ItemOutcomes<CKRecordZone.ID>(failure: failure)
-        var saved: [CKRecordZone] = []
-        var deleted: [CKRecordZone.ID] = []
-        for item in saves {
-            let result = outcomes.outcome(results.saveResults[item.zoneID], of: item.zoneID)
-            if case .success(let made) = result { saved.append(made) }
-            parameters.saved?(item.zoneID, result)
-        }
-        for id in deletions {
-            let result = outcomes.outcome(results.deleteResults[id], of: id)
-            if case .success = result { deleted.append(id) }
-            parameters.deleted?(id, result)
-        }
-        if let block = parameters.ended {
-            block(outcomes.result)
-        } else {
-            let isWhole = failure == nil
-            parameters.allCompleted?(isWhole ? saved : nil, isWhole ? deleted : nil, outcomes.error)
+        await parameters.modify(run, id: \.zoneID) { (saves, deletions) throws(CKError) in
+            try await database.modifyRecordZones(saving: saves, deleting: deletions, run.options)
         }
     }
 }
