@@ -130,7 +130,9 @@ extension BrumeConfiguration {
 
     func endpoint() throws(ConfigurationProblem) -> ServerEndpoint {
         guard let server else {
-            throw ConfigurationProblem("no server is named; set BRUME_SERVER to host:port")
+            throw ConfigurationProblem(
+                "no server is named; set BRUME_SERVER to host:port, as `brume dev` prints it, or give the container a "
+                    + "BrumeConfiguration")
         }
         guard let colon = server.lastIndex(of: ":"), let port = UInt16(server[server.index(after: colon)...]), port > 0
         else {

@@ -81,7 +81,7 @@ extension ContainerCore {
     /// The id of the account's user record.
     func userRecordID(_ options: CallOptions) async throws(CKError) -> CKRecord.ID {
         let account = account
-        guard account.configuration.token != nil else { throw CKError.noAccount }
+        guard account.configuration.token != nil else { throw account.configuration.missingAccount }
         let welcome = try await account.welcome(timeoutNanoseconds: options.timeoutNanoseconds())
         guard let name = welcome.userRecordName else { throw CKError.noAccount }
         guard CKRecord.ID.problem(withName: name) == nil else {
@@ -96,6 +96,18 @@ extension ServiceError {
         .notAuthenticated,
         "there is no account for this; set BRUME_TOKEN to an account's token, or sign in with CKContainer.signIn(token:)"
     )
+}
+
+extension BrumeConfiguration {
+    /// What a call that needs an account fails with, where none is configured.
+    var missingAccount: CKError {
+        if server != nil { return .noAccount }
+        return CKError(
+            .notAuthenticated,
+            message:
+                "neither a server nor an account is configured; set BRUME_SERVER, BRUME_CA and BRUME_TOKEN, as `brume dev` "
+                + "prints them, or give the container a BrumeConfiguration")
+    }
 }
 
 extension CKError {

@@ -77,7 +77,7 @@ extension CKContainer {
                     listening = consumer
                 } else {
                     let account = core.account
-                    guard account.configuration.token != nil else { throw CKError.noAccount }
+                    guard account.configuration.token != nil else { throw account.configuration.missingAccount }
                     listening = try await account.listen(isObserver: isObserver)
                     consumer = listening
                 }

@@ -50,7 +50,7 @@ public final class CKDatabase: NSObject, Sendable {
         case .public: return .public
         case .private:
             // The server says the same. Nothing else can come of it, so there is no need to wait for a connection.
-            guard core.configuration.token != nil else { throw .noAccount }
+            guard core.configuration.token != nil else { throw core.configuration.missingAccount }
             return .private
         case .shared:
             throw CKError(

@@ -19,7 +19,12 @@ package struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         return TLSError("\(what): \(reason(code))")
     }
 
+    /// `ERR_SYSTEM_FLAG`, a macro that Swift does not see.
+    private static let errorOfSystem: UInt = 1 << 31
+
     static func reason(_ code: UInt) -> String {
+        // What a system call failed with has no text of OpenSSL's.
+        if code & errorOfSystem != 0 { return SystemError.text(of: Int32(truncatingIfNeeded: code & 0xFFFF)) }
         if let reason = ERR_reason_error_string(code) { return String(cString: reason) }
         return "error \(String(code, radix: 16))"
     }

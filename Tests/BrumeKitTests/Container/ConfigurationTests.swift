@@ -65,6 +65,14 @@ struct ConfigurationTests {
         #expect(error?.code == .internalError)
         #expect(error?.localizedDescription.contains("BRUME_SERVER") == true)
         #expect(container.containerIdentifier == "iCloud.a")
+        let nothing = CKContainer(identifier: "iCloud.a", configuration: BrumeConfiguration())
+        let missing = await #expect(throws: CKError.self) {
+            _ = try await nothing.privateCloudDatabase.allRecordZones()
+        }
+        #expect(missing?.code == .notAuthenticated)
+        for name in ["BRUME_SERVER", "BRUME_TOKEN"] {
+            #expect(missing?.localizedDescription.contains(name) == true)
+        }
     }
 
     @Test("of a CA file that is missing makes the first call throw with its path")
@@ -77,7 +85,8 @@ struct ConfigurationTests {
             _ = try await container.privateCloudDatabase.allRecordZones()
         }
         #expect(error?.code == .internalError)
-        #expect(error?.localizedDescription.contains("nowhere.pem") == true)
+        let sentence = try #require(error?.localizedDescription)
+        #expect(sentence.contains("/nowhere.pem: No such file or directory") && sentence.contains("BRUME_CA"))
     }
 }
 
