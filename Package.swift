@@ -85,7 +85,12 @@ let package = Package(
         tests("BrumeSystemTests", ["BrumeSystem"]),
         tests(
             "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
-        tests("BrumeKitTests", ["BrumeKit", "CloudKit", "BrumeServer", "BrumeSystem", "BrumeWire", "BrumeModel"]),
+        tests(
+            "BrumeKitTests",
+            [
+                "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire",
+                "BrumeModel",
+            ]),
         tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),

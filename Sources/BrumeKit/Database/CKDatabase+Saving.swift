@@ -61,7 +61,14 @@ extension CKDatabase {
     /// A modification with what its records hold now.
     struct RecordModification: Sendable {
         fileprivate let batch: OutgoingBatch
-        fileprivate let request: ModifyRecordsRequest<DecodedFields>
+        let request: ModifyRecordsRequest<DecodedFields>
+
+        /// Takes over what was saved, and gives each item its result.
+        func results(
+            _ answers: [ZoneModificationResult<Record>], currentUser: String?
+        ) throws(CKError) -> RecordModificationResults {
+            try batch.results(answers, currentUser: currentUser)
+        }
     }
 
     /// Reads the records: what the app does with them from now on is not in the modification.
@@ -93,7 +100,7 @@ extension CKDatabase {
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try modification.batch.results(results, currentUser: account.currentUser)
+        return try modification.results(results, currentUser: account.currentUser)
     }
 }
 

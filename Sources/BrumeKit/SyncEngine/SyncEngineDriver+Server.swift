@@ -141,5 +141,5 @@ extension CKError {
 }
 
 extension Result where Failure == any Error {
-    fileprivate var typed: Result<Success, CKError> { mapError { CKError(any: $0) } }
+    var typed: Result<Success, CKError> { mapError { CKError(any: $0) } }
 }

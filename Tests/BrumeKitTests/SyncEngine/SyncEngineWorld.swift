@@ -20,7 +20,7 @@ final class SyncEngineWorld {
     private(set) var now: UInt64 = 0
     private var events: [(time: UInt64, number: UInt64, run: () -> Void)] = []
     private var lastEvent: UInt64 = 0
-    let server = ModelServer()
+    let server: any WorldServer
     private(set) var devices: [WorldDevice] = []
     /// The words of each note, and the notes whose words may be gone for good reason.
     var words: [CKRecord.ID: Set<String>] = [:]
@@ -36,8 +36,24 @@ final class SyncEngineWorld {
     init(seed: UInt64, devices count: Int, faults: Faults) {
         generator = SplitMix(seed: seed)
         self.faults = faults
+        let server = ModelServer()
+        self.server = server
         devices = (0..<count).map { WorldDevice(name: "d\($0)", world: self) }
         server.onCommit = { [weak self] in self?.pushToAll() }
+    }
+
+    /// The same with the server's own shards and sessions.
+    init(seed: UInt64, devices count: Int, faults: Faults, shards server: ShardServer) {
+        generator = SplitMix(seed: seed)
+        self.faults = faults
+        self.server = server
+        devices = (0..<count).map { WorldDevice(name: "d\($0)", world: self) }
+        server.onPush = { [weak self] device, push in self?.deliver(push, to: device) }
+    }
+
+    private func deliver(_ push: SyncEngineStateMachine.Push, to name: String) {
+        guard let device = devices.first(where: { $0.name == name }), isCalm || chance(80) else { return }
+        after(UInt64.random(in: 1...30, using: &generator)) { device.push(push) }
     }
 
     func after(_ milliseconds: UInt64, _ run: @escaping () -> Void) {
@@ -89,21 +105,22 @@ final class SyncEngineWorld {
             }
         }
         var problems = devices.flatMap(\.problems)
+        let truth = server.words
         if turns >= 200_000 { problems.append("does not come to rest") }
         for device in devices {
             if !device.machine.state.unsentRecordChanges.isEmpty || !device.machine.state.unsentZoneChanges.isEmpty {
                 problems.append("\(device.name) still has \(device.machine.state.unsentRecordChanges) to send")
             }
             // A device that missed a deletion, because history or the zone was gone, may keep what was deleted.
-            for id in Set(device.words.keys).union(server.words.keys) where device.words[id] != server.words[id] {
-                if server.words[id] == nil, deleted.contains(id) { continue }
+            for id in Set(device.words.keys).union(truth.keys) where device.words[id] != truth[id] {
+                if truth[id] == nil, deleted.contains(id) { continue }
                 problems.append(
                     "\(device.name) has \(id.recordName) in \(id.zoneID.zoneName) as \(device.words[id] ?? []), "
-                        + "not \(server.words[id] ?? [])")
+                        + "not \(truth[id] ?? [])")
             }
         }
         for (id, expected) in words where !deleted.contains(id) {
-            let missing = expected.subtracting(server.words[id] ?? [])
+            let missing = expected.subtracting(truth[id] ?? [])
             if !missing.isEmpty {
                 problems.append("\(id.recordName) in \(id.zoneID.zoneName) lost \(missing.sorted())")
             }
@@ -122,8 +139,27 @@ final class SyncEngineWorld {
     }
 }
 
+/// What the devices of a ``SyncEngineWorld`` talk to.
+protocol WorldServer: AnyObject {
+    /// What there is, as nobody's device sees it.
+    var words: [CKRecord.ID: Set<String>] { get }
+    /// Whether it may die in the midst of a request.
+    var mayDie: Bool { get }
+
+    /// Older tokens may have expired.
+    func forgetHistory()
+    /// The device's process has ended.
+    func disconnect(_ device: String)
+    /// - Parameters:
+    ///   - isLost: The answer does not arrive.
+    ///   - seed: Not nil: the server dies when it has the request, and is started again.
+    func answer(
+        _ request: SyncEngineRequest, of device: String, pageSize: Int, isLost: Bool, dies seed: UInt64?
+    ) -> SyncEngineAnswer
+}
+
 /// A database as simple as can be, with the promises that the engine builds on.
-final class ModelServer {
+final class ModelServer: WorldServer {
     private struct Zone {
         var incarnation: UInt64
         var records: [String: (words: String, tag: UInt64)] = [:]
@@ -160,7 +196,18 @@ final class ModelServer {
         deletedZones = [:]
     }
 
-    func answer(_ request: SyncEngineRequest, pageSize: Int) -> SyncEngineAnswer {
+    let mayDie = false
+
+    func disconnect(_ device: String) {}
+
+    func answer(
+        _ request: SyncEngineRequest, of device: String, pageSize: Int, isLost: Bool, dies seed: UInt64?
+    ) -> SyncEngineAnswer {
+        let answer = answer(request, pageSize: pageSize)
+        return isLost ? WorldDevice.failure(CKError(.serverResponseLost), of: request) : answer
+    }
+
+    private func answer(_ request: SyncEngineRequest, pageSize: Int) -> SyncEngineAnswer {
         switch request {
         case .account: return .account(.success("_ada"))
         case .subscription: return .subscription(.success(()))

@@ -24,6 +24,36 @@ struct SyncEngineWorldTests {
         }
     }
 
+    /// Against the server's own shards and sessions: fewer seeds, each of which costs a whole server.
+    ///
+    /// - Returns: What there was to withstand, of all seeds.
+    private func runOnShards(devices: Int, _ faults: SyncEngineWorld.Faults) throws -> [ShardServer.Trials] {
+        var trials: [ShardServer.Trials] = []
+        for seed in seeds.prefix(max(1, seeds.count / 8)) {
+            let server = try ShardServer()
+            let world = SyncEngineWorld(seed: seed, devices: devices, faults: faults, shards: server)
+            if ProcessInfo.processInfo.environment["BRUME_ENGINE_SEED"] != nil { world.trace = [] }
+            let problems = world.run(steps: 120)
+            #expect(problems.isEmpty, "seed \(seed)")
+            for line in world.trace ?? [] { print(line) }
+            trials.append(server.trials)
+            if !problems.isEmpty { break }
+        }
+        return trials
+    }
+
+    @Test("lose no edit and end alike on the server's own shards, which die in the midst of requests as well")
+    func editsOnShards() throws {
+        let trials = try runOnShards(devices: 3, .init())
+        #expect(trials.allSatisfy { $0.pushes > 10 && $0.conflicts > 0 && $0.deaths > 0 })
+    }
+
+    @Test("end alike on the server's own shards with deletions, zones that are made again, and little history")
+    func zoneDeletionsOnShards() throws {
+        let trials = try runOnShards(devices: 2, .init(deletions: true, zoneDeletions: true))
+        #expect(trials.allSatisfy { $0.pushes > 10 && $0.conflicts > 0 && $0.deaths > 0 })
+    }
+
     @Test("lose no edit and end alike, with crashes, cuts, conflicts and expired tokens")
     func edits() {
         run(devices: 2, .init())

@@ -47,6 +47,7 @@ final class WorldDevice {
     func launch() {
         life += 1
         world.note("\(name) launches")
+        world.server.disconnect(name)
         openRequest = nil
         isAsked = false
         isFetching = false
@@ -146,15 +147,16 @@ final class WorldDevice {
         let back = UInt64.random(in: 1...20, using: &world.generator)
         // The server works on it also when the process dies meanwhile.
         world.after(there) {
-            var answer: SyncEngineAnswer
+            let answer: SyncEngineAnswer
             switch fault {
             case 0..<8: answer = Self.failure(CKError(.networkFailure), of: request)
             case 8..<12:
                 answer = Self.failure(CKError(.requestRateLimited, message: "", retryAfterSeconds: 0.3), of: request)
             default:
+                let seed = UInt64.random(in: 0...UInt64(Int64.max), using: &self.world.generator)
                 answer = self.world.server.answer(
-                    request, pageSize: Int.random(in: 1...4, using: &self.world.generator))
-                if fault < 20 { answer = Self.failure(CKError(.serverResponseLost), of: request) }
+                    request, of: self.name, pageSize: Int.random(in: 1...4, using: &self.world.generator),
+                    isLost: fault < 20, dies: self.world.server.mayDie && (20..<23).contains(fault) ? seed : nil)
             }
             self.world.note(
                 "\(self.name) \(self.life == life ? "" : "(dead)") \(Self.text(request)): \(Self.text(answer))")
@@ -193,7 +195,7 @@ final class WorldDevice {
         }
     }
 
-    private static func failure(_ error: CKError, of request: SyncEngineRequest) -> SyncEngineAnswer {
+    static func failure(_ error: CKError, of request: SyncEngineRequest) -> SyncEngineAnswer {
         switch request {
         case .account: .account(.failure(error))
         case .subscription: .subscription(.failure(error))

@@ -1,0 +1,292 @@
+@testable import BrumeKit
+import BrumeModel
+import BrumeServer
+import BrumeStore
+import BrumeSystem
+import BrumeTestKit
+import BrumeWire
+import Foundation
+
+/// The server's own sessions, shards, journal and feeds, for the devices of a ``SyncEngineWorld``: each request is a call on the
+/// device's connection, whose notification stream gives the pushes. It may die at any moment, before or after what it was asked
+/// for is on its disk.
+///
+/// `@unchecked Sendable`: a world has one thread.
+final class ShardServer: WorldServer, @unchecked Sendable {
+    private static let container = "iCloud.test"
+    private static let key = [UInt8](repeating: 0x42, count: 32)
+    private static let token = "brume_" + String(repeating: "a", count: 43)
+    /// So little that tokens expire in the midst of it.
+    private static let history = HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 2)
+
+    private let disk = SimulatedDisk()
+    private var server: StepwiseServer!
+    private var runs: UInt32 = 0
+    private var nowNanoseconds: UInt64 = 1_000_000_000
+    private var peers: [String: ShardPeer] = [:]
+    private let coder = MessageCoder()
+    /// Makes the requests that the SDK makes; nothing is sent on it.
+    private let database: CKDatabase
+    private let folder: TemporaryFolder
+    /// What there was to withstand.
+    struct Trials: Equatable {
+        var pushes = 0
+        var deaths = 0
+        /// Of saves.
+        var conflicts = 0
+        var expiredTokens = 0
+        /// The token's zone was another one.
+        var zonesMadeAgain = 0
+    }
+
+    private(set) var trials = Trials()
+    let mayDie = true
+    var onPush: (_ device: String, SyncEngineStateMachine.Push) -> Void = { _, _ in }
+
+    init() throws {
+        let (container, folder) = try fakeContainer(FakeTransport())
+        database = container.privateCloudDatabase
+        self.folder = folder
+        try start()
+    }
+
+    private func start() throws {
+        runs += 1
+        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        configuration.loopCount = 1
+        configuration.log = .none
+        configuration.history = Self.history
+        let account = StoredAccount(
+            name: "ada", email: "", createdMilliseconds: 0, id: [UInt8](repeating: 1, count: 16),
+            tokenHashes: [SHA256.digest(Array(Self.token.utf8))])
+        server = try StepwiseServer(
+            disk: disk, configuration: configuration, key: Self.key, accounts: [account], salt: UInt64(runs),
+            newEpoch: runs, nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
+    }
+
+    private var wallClockMilliseconds: Int64 { 1_700_000_000_000 + Int64(nowNanoseconds / 1_000_000) }
+
+    private func turn() {
+        nowNanoseconds += 100_000
+        for loop in server.loops {
+            loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
+        }
+    }
+
+    /// Until nothing is left to do, and all that was answered is on the disk.
+    func settle() {
+        repeat {
+            turn()
+            while server.loops.contains(where: \.hasTasks) { turn() }
+            server.stepJournal { _ in }
+        } while server.hasJournalWork || server.loops.contains(where: \.hasTasks)
+    }
+
+    // MARK: Faults
+
+    func die(seed: UInt64) {
+        trials.deaths += 1
+        peers = [:]
+        server = nil
+        disk.crash(seed: seed)
+        try! start()
+    }
+
+    func forgetHistory() {
+        server.beginSnapshot()
+        settle()
+        die(seed: 1)
+    }
+
+    func disconnect(_ device: String) {
+        peers.removeValue(forKey: device)?.end()
+        settle()
+    }
+
+    // MARK: Devices
+
+    private func peer(_ device: String) -> ShardPeer {
+        if let peer = peers[device], peer.isOpen { return peer }
+        let peer = ShardPeer()
+        peers[device] = peer
+        peer.connect(server.accept(peer, loop: 0))
+        let hello = Hello(
+            clientVersion: "test", deviceID: Array(SHA256.digest(Array(device.utf8)).prefix(16)),
+            container: Self.container, environment: .development, credentials: .account(Self.token))
+        peer.send(.hello, payload: coder.encodeHello(hello))
+        settle()
+        peer.openNotifications()
+        settle()
+        return peer
+    }
+
+    /// Gives what came on the devices' streams.
+    func deliverPushes() {
+        settle()
+        for (device, peer) in peers.sorted(by: { $0.key < $1.key }) {
+            for event in peer.takeEvents() {
+                trials.pushes += 1
+                switch event.kind {
+                case .ready: onPush(device, .opened)
+                case .databaseChanged(.private), .fetchFromToken(.private): onPush(device, .databaseChanged)
+                case .zoneChanged(let zone):
+                    if let id = CKRecordZone.ID(zone, currentUser: peer.user) { onPush(device, .zoneChanged(id)) }
+                case .databaseChanged, .fetchFromToken, .recordChanged: break
+                }
+            }
+        }
+        settle()
+    }
+
+    private func call<Answer>(
+        _ device: String, _ method: BrumeWire.Method, _ request: [UInt8],
+        _ decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Answer
+    ) -> Result<Answer, CKError> {
+        let peer = peer(device)
+        let stream = peer.start(method, request)
+        settle()
+        guard let outcome = peer.takeOutcome(stream) else { return .failure(CKError(.serverResponseLost)) }
+        do throws(ServiceError) {
+            return .success(try outcome.get().decoded(decode))
+        } catch {
+            if error.code == .changeTokenExpired { trials.expiredTokens += 1 }
+            if error.detail == .zoneMadeAgain { trials.zonesMadeAgain += 1 }
+            return .failure(CKError(error))
+        }
+    }
+
+    func answer(
+        _ request: SyncEngineRequest, of device: String, pageSize: Int, isLost: Bool, dies seed: UInt64?
+    ) -> SyncEngineAnswer {
+        if let seed {
+            // The server took the request in; what it did of it may or may not be on the disk.
+            switch request {
+            case .modifyZones(let saves, let deletions):
+                peer(device).start(.zonesModify, coder.encodeModifyZonesRequest(zoneRequest(saves, deletions)))
+            case .modifyRecords(let batch):
+                if let modification = try? modification(batch) {
+                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.request))
+                }
+            default: break
+            }
+            turn()
+            if seed % 2 == 0 { server.stepJournal { _ in } }
+            die(seed: seed)
+            deliverPushes()
+            return WorldDevice.failure(CKError(.serverResponseLost), of: request)
+        }
+        defer { deliverPushes() }
+        switch request {
+        case .account: return .account(.success(peer(device).user))
+        case .subscription:
+            let subscription = Subscription(id: "CKSyncEngine", kind: .database(recordType: ""))
+            return .subscription(
+                call(
+                    device, .subscriptionsModify,
+                    coder.encodeModifySubscriptionsRequest(
+                        ModifySubscriptionsRequest(database: .private, saves: [subscription])),
+                    coder.decodeModifySubscriptionsResponse
+                ).map { _ in })
+        case .databaseChanges(let token):
+            return .databaseChanges(databaseChanges(device, since: token, pageSize: pageSize))
+        case .zoneChanges(let id, let token):
+            return .zoneChanges(zoneChanges(device, id, since: token, pageSize: pageSize))
+        case .modifyZones(let saves, let deletions):
+            return .modifyZones(
+                call(
+                    device, .zonesModify, coder.encodeModifyZonesRequest(zoneRequest(saves, deletions)),
+                    coder.decodeModifyZonesResponse
+                ).map { result in
+                    var results = SyncEngineAnswer.ZoneResults(saves: [:], deletions: [:])
+                    for (zone, outcome) in zip(saves, result.saves) {
+                        results.saves[zone.zoneID] = outcome.map { _ in zone }.mapError { CKError($0) }
+                    }
+                    for (id, error) in zip(deletions, result.deletions) {
+                        results.deletions[id] = error.map { .failure(CKError($0)) } ?? .success(())
+                    }
+                    return results
+                })
+        case .modifyRecords(let batch):
+            do throws(CKError) {
+                let modification = try modification(batch)
+                let answers = try call(
+                    device, .recordsModify, coder.encodeModifyRecordsRequest(modification.request),
+                    coder.decodeModifyRecordsResponse
+                ).get()
+                // Records take over what was saved when the answer arrives.
+                if isLost { return .modifyRecords(.failure(CKError(.serverResponseLost))) }
+                let results = try modification.results(answers, currentUser: peer(device).user)
+                for case .failure(CKError.serverRecordChanged) in results.saveResults.values { trials.conflicts += 1 }
+                return .modifyRecords(
+                    .success(
+                        .init(
+                            saves: results.saveResults.mapValues(\.typed),
+                            deletions: results.deleteResults.mapValues(\.typed))))
+            } catch {
+                return .modifyRecords(.failure(error))
+            }
+        }
+    }
+
+    private func modification(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch
+    ) throws(CKError) -> CKDatabase.RecordModification {
+        try database.modification(
+            saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, savePolicy: .ifServerRecordUnchanged,
+            atomically: batch.atomicByZone)
+    }
+
+    private func zoneRequest(_ saves: [CKRecordZone], _ deletions: [CKRecordZone.ID]) -> ModifyZonesRequest {
+        ModifyZonesRequest(
+            database: .private, saves: saves.map(\.zoneID.modelID), deletions: deletions.map(\.modelID),
+            operationID: ContainerCore.newOperationID())
+    }
+
+    private func databaseChanges(
+        _ device: String, since token: CKServerChangeToken?, pageSize: Int
+    ) -> Result<SyncEngineAnswer.DatabasePage, CKError> {
+        let request = DatabaseChangesRequest(database: .private, token: token?.bytes ?? [], resultsLimit: pageSize)
+        return call(
+            device, .databasesChanges, coder.encodeDatabaseChangesRequest(request), coder.decodeDatabaseChangesResponse
+        ).map { page in
+            SyncEngineAnswer.DatabasePage(
+                modifications: page.changed.map { .init(zoneID: CKRecordZone.ID($0, currentUser: nil)!) },
+                deletions: page.deletions.map {
+                    .init(zoneID: CKRecordZone.ID($0.zone, currentUser: nil)!, reason: .deleted)
+                },
+                token: CKServerChangeToken(bytes: page.token), moreComing: page.moreComing)
+        }
+    }
+
+    private func zoneChanges(
+        _ device: String, _ id: CKRecordZone.ID, since token: CKServerChangeToken?, pageSize: Int
+    ) -> Result<SyncEngineAnswer.ZonePage, CKError> {
+        let user = peer(device).user
+        let request = ZoneChangesRequest(
+            database: .private, zone: id.modelID, token: token?.bytes ?? [], resultsLimit: pageSize)
+        return call(
+            device, .recordsChanges, coder.encodeZoneChangesRequest(request), coder.decodeZoneChangesResponse
+        ).map { page in
+            SyncEngineAnswer.ZonePage(
+                modifications: page.records.map { .init(record: CKRecord($0, zoneID: id, currentUser: user)!) },
+                deletions: page.deletions.map {
+                    .init(recordID: CKRecord.ID(recordName: $0.name, zoneID: id), recordType: $0.type)
+                },
+                token: CKServerChangeToken(bytes: page.token), moreComing: page.moreComing)
+        }
+    }
+
+    /// What a device that knows nothing fetches.
+    var words: [CKRecord.ID: Set<String>] {
+        var words: [CKRecord.ID: Set<String>] = [:]
+        for zone in SyncEngineWorld.zones {
+            guard let page = try? zoneChanges("reader", zone, since: nil, pageSize: 0).get() else { continue }
+            precondition(!page.moreComing, "a world's zone fits into a page")
+            for modification in page.modifications {
+                let text: String = modification.record["words"] ?? ""
+                words[modification.record.recordID] = Set(text.split(separator: " ").map(String.init))
+            }
+        }
+        return words
+    }
+}
