@@ -224,8 +224,9 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// The zone that the delegate knows was deleted, and another has its name. The database's changes name that one alone, so the
-    /// deletion is told here; then the new zone is fetched from its start.
+    /// The zone that the delegate knows was deleted, and another has its name. The deletion is told here, where the token proves that
+    /// it was the delegate's zone that went: what is to be sent to a zone that this device made since then stays. Then the new zone is
+    /// fetched from its start.
     private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, now: UInt64) {
         closeZone(zoneID, nil)
         zoneIsGone(zoneID)
