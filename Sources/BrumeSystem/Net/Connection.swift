@@ -73,6 +73,8 @@ package final class Connection: @unchecked Sendable {
     /// A server's: the listener that counts it.
     var admission: ListenerAdmission?
     weak var listener: Listener?
+    /// Names its handshake among those of the listener.
+    var handshakeNumber = 0
     /// A client's: what is still to be tried.
     var connecting: ClientConnecting?
 

@@ -22,11 +22,14 @@ package final class Listener: @unchecked Sendable {
 
     /// Handshakes in progress in order of their beginning. Those that ended are skipped, and leave from the front.
     private struct HalfOpen {
-        weak var connection: Connection?
+        /// Nil: it ended.
+        var connection: Connection?
         var sinceNanoseconds: UInt64
     }
     private var halfOpen: [HalfOpen] = []
     private var halfOpenFirst = 0
+    /// The number of the first element: handshakes are numbered in the order of their beginning.
+    private var halfOpenNumber = 0
     private var halfOpenCount = 0
 
     /// Begins to listen.
@@ -155,6 +158,7 @@ package final class Listener: @unchecked Sendable {
         connection.listener = self
         connection.admission = admission
         admission.connectionBegan()
+        connection.handshakeNumber = halfOpenNumber + halfOpen.count
         halfOpen.append(HalfOpen(connection: connection, sinceNanoseconds: loop.nowNanoseconds))
         halfOpenCount += 1
         do throws(SystemError) {
@@ -179,12 +183,13 @@ package final class Listener: @unchecked Sendable {
     /// A handshake succeeded or failed.
     func handshakeEnded(_ connection: Connection) {
         halfOpenCount -= 1
+        halfOpen[connection.handshakeNumber - halfOpenNumber].connection = nil
+        dropEndedHandshakes()
         if isPaused, resumeTimer == nil || halfOpenCount < limits.handshakesMax { resume() }
     }
 
     /// - Returns: Whether one more handshake may begin; otherwise accepting pauses until one may.
     private func makeRoomForHandshake() -> Bool {
-        dropEndedHandshakes()
         guard halfOpenCount >= limits.handshakesMax, halfOpenFirst < halfOpen.count else { return true }
         let oldest = halfOpen[halfOpenFirst]
         let ageMilliseconds = (loop.nowNanoseconds - min(oldest.sinceNanoseconds, loop.nowNanoseconds)) / 1_000_000
@@ -192,22 +197,16 @@ package final class Listener: @unchecked Sendable {
             pause(milliseconds: Limits.handshakeGraceMilliseconds - ageMilliseconds)
             return false
         }
-        halfOpenFirst += 1
         oldest.connection?.terminate(.handshakeEvicted)
         return true
     }
 
     private func dropEndedHandshakes() {
-        while halfOpenFirst < halfOpen.count, halfOpen[halfOpenFirst].connection?.state != .handshaking {
-            halfOpenFirst += 1
-        }
-        if halfOpenFirst == halfOpen.count {
-            halfOpen.removeAll(keepingCapacity: true)
-            halfOpenFirst = 0
-        } else if halfOpenFirst > limits.handshakesMax {
-            halfOpen.removeFirst(halfOpenFirst)
-            halfOpenFirst = 0
-        }
+        while halfOpenFirst < halfOpen.count, halfOpen[halfOpenFirst].connection == nil { halfOpenFirst += 1 }
+        guard halfOpenFirst == halfOpen.count || halfOpenFirst > limits.handshakesMax else { return }
+        halfOpen.removeFirst(halfOpenFirst)
+        halfOpenNumber += halfOpenFirst
+        halfOpenFirst = 0
     }
 
     private func pause(milliseconds: UInt64) {
