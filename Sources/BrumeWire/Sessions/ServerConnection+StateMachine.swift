@@ -16,6 +16,7 @@ package struct ServerConnectionStateMachine {
 
     /// A call between its `call` frame and its end.
     fileprivate struct Stream {
+        var id: UInt32
         var method: UInt32
         var isStreaming: Bool
         var beganNanoseconds: UInt64
@@ -35,7 +36,9 @@ package struct ServerConnectionStateMachine {
 
     private let limits: ServerConnectionLimits
     private var phase = Phase.awaitingHello
-    private var streams: [UInt32: Stream] = [:]
+    /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open at a time
+    /// that finding one costs less than a hash.
+    private var streams: [Stream] = []
     private var highestStream: UInt32 = 0
     private var openedNanoseconds: UInt64
     private var lastReceivedNanoseconds: UInt64
@@ -120,12 +123,23 @@ package struct ServerConnectionStateMachine {
                     retryAfterMilliseconds: 100))
         }
         let timeout = timeoutMilliseconds == 0 ? limits.callTimeoutMilliseconds : timeoutMilliseconds
-        streams[stream] = Stream(
-            method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
-            deadlineNanoseconds: isStreaming
-                ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
-            sendCredit: limits.streamCredit, receiveCredit: limits.streamCredit)
+        streams.append(
+            Stream(
+                id: stream, method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
+                deadlineNanoseconds: isStreaming
+                    ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
+                sendCredit: limits.streamCredit, receiveCredit: limits.streamCredit))
         return .none
+    }
+
+    /// Where the open call stands. From the back: the newest calls are the ones that are spoken of.
+    private func index(of stream: UInt32) -> Int? {
+        var index = streams.count - 1
+        while index >= 0, streams[index].id >= stream {
+            if streams[index].id == stream { return index }
+            index -= 1
+        }
+        return nil
     }
 
     package enum MessageAction: Equatable {
@@ -143,12 +157,12 @@ package struct ServerConnectionStateMachine {
     /// A message frame came.
     package mutating func messageReceived(stream id: UInt32, isLast: Bool, byteCount: Int) -> MessageAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
-        guard let index = streams.index(forKey: id) else {
+        guard let index = index(of: id) else {
             // The call was refused, cancelled or answered while the message was on its way.
             if id != 0, id <= highestStream { return .ignore }
             return .violate(Self.violation("message on stream \(id), which was never opened; send a call frame first"))
         }
-        var stream = streams.values[index]
+        var stream = streams[index]
         if stream.isHalfClosed {
             return .violate(Self.violation("message on stream \(id) behind its last one"))
         }
@@ -160,12 +174,12 @@ package struct ServerConnectionStateMachine {
             }
             stream.isHalfClosed = true
             stream.hasRequest = true
-            streams.values[index] = stream
+            streams[index] = stream
             return .request(method: stream.method)
         }
         if stream.hasRequest, isLast, byteCount == 0 {
             stream.isHalfClosed = true
-            streams.values[index] = stream
+            streams[index] = stream
             return .streamEnded(method: stream.method)
         }
         stream.receiveCredit -= 1
@@ -175,7 +189,7 @@ package struct ServerConnectionStateMachine {
                 CallStatus(.limitExceeded, "messages were sent without credit; wait for credit frames"))
         }
         stream.isHalfClosed = isLast
-        defer { streams.values[index] = stream }
+        defer { streams[index] = stream }
         if !stream.hasRequest {
             stream.hasRequest = true
             return .request(method: stream.method)
@@ -198,7 +212,7 @@ package struct ServerConnectionStateMachine {
     /// A cancel frame came.
     package mutating func cancelReceived(stream: UInt32) -> CancelAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
-        if let ended = streams.removeValue(forKey: stream) { return .cancelled(method: ended.method) }
+        if let index = index(of: stream) { return .cancelled(method: streams.remove(at: index).method) }
         if stream != 0, stream <= highestStream { return .ignore }
         return .violate(Self.violation("cancel of stream \(stream), which was never opened"))
     }
@@ -216,14 +230,14 @@ package struct ServerConnectionStateMachine {
         guard let count, count > 0 else {
             return .violate(Self.violation("a credit frame holds four bytes with a count above 0"))
         }
-        guard let stream = streams[id] else {
+        guard let index = index(of: id) else {
             if id != 0, id <= highestStream { return .ignore }
             return .violate(Self.violation("credit for stream \(id), which was never opened"))
         }
-        guard stream.sendCredit + Int(count) <= limits.streamCreditMax else {
+        guard streams[index].sendCredit + Int(count) <= limits.streamCreditMax else {
             return .violate(Self.violation("credit for stream \(id) went over \(limits.streamCreditMax) messages"))
         }
-        streams[id]!.sendCredit += Int(count)
+        streams[index].sendCredit += Int(count)
         return .credited
     }
 
@@ -245,26 +259,28 @@ package struct ServerConnectionStateMachine {
 
     /// An answer or a status is to be sent. Nil: the call has ended meanwhile, drop it.
     package mutating func answered(stream: UInt32) -> EndedCall? {
-        streams.removeValue(forKey: stream).map(EndedCall.init)
+        index(of: stream).map { EndedCall(streams.remove(at: $0)) }
     }
 
     /// Whether the call has not ended.
-    package func isOpen(stream: UInt32) -> Bool { streams[stream] != nil }
+    package func isOpen(stream: UInt32) -> Bool { index(of: stream) != nil }
 
     /// How many messages the stream may send now; 0 for one that has ended.
-    package func sendCredit(ofStream stream: UInt32) -> Int { streams[stream]?.sendCredit ?? 0 }
+    package func sendCredit(ofStream stream: UInt32) -> Int { index(of: stream).map { streams[$0].sendCredit } ?? 0 }
 
     /// A message was sent on a stream.
     package mutating func messageSent(stream: UInt32) {
-        precondition(streams[stream]!.sendCredit > 0, "a stream sends with credit only")
-        streams[stream]!.sendCredit -= 1
+        guard let index = index(of: stream), streams[index].sendCredit > 0 else {
+            preconditionFailure("a stream sends with credit only")
+        }
+        streams[index].sendCredit -= 1
     }
 
     /// Calls that have not ended.
     package var openCallCount: Int { streams.count }
 
     /// Calls that will end by themselves; streams don't count.
-    package var unaryCallCount: Int { streams.values.reduce(0) { $0 + ($1.isStreaming ? 0 : 1) } }
+    package var unaryCallCount: Int { streams.count { !$0.isStreaming } }
 
     // MARK: Keepalive and time
 
@@ -350,11 +366,12 @@ package struct ServerConnectionStateMachine {
             pingSentNanoseconds = now
             due.sendsPing = true
         }
-        for (id, stream) in streams where stream.deadlineNanoseconds != 0 && now >= stream.deadlineNanoseconds {
-            due.expired.append(id)
+        streams.removeAll { stream in
+            guard stream.deadlineNanoseconds != 0, now >= stream.deadlineNanoseconds else { return false }
+            due.expired.append(stream.id)
+            due.expiredCalls.append(EndedCall(stream))
+            return true
         }
-        due.expired.sort()
-        for id in due.expired { due.expiredCalls.append(EndedCall(streams.removeValue(forKey: id)!)) }
         return due
     }
 
@@ -369,7 +386,7 @@ package struct ServerConnectionStateMachine {
     package mutating func closed() -> [UInt32: UInt32] {
         phase = .closed
         defer { streams.removeAll() }
-        return streams.mapValues(\.method)
+        return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.method) })
     }
 
     private static func violation(_ message: String) -> Violation {
