@@ -131,7 +131,10 @@ extension Connection {
         // Only whole records are taken, so that nothing decrypted stays in OpenSSL.
         while ending == nil, plaintext.count - filled >= Limits.tlsPlaintextRecordBytes {
             switch session.read(into: UnsafeMutableRawBufferPointer(rebasing: plaintext[filled...])) {
-            case .bytes(let count): filled += count
+            case .bytes(let count):
+                filled += count
+                // Mostly all of it was one record: then OpenSSL needs not be asked once more for nothing.
+                if buffers.remainingInput.isEmpty, !session.holdsInput { ending = .needsInput }
             case .needsInput: ending = .needsInput
             case .closedByPeer: ending = .closedByPeer
             case .failed(let error): ending = .failed(error)

@@ -136,6 +136,9 @@ final class TLSSession {
         }
     }
 
+    /// Whether bytes of the peer that were taken are still to be read.
+    var holdsInput: Bool { ssl.map { SSL_has_pending($0) == 1 } ?? false }
+
     /// Encrypts all of `bytes` into the loop's output, in full records.
     /// - Parameter bytes: At most `Limits.writeBytesPerTurn`, which is what the output holds.
     func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
