@@ -10,7 +10,8 @@ final class DeviceStream: @unchecked Sendable {
     let id: UInt32
     let device: [UInt8]
     private unowned let session: Session
-    private let sealer: TokenSealer
+    private let interceptor: (any ServerInterceptor)?
+    private let sealer: PositionSealer
     /// Of the private database.
     private let scope: [UInt8]
     /// Whether the device may be told of changes in the databases: asked once, since a session's identity never changes.
@@ -37,10 +38,12 @@ final class DeviceStream: @unchecked Sendable {
 
     /// - Parameter publicPlace: Where the device stood; kept for the case that the public database can't be loaded.
     init(
-        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, sealer: TokenSealer, scope: [UInt8],
+        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, sealer: PositionSealer,
+        scope: [UInt8],
         privateID: DatabaseID
     ) {
         self.session = session
+        interceptor = session.server.configuration.interceptor
         self.id = id
         device = session.identity.deviceID
         position = NotificationPosition(
@@ -74,8 +77,7 @@ final class DeviceStream: @unchecked Sendable {
 
     func close() {
         if isReady, !isClosed {
-            session.server.configuration.interceptor?.notificationsChanged(
-                isOpen: false, of: InterceptedPeer(session.identity))
+            interceptor?.notificationsChanged(isOpen: false, of: InterceptedPeer(session.identity))
         }
         isClosed = true
         late = []
@@ -100,10 +102,9 @@ final class DeviceStream: @unchecked Sendable {
         guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
         if !isReady {
             isReady = true
-            session.send(stream: id, message: atPosition(ready))
+            session.send(stream: id, message: sealer.field(for: position, scope: scope), ready)
             ready = []
-            session.server.configuration.interceptor?.notificationsChanged(
-                isOpen: true, of: InterceptedPeer(session.identity))
+            interceptor?.notificationsChanged(isOpen: true, of: InterceptedPeer(session.identity))
         }
         if !late.isEmpty { sendLate() }
         pumpPublic()
@@ -141,15 +142,11 @@ final class DeviceStream: @unchecked Sendable {
         if count > 0 { grant(count) }
     }
 
-    private func atPosition(_ event: [UInt8]) -> [UInt8] {
-        MessageCoder.event(event, at: sealer.seal(position.token, scope: scope))
-    }
-
+    /// Sends an event, which has no position yet, at the stream's.
     private func send(_ event: [UInt8]) {
-        let message = atPosition(event)
-        guard let interceptor = session.server.configuration.interceptor else {
-            return transmit(message)
-        }
+        let field = sealer.field(for: position, scope: scope)
+        guard let interceptor else { return transmit(field, event) }
+        let message = field + event
         switch interceptor.plan(for: message, to: InterceptedPeer(session.identity)) {
         case .leaves: transmit(message)
         case .isLost: break
@@ -169,9 +166,10 @@ final class DeviceStream: @unchecked Sendable {
         }
     }
 
-    private func transmit(_ message: [UInt8]) {
+    /// Sends a message, which may be in two parts.
+    private func transmit(_ front: [UInt8], _ back: [UInt8] = []) {
         session.shard.push.sent += 1
-        session.send(stream: id, message: message)
+        session.send(stream: id, message: front, back)
     }
 
     private func sendLate() {

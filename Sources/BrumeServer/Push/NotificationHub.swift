@@ -157,7 +157,8 @@ final class NotificationHub {
     }
 
     private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
-        while listener.mayTake {
+        // Asked for only while there is something to take: of a device that is up to date nobody wants to know.
+        while listener.place < mailbox.ring.head, listener.mayTake {
             switch mailbox.ring.next(after: listener.place, device: listener.device) {
             case .none: return listener.flush()
             case .skipped(let place):

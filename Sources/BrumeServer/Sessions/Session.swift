@@ -334,10 +334,10 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             && !connection.isOutputFull
     }
 
-    /// A message of a stream that ``maySend(stream:)``.
-    func send(stream: UInt32, message: [UInt8]) {
+    /// A message of a stream that ``maySend(stream:)``, which may be in two parts.
+    func send(stream: UInt32, message front: [UInt8], _ back: [UInt8] = []) {
         machine.messageSent(stream: stream)
-        write(.message, stream: stream, payload: message)
+        write(.message, stream: stream, payload: front, back)
     }
 
     // MARK: Notification streams
@@ -434,13 +434,18 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         write(.status, stream: stream, payload: shard.coder.encodeStatus(status))
     }
 
-    private func write(_ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8]) {
+    private func write(
+        _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload front: [UInt8], _ back: [UInt8] = []
+    ) {
         if isGone || isEnding { return }
-        let header = FrameHeader(type: type, stream: stream, isLast: isLast, payloadByteCount: payload.count)
-        connection.withOutput(minimumCapacity: FrameHeader.byteCount + payload.count) { target in
+        let payloadByteCount = front.count + back.count
+        let header = FrameHeader(type: type, stream: stream, isLast: isLast, payloadByteCount: payloadByteCount)
+        connection.withOutput(minimumCapacity: FrameHeader.byteCount + payloadByteCount) { target in
             header.encode(to: target)
-            UnsafeMutableRawBufferPointer(rebasing: target[FrameHeader.byteCount...]).copyBytes(from: payload)
-            return FrameHeader.byteCount + payload.count
+            let payload = UnsafeMutableRawBufferPointer(rebasing: target[FrameHeader.byteCount...])
+            payload.copyBytes(from: front)
+            if !back.isEmpty { UnsafeMutableRawBufferPointer(rebasing: payload[front.count...]).copyBytes(from: back) }
+            return FrameHeader.byteCount + payloadByteCount
         }
     }
 

@@ -14,6 +14,7 @@ final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let coder = MessageCoder()
     let sealer: TokenSealer
+    let positionSealer: PositionSealer
     let cursorSealer: CursorSealer
 
     let server: ServerCore
@@ -57,6 +58,7 @@ final class Shard: @unchecked Sendable {
         self.server = server
         schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
+        positionSealer = PositionSealer(sealer)
         cursorSealer = CursorSealer(key: server.secrets.key)
     }
 

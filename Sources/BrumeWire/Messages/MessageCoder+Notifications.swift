@@ -54,14 +54,12 @@ extension MessageCoder {
         }
     }
 
-    /// The event with a position, of an event that was encoded without one: so devices that stand at different places share the
-    /// rest. A message's fields may stand in any order.
-    package static func event(_ event: [UInt8], at position: [UInt8]) -> [UInt8] {
-        var writer = WireWriter(capacity: event.count + position.count + 4)
+    /// The position of an event as the field that stands before an event which was encoded without one: so devices that stand at
+    /// different places share the rest. A message's fields may stand in any order.
+    package static func positionField(_ position: [UInt8]) -> [UInt8] {
+        var writer = WireWriter(capacity: position.count + 4)
         writer.message(1, position)
-        var bytes = writer.bytes
-        bytes.append(contentsOf: event)
-        return bytes
+        return writer.bytes
     }
 
     /// What a notification carries of a record: the values of `keys`, bounded (cloudkit.md 2.8).
