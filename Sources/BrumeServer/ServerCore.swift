@@ -126,24 +126,26 @@ final class ServerCore: @unchecked Sendable {
             throw ServiceError(.invalidArguments, "the hello names no environment; choose development or production")
         }
         try checkContainer(hello.container)
-        var identity = Identity(
-            role: .anonymous, container: hello.container, environment: environment, userRecordName: "",
-            deviceID: hello.deviceID, clientVersion: hello.clientVersion)
+        func identity(_ role: Identity.Role, user: String = "", tokenHash: [UInt8] = []) -> Identity {
+            Identity(
+                role: role, container: hello.container, environment: environment, userRecordName: user,
+                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash)
+        }
         switch hello.credentials {
-        case .none: break
+        case .none: return identity(.anonymous)
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
             if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
             try admit(container: hello.container, account: holder.id)
-            identity.role = .account(name: holder.name)
-            identity.tokenHash = AccountToken.hash(token) ?? []
-            identity.userRecordName = secrets.userRecordName(
-                accountID: holder.id, container: hello.container, environment: environment)
+            return identity(
+                .account(name: holder.name),
+                user: secrets.userRecordName(
+                    accountID: holder.id, container: hello.container, environment: environment),
+                tokenHash: AccountToken.hash(token) ?? [])
         case .admin(let token):
             guard secrets.isAdminToken(token) else { throw Self.unknownToken }
-            identity.role = .admin
+            return identity(.admin)
         }
-        return identity
     }
 
     private static let unknownToken = ServiceError(

@@ -14,13 +14,9 @@ package struct ChangeTag: Hashable, Sendable {
     /// The tag that `text` spells, or nil for text that no server of ours made.
     package init?(_ text: String) {
         if text.isEmpty { return nil }
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let epoch = UInt32(parts[0], radix: 36), let sequence = UInt64(parts[1], radix: 36)
-        else {
-            return nil
-        }
-        self.epoch = epoch
-        self.sequence = sequence
+        var text = text
+        guard let tag = text.withUTF8({ ChangeTag(utf8: $0) }) else { return nil }
+        self = tag
     }
 
     /// The tag that a text's bytes spell, without the text.
@@ -29,8 +25,17 @@ package struct ChangeTag: Hashable, Sendable {
             let epoch: UInt32 = Self.number(bytes[..<dash]), let sequence: UInt64 = Self.number(bytes[(dash + 1)...])
         else {
             // Signs and capitals, which other spellings of a number may have, are rare.
-            self.init(String(decoding: bytes, as: UTF8.self))
+            self.init(unusual: String(decoding: bytes, as: UTF8.self))
             return
+        }
+        self.init(epoch: epoch, sequence: sequence)
+    }
+
+    private init?(unusual text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let epoch = UInt32(parts[0], radix: 36), let sequence = UInt64(parts[1], radix: 36)
+        else {
+            return nil
         }
         self.init(epoch: epoch, sequence: sequence)
     }
@@ -54,5 +59,31 @@ package struct ChangeTag: Hashable, Sendable {
         return number
     }
 
-    package var text: String { String(epoch, radix: 36) + "-" + String(sequence, radix: 36) }
+    /// Epoch and sequence in base 36, with a dash between them: what clients hold.
+    package var text: String {
+        // Made for every save: the standard library's conversion takes a microsecond for each of the numbers.
+        String(unsafeUninitializedCapacity: Self.textBytesMax) { buffer in
+            var count = 0
+            Self.append(UInt64(epoch), to: buffer, &count)
+            buffer[count] = UInt8(ascii: "-")
+            count += 1
+            Self.append(sequence, to: buffer, &count)
+            return count
+        }
+    }
+
+    /// Digits of the largest numbers, and the dash.
+    private static let textBytesMax = 7 + 1 + 13
+
+    private static func append(_ number: UInt64, to buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        let first = count
+        var rest = number
+        repeat {
+            let digit = UInt8(truncatingIfNeeded: rest % 36)
+            buffer[count] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            count += 1
+            rest /= 36
+        } while rest > 0
+        buffer[first..<count].reverse()
+    }
 }

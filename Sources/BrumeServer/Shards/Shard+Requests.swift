@@ -36,37 +36,32 @@ extension Shard {
 
     /// Hands the request to the shard of its database.
     func route(_ request: DataRequest, byteCount requestBytes: Int, session: Session, stream: UInt32) {
-        let identity = session.identity!
-        let id: DatabaseID
-        switch Authorisation.database(for: request.scope, of: identity) {
-        case .success(let database): id = database
-        case .failure(let error): return session.fail(stream: stream, error)
-        }
         var ticket: QueryTicket?
         if request.isQuery {
             ticket = session.beginQuery(stream: stream)
             if ticket == nil { return }
         }
+        // Most requests are for the session's own database, which belongs to this loop and stays while the session does.
+        if request.scope == .private, let home = session.home, loads.isEmpty {
+            databases.use(home)
+            return serve(request, ticket: ticket, in: home, session: session, stream: stream)
+        }
+        let identity = session.identity!
+        let id: DatabaseID
+        switch Authorisation.database(for: request.scope, of: identity) {
+        case .success(let database): id = database
+        case .failure(let error): return session.give(.failure(error), stream: stream)
+        }
         let owner = server.shard(of: id)
         if owner === self {
-            let loaded: LoadedDatabase
             switch access(id, keepsEmpty: identity.role != .anonymous) {
-            case .loaded(let database): loaded = database
+            case .loaded(let loaded):
+                if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
+                return serve(request, ticket: ticket, in: loaded, session: session, stream: stream)
             case .unavailable(let error): return session.give(.failure(error), stream: stream)
             case .loading(let load):
                 return wait(
                     for: load, request, ticket: ticket, byteCount: requestBytes, session: session, stream: stream)
-            }
-            if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
-            return run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
-                let byteCount = reply.heldByteCount
-                if position > log.durablePosition { session.heldByteCount += byteCount }
-                let isHeld = position > log.durablePosition
-                whenDurable(position, reply: reply) { reply in
-                    if isHeld { session.heldByteCount -= byteCount }
-                    session.give(reply, stream: stream)
-                    if isHeld { session.resumeIfPossible() }
-                }
             }
         }
         // What is under way counts as output too: it becomes that.
@@ -80,6 +75,19 @@ extension Shard {
                 }
             }
         }
+    }
+
+    /// Runs a request of a session of this loop on a database of this loop, and answers when what the answer shows is durable.
+    private func serve(
+        _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, session: Session, stream: UInt32
+    ) {
+        if let ticket {
+            return run(request, in: loaded, identity: session.identity, ticket: ticket) { [self] reply, position in
+                whenDurable(position, reply: reply, to: session, stream: stream)
+            }
+        }
+        let (reply, position) = run(request, in: loaded, identity: session.identity)
+        whenDurable(position, reply: reply, to: session, stream: stream)
     }
 
     /// A request of a session of this loop, to a database that is being loaded.

@@ -46,9 +46,13 @@ final class Shard: @unchecked Sendable {
     /// Where commits go. Set before the loop runs.
     private(set) var log: ShardLog!
 
-    /// What waits for the disk, in the order of positions.
-    private var waiting: [(position: UInt64, action: () -> Void)] = []
-    private var firstWaiting = 0
+    /// What waits for the disk.
+    private enum Waiter {
+        case action(() -> Void)
+        /// What most wait with, without a closure for each. `byteCount` of it is held.
+        case reply(Reply, byteCount: Int, session: Session, stream: UInt32)
+    }
+    private var waiting = DurabilityQueue<Waiter>()
     /// Bytes of the answers among them.
     private(set) var heldByteCount = 0
 
@@ -102,10 +106,7 @@ final class Shard: @unchecked Sendable {
     /// Runs `action` when everything up to the position is on disk: at once if it is.
     func whenDurable(_ position: UInt64, _ action: @escaping () -> Void) {
         if position <= log.durablePosition { return action() }
-        // Almost always behind all that waits; a read of another database may belong further to the front.
-        var index = waiting.count
-        while index > firstWaiting, waiting[index - 1].position > position { index -= 1 }
-        waiting.insert((position, action), at: index)
+        waiting.insert(.action(action), at: position)
     }
 
     /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait has a
@@ -113,33 +114,48 @@ final class Shard: @unchecked Sendable {
     func whenDurable(_ position: UInt64, reply: Reply, _ give: @escaping (Reply) -> Void) {
         if position <= log.durablePosition { return give(reply) }
         let byteCount = reply.heldByteCount
-        guard heldByteCount + byteCount <= ServerLimits.heldAnswerBytes else {
-            return give(
-                .failure(
-                    log.writeRefusal
-                        ?? ServiceError(
-                            .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
-                ))
-        }
-        heldByteCount += byteCount
-        whenDurable(position) { [self] in
+        guard hold(byteCount) else { return give(.failure(heldTooMuch)) }
+        let action = { [self] in
             heldByteCount -= byteCount
             give(reply)
         }
+        waiting.insert(.action(action), at: position)
+    }
+
+    /// The same for a session of this loop, whose output the reply counts as while it waits.
+    func whenDurable(_ position: UInt64, reply: Reply, to session: Session, stream: UInt32) {
+        if position <= log.durablePosition { return session.give(reply, stream: stream) }
+        let byteCount = reply.heldByteCount
+        guard hold(byteCount) else { return session.give(.failure(heldTooMuch), stream: stream) }
+        session.heldByteCount += byteCount
+        waiting.insert(.reply(reply, byteCount: byteCount, session: session, stream: stream), at: position)
+    }
+
+    /// Counts bytes that wait for the disk, if there is room for them.
+    private func hold(_ byteCount: Int) -> Bool {
+        guard heldByteCount + byteCount <= ServerLimits.heldAnswerBytes else { return false }
+        heldByteCount += byteCount
+        return true
+    }
+
+    private var heldTooMuch: ServiceError {
+        log.writeRefusal
+            ?? ServiceError(
+                .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
     }
 
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64) {
         log.becameDurable(position)
-        while firstWaiting < waiting.count, waiting[firstWaiting].position <= log.durablePosition {
-            let action = waiting[firstWaiting].action
-            waiting[firstWaiting].action = {}
-            firstWaiting += 1
-            action()
-        }
-        if firstWaiting * 2 > waiting.count {
-            waiting.removeFirst(firstWaiting)
-            firstWaiting = 0
+        while let waiter = waiting.next(upTo: log.durablePosition) {
+            switch waiter {
+            case .action(let action): action()
+            case .reply(let reply, let byteCount, let session, let stream):
+                heldByteCount -= byteCount
+                session.heldByteCount -= byteCount
+                session.give(reply, stream: stream)
+                session.resumeIfPossible()
+            }
         }
     }
 
@@ -235,7 +251,7 @@ final class Shard: @unchecked Sendable {
     }
 
     /// Actions that wait for the disk.
-    var waitingCount: Int { waiting.count - firstWaiting }
+    var waitingCount: Int { waiting.count }
 
     /// Bytes of answers under way that count as output of sessions.
     var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + $1.heldByteCount } }

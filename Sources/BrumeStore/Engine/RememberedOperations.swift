@@ -45,13 +45,15 @@ struct RememberedOperations: Sendable {
 
     /// Adds an answer; an id that is known keeps its first answer.
     mutating func add(id: [UInt8], answer: [UInt8]) {
-        guard answers[id] == nil else { return }
+        if let first = answers.updateValue(answer, forKey: id) {
+            answers[id] = first
+            return
+        }
         if let last = chunks.last, last.count < RememberedOperations.chunkOperations {
             chunks[chunks.count - 1].append((id, answer))
         } else {
             chunks.append([(id, answer)])
         }
-        answers[id] = answer
         bytes += answer.count
         while answers.count > 1, answers.count > countLimit || bytes > bytesLimit { removeOldest() }
     }
