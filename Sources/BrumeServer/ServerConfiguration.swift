@@ -24,7 +24,7 @@ package struct ServerConfiguration: Sendable {
     package var journalSegmentBytes = 16 * 1024 * 1024
     /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a second. A
     /// database whose snapshot is larger waits until the journal is as long, so that little is written twice.
-    package var snapshotJournalBytes = 128 * 1024 * 1024
+    package var snapshotJournalBytes = 256 * 1024 * 1024
     /// Snapshots are written when a commit has been in the journal alone for so long.
     package var snapshotAgeMilliseconds: UInt64 = 15 * 60 * 1_000
     /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped, the one

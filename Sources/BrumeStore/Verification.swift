@@ -9,7 +9,7 @@ internal import BrumeWire
 /// Memory is bounded by the largest database, not by all of them. The journal is read once to check it and to see whose commits
 /// it holds. A database that has none there is read from its snapshot and dropped. The others are loaded in groups of about
 /// ``StoreLimits/verificationBytes``, the journal is replayed over each group, and the group is dropped. So snapshots are read
-/// once, and the journal once and once more for each group: since the server keeps it short (128 MiB, or as long as the
+/// once, and the journal once and once more for each group: since the server keeps it short (256 MiB, or as long as the
 /// snapshots), reading it again costs seconds at most.
 package struct Verification: Equatable, Sendable {
     package struct Problem: Equatable, Sendable {

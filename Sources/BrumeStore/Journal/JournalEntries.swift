@@ -7,7 +7,10 @@ package struct JournalEntries: Sendable {
     private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
 
-    package init() {}
+    /// - Parameter capacity: Bytes that are expected.
+    package init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
 
     package var isEmpty: Bool { count == 0 }
 
