@@ -31,29 +31,32 @@ struct PrometheusText {
     // MARK: Families
 
     private mutating func server(_ figures: ServerFigures) {
-        gauge("brume_uptime_seconds", "Time since the server was started.")
-        sample("brume_uptime_seconds", seconds(figures.health.uptimeMilliseconds, perSecond: 1_000))
-        gauge("brume_serving", "1 while the server serves, 0 while it drains.")
-        sample("brume_serving", figures.health.isServing ? "1" : "0")
-        gauge("brume_disk_full", "1 while writes are refused because the disk is full.")
-        sample("brume_disk_full", figures.health.isDiskFull ? "1" : "0")
-        gauge("brume_damage_found", "1 when a file of the data folder turned out to be damaged.")
-        sample("brume_damage_found", figures.health.isDamageFound ? "1" : "0")
-        gauge("brume_event_loops", "Event loops.")
-        sample("brume_event_loops", String(figures.loops))
-        counter("process_cpu_seconds_total", "User and system CPU time of the process.")
-        sample("process_cpu_seconds_total", seconds(figures.cpuNanoseconds))
-        gauge("process_resident_memory_bytes", "Memory that the process has, by the kernel.")
-        sample("process_resident_memory_bytes", String(figures.memory.residentBytes))
+        gauge(
+            "brume_uptime_seconds", seconds(figures.health.uptimeMilliseconds, perSecond: 1_000),
+            "Time since the server was started.")
+        gauge("brume_serving", figures.health.isServing ? "1" : "0", "1 while the server serves, 0 while it drains.")
+        gauge(
+            "brume_disk_full", figures.health.isDiskFull ? "1" : "0",
+            "1 while writes are refused because the disk is full.")
+        gauge(
+            "brume_damage_found", figures.health.isDamageFound ? "1" : "0",
+            "1 when a file of the data folder turned out to be damaged.")
+        gauge("brume_event_loops", String(figures.loops), "Event loops.")
+        counter(
+            "process_cpu_seconds_total", seconds(figures.cpuNanoseconds), "User and system CPU time of the process.")
+        gauge(
+            "process_resident_memory_bytes", String(figures.memory.residentBytes),
+            "Memory that the process has, by the kernel.")
 
-        gauge("brume_connections_open", "Connections that are open.")
-        sample("brume_connections_open", String(figures.connections.open))
-        counter("brume_connections_accepted_total", "Connections that were accepted.")
-        sample("brume_connections_accepted_total", String(figures.connections.accepted))
-        counter("brume_connections_welcomed_total", "Connections whose hello was answered with a welcome.")
-        sample("brume_connections_welcomed_total", String(figures.connections.welcomed))
-        counter("brume_connections_refused_total", "Connections that were told why they may not go on.")
-        sample("brume_connections_refused_total", String(figures.connections.refused))
+        gauge("brume_connections_open", String(figures.connections.open), "Connections that are open.")
+        counter(
+            "brume_connections_accepted_total", String(figures.connections.accepted), "Connections that were accepted.")
+        counter(
+            "brume_connections_welcomed_total", String(figures.connections.welcomed),
+            "Connections whose hello was answered with a welcome.")
+        counter(
+            "brume_connections_refused_total", String(figures.connections.refused),
+            "Connections that were told why they may not go on.")
     }
 
     private mutating func calls(_ figures: ServerFigures) {
@@ -77,35 +80,32 @@ struct PrometheusText {
         for method in figures.methods where method.latencyNanoseconds.count > 0 {
             durations("brume_call_duration_seconds", [("method", method.name)], method.latencyNanoseconds)
         }
-        gauge("brume_calls_open", "Calls that have not ended, streams included.")
-        sample("brume_calls_open", String(figures.openCalls))
-        counter("brume_calls_refused_total", "Calls that were refused before they began.")
-        sample("brume_calls_refused_total", String(figures.refusedCalls))
+        gauge("brume_calls_open", String(figures.openCalls), "Calls that have not ended, streams included.")
+        counter("brume_calls_refused_total", String(figures.refusedCalls), "Calls that were refused before they began.")
         counter(
             "brume_item_failures_total",
             "Items that failed in requests that went through; serverRecordChanged is a conflict.")
         for (code, count) in figures.itemFailures.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sample("brume_item_failures_total", [("code", code.name)], String(count))
         }
-        counter("brume_commits_total", "Commits of all databases.")
-        sample("brume_commits_total", String(figures.commits))
-        counter("brume_changes_total", "Records, zones and subscriptions that commits wrote or deleted.")
-        sample("brume_changes_total", String(figures.changes))
-        gauge("brume_queries_running", "Queries that have begun and not ended.")
-        sample("brume_queries_running", String(figures.databases.runningQueries))
+        counter("brume_commits_total", String(figures.commits), "Commits of all databases.")
+        counter(
+            "brume_changes_total", String(figures.changes),
+            "Records, zones and subscriptions that commits wrote or deleted.")
+        gauge(
+            "brume_queries_running", String(figures.databases.runningQueries), "Queries that have begun and not ended.")
     }
 
     private mutating func push(_ figures: ServerFigures) {
-        gauge("brume_streams_open", "Notification streams that are open.")
-        sample("brume_streams_open", String(figures.push.streams))
-        counter("brume_events_published_total", "Events that were made, one for each user whom a commit concerns.")
-        sample("brume_events_published_total", String(figures.push.published))
-        counter("brume_events_sent_total", "Events that were sent to devices.")
-        sample("brume_events_sent_total", String(figures.push.sent))
-        counter("brume_events_missed_total", "Times that a device was told to fetch, since events were no longer kept.")
-        sample("brume_events_missed_total", String(figures.push.missed))
-        gauge("brume_backlog_events", "Events that are kept for devices.")
-        sample("brume_backlog_events", String(figures.push.backlogEvents))
+        gauge("brume_streams_open", String(figures.push.streams), "Notification streams that are open.")
+        counter(
+            "brume_events_published_total", String(figures.push.published),
+            "Events that were made, one for each user whom a commit concerns.")
+        counter("brume_events_sent_total", String(figures.push.sent), "Events that were sent to devices.")
+        counter(
+            "brume_events_missed_total", String(figures.push.missed),
+            "Times that a device was told to fetch, since events were no longer kept.")
+        gauge("brume_backlog_events", String(figures.push.backlogEvents), "Events that are kept for devices.")
         histogram("brume_push_lag_seconds", "From a commit to the handing of its events to the devices that listen.")
         durations("brume_push_lag_seconds", [], figures.push.lagNanoseconds)
     }
@@ -117,24 +117,18 @@ struct PrometheusText {
         numbers("brume_journal_batch_commits", journal.batchEntries, Self.countBounds)
         histogram("brume_journal_batch_bytes", "Bytes of the commits in one batch of the journal.")
         numbers("brume_journal_batch_bytes", journal.batchBytes, Self.byteBounds)
-        gauge("brume_journal_segments", "Files of the journal.")
-        sample("brume_journal_segments", String(journal.segments))
+        gauge("brume_journal_segments", String(journal.segments), "Files of the journal.")
     }
 
     private mutating func databases(_ figures: ServerFigures) {
         let databases = figures.databases
-        gauge("brume_databases_loaded", "Databases in memory.")
-        sample("brume_databases_loaded", String(databases.loaded))
-        gauge("brume_databases_loading", "Databases that are being loaded.")
-        sample("brume_databases_loading", String(databases.loading))
-        counter("brume_database_loads_total", "Loads of databases into memory.")
-        sample("brume_database_loads_total", String(databases.loads))
-        counter("brume_database_drops_total", "Databases that were dropped from memory.")
-        sample("brume_database_drops_total", String(databases.drops))
-        counter("brume_snapshots_total", "Snapshots that were written.")
-        sample("brume_snapshots_total", String(databases.snapshots))
-        counter("brume_snapshot_bytes_total", "Bytes of the snapshots that were written.")
-        sample("brume_snapshot_bytes_total", String(databases.snapshotBytes))
+        gauge("brume_databases_loaded", String(databases.loaded), "Databases in memory.")
+        gauge("brume_databases_loading", String(databases.loading), "Databases that are being loaded.")
+        counter("brume_database_loads_total", String(databases.loads), "Loads of databases into memory.")
+        counter("brume_database_drops_total", String(databases.drops), "Databases that were dropped from memory.")
+        counter("brume_snapshots_total", String(databases.snapshots), "Snapshots that were written.")
+        counter(
+            "brume_snapshot_bytes_total", String(databases.snapshotBytes), "Bytes of the snapshots that were written.")
         gauge("brume_memory_bytes", "About how many bytes each part takes.")
         let memory = figures.memory
         for (part, bytes) in [
@@ -156,7 +150,17 @@ struct PrometheusText {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    private mutating func sample(_ name: String, _ value: String) { sample(name, [], value) }
+    // A family of one sample, which needs no label.
+
+    private mutating func gauge(_ name: String, _ value: String, _ help: String) {
+        gauge(name, help)
+        sample(name, [], value)
+    }
+
+    private mutating func counter(_ name: String, _ value: String, _ help: String) {
+        counter(name, help)
+        sample(name, [], value)
+    }
 
     private mutating func sample(_ name: String, _ labels: [(String, String)], _ value: String) {
         text += name
@@ -181,8 +185,8 @@ struct PrometheusText {
             sample(name + "_bucket", [("le", String(bound))], String(histogram.count(atMost: bound)))
         }
         sample(name + "_bucket", [("le", "+Inf")], String(histogram.count))
-        sample(name + "_sum", String(histogram.sum))
-        sample(name + "_count", String(histogram.count))
+        sample(name + "_sum", [], String(histogram.sum))
+        sample(name + "_count", [], String(histogram.count))
     }
 
     /// A decimal number, exactly.
