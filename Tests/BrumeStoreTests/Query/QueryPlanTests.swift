@@ -170,32 +170,45 @@ struct QueryPlanTests {
             sortDescriptors: [
                 QuerySort(key: .field("at"), relativeTo: QuerySort.Place(latitude: 15, longitude: 2))
             ])
+        // Beyond the last page's last record but two.
+        let all = try checkPages(of: query, on: desk, step: "in growing circles")
+        #expect(all.suffix(2).map { Record(stored: $0.record).system.name } == ["far", "nowhere"])
+    }
+
+    /// Reads the 3,002 records in the query's order, in small pages and in large ones, and expects what a scan of all gives.
+    ///
+    /// - Parameters:
+    ///   - step: What the plan says of the way that is taken by itself.
+    ///   - slice: What a step of the run looks at.
+    /// - Returns: All of them in order.
+    private func checkPages(
+        of query: Query, on desk: Desk, step: String, slice: Int = QueryRun.stepUnits
+    ) throws -> [QueryMatch<[UInt8]>] {
         func page(_ limit: Int, after: QueryCursor? = nil, way: Int? = nil) throws -> (QueryResults, QueryPlan) {
             let run = try desk.database.startQuery(query, zone: Desk.zone, after: after, resultsLimit: limit)
             run.testOnly_choice = way
-            while !run.step() {}
+            while !run.step(slice) {}
             return (try #require(run.results), run.plan)
         }
-        let all = try page(400, way: 0).0.matches
+        let scanned = try page(400, way: 0).0.matches
         var found: [QueryMatch<[UInt8]>] = []
         var cursor: QueryCursor?
         for _ in 0..<4 {
             let (results, plan) = try page(20, after: cursor)
-            #expect(plan.recordsRead < 600 && plan.steps[0].contains("in growing circles"), "\(plan)")
+            #expect(plan.recordsRead < 600 && plan.steps[0].contains(step), "\(plan)")
             found += results.matches
             cursor = results.next
         }
-        #expect(found == Array(all.prefix(80)))
-        // Beyond the last page's last record but two.
+        #expect(found == Array(scanned.prefix(80)))
+        var all: [QueryMatch<[UInt8]>] = []
         cursor = nil
-        var rest: [QueryMatch<[UInt8]>] = []
         repeat {
             let (results, _) = try page(400, after: cursor, way: 1)
-            rest += results.matches
+            all += results.matches
             cursor = results.next
         } while cursor != nil
-        #expect(rest.count == 3_002 && Array(rest.prefix(400)) == all)
-        #expect(rest.suffix(2).map { Record(stored: $0.record).system.name } == ["far", "nowhere"])
+        #expect(all.count == 3_002 && Array(all.prefix(400)) == scanned)
+        return all
     }
 
     @Test("the farthest places are found square by square, page by page, and what is nowhere comes last")
@@ -207,31 +220,8 @@ struct QueryPlanTests {
             let query = Query(
                 recordType: "Note", predicate: .constant(true),
                 sortDescriptors: [QuerySort(key: .field("at"), isAscending: false, relativeTo: place)])
-            func page(_ limit: Int, after: QueryCursor? = nil, way: Int? = nil) throws -> (QueryResults, QueryPlan) {
-                let run = try desk.database.startQuery(query, zone: Desk.zone, after: after, resultsLimit: limit)
-                run.testOnly_choice = way
-                while !run.step(20) {}
-                return (try #require(run.results), run.plan)
-            }
-            let all = try page(400, way: 0).0.matches
-            var found: [QueryMatch<[UInt8]>] = []
-            var cursor: QueryCursor?
-            for _ in 0..<4 {
-                let (results, plan) = try page(20, after: cursor)
-                #expect(plan.recordsRead < 600 && plan.steps[0].contains("farthest squares first"), "\(plan)")
-                found += results.matches
-                cursor = results.next
-            }
-            #expect(found == Array(all.prefix(80)))
-            var rest: [QueryMatch<[UInt8]>] = []
-            cursor = nil
-            repeat {
-                let (results, _) = try page(400, after: cursor, way: 1)
-                rest += results.matches
-                cursor = results.next
-            } while cursor != nil
-            #expect(rest.count == 3_002 && Array(rest.prefix(400)) == all)
-            #expect(Record(stored: try #require(rest.last).record).system.name == "nowhere")
+            let all = try checkPages(of: query, on: desk, step: "farthest squares first", slice: 20)
+            #expect(Record(stored: try #require(all.last).record).system.name == "nowhere")
         }
     }
 
