@@ -61,9 +61,12 @@ final class GroupCommit: @unchecked Sendable {
     /// Called on the journal's thread when the disk failed. Ends the process.
     private let failStop: @Sendable (String) -> Void
     private let diskFullPauseMilliseconds: Int
+    /// How long the thread looks for more work before it sleeps, when it had some: as the loops do.
+    private let spinNanoseconds: UInt64
 
     init(
         writer: JournalWriter, diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds,
+        spinNanoseconds: UInt64 = 0,
         becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
         segmentBegan: @escaping @Sendable (UInt64) -> Void,
         diskFullChanged: @escaping @Sendable (DiskError?) -> Void,
@@ -71,6 +74,7 @@ final class GroupCommit: @unchecked Sendable {
     ) {
         self.writer = writer
         self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
+        self.spinNanoseconds = spinNanoseconds
         knownSegment = writer.segment
         var counted = ServerFigures.Journal()
         counted.segments = Int(clamping: writer.segment - writer.oldestSegment + 1)
@@ -168,7 +172,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private func run() {
         while true {
-            wake.wait()
+            wake.wait(spinNanoseconds: spinNanoseconds)
             while let work = takeWork() {
                 current = Progress(work: work)
                 var outcome = proceed()

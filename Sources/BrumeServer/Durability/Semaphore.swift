@@ -18,9 +18,21 @@ final class Semaphore: @unchecked Sendable {
 
     func post() { sem_post(semaphore) }
 
-    /// Waits for a post; a signal's interruption goes on waiting.
-    func wait() {
+    /// Waits for a post, without sleep for as long as `spinNanoseconds`; a signal's interruption goes on waiting.
+    func wait(spinNanoseconds: UInt64 = 0) {
+        if spinNanoseconds > 0 {
+            let until = Semaphore.monotonicNanoseconds() + spinNanoseconds
+            repeat {
+                if sem_trywait(semaphore) == 0 { return }
+            } while Semaphore.monotonicNanoseconds() < until
+        }
         while sem_wait(semaphore) != 0 {}
+    }
+
+    private static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// Waits for a post, or the end of the time by the machine's clock; returns whether there was a post.

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import BrumeServer
+
+@Suite("Loops that spin", .timeLimit(.minutes(2)))
+struct SpinningTests {
+    @Test("answer, sync and stop as those that sleep at once")
+    func spinning() async throws {
+        try await HostileServer.running(adjust: { $0.spinMicroseconds = 1_000 }) { server in
+            let token = try await server.addAccount("alice")
+            let peer = try await HostilePeer.welcomed(server, token: token)
+            for index in 0..<20 { try await peer.makeZone("Notes\(index)") }
+            try await server.expectServes(token: token)
+        }
+    }
+}
