@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The server's own limits, each with its reason. What a connection may take is in `ServerConnectionLimits`.
 enum ServerLimits {
     /// Commits that wait for the disk. Above it writes are refused with a time to come back: a disk that is this far
@@ -65,6 +67,9 @@ enum ServerLimits {
     /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused with a time
     /// to come back.
     static let loads = 1_024
+
+    /// Threads that load one database together: beyond so many they wait for the one that puts what is ready in its place.
+    static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
     /// Calls that wait for one database to be loaded. For one more a call is refused with a time to come back: as many again
     /// would take longer than the load.

@@ -56,7 +56,7 @@ package final class Server: @unchecked Sendable {
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
                 newEpoch: max(1, Self.randomNumber()), startCheck: configuration.startCheck,
-                history: configuration.history)
+                history: configuration.history, threads: .system(count: ServerLimits.loadThreads))
             schemas = try SchemaRegistry(disk: disk, log: configuration.log)
         } catch {
             switch error {

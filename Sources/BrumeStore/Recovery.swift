@@ -36,6 +36,7 @@ package struct Recovery {
     package let coverage: SegmentCoverage
     package let report: Report
     private let history: HistoryLimits
+    private let threads: LoadThreads
     private let disk: any Disk
 
     /// Opens the folder that `disk` stands for, or makes it.
@@ -44,12 +45,14 @@ package struct Recovery {
     ///   - newEpoch: Random and not 0: names this run of the server, and is the folder's epoch if that is made.
     ///   - startCheck: Which of the snapshots are read that the journal says nothing of.
     ///   - history: Of all databases.
+    ///   - threads: What loading a snapshot may use.
     package init(
         opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32, startCheck: StartCheck = .automatic,
-        history: HistoryLimits = .standard
+        history: HistoryLimits = .standard, threads: LoadThreads = .one
     ) throws(StoreError) {
         self.disk = disk
         self.history = history
+        self.threads = threads
         var report = Report()
         do throws(DiskError) {
             try disk.makeDirectory(JournalFormat.folder)
@@ -72,7 +75,7 @@ package struct Recovery {
             if let known = databases[entry.database] {
                 database = known
             } else {
-                let loaded = try SnapshotReader.load(entry.database, epoch: epoch, from: disk)
+                let loaded = try SnapshotReader.load(entry.database, epoch: epoch, from: disk, with: threads)
                 if loaded != nil { report.snapshotsRead += 1 }
                 database = loaded ?? Database(id: entry.database, epoch: epoch)
                 database.history = history
@@ -132,7 +135,9 @@ package struct Recovery {
     }
 
     /// ``openDatabase(_:)`` without the rest, which holds on to all that was replayed.
-    package var snapshots: SnapshotSource { SnapshotSource(disk: disk, epoch: epoch, run: run, history: history) }
+    package var snapshots: SnapshotSource {
+        SnapshotSource(disk: disk, epoch: epoch, run: run, history: history, threads: threads)
+    }
 
     /// Databases as their snapshots have them.
     package struct SnapshotSource: Sendable {
@@ -140,13 +145,17 @@ package struct Recovery {
         fileprivate let epoch: UInt32
         fileprivate let run: UInt32
         fileprivate let history: HistoryLimits
+        fileprivate let threads: LoadThreads
 
         /// Empty when there is no snapshot. What is committed to it is of this run of the server.
         ///
         /// - Parameter goesOn: Asked now and then; when it says no, the rest is not read, and this fails as if the disk had.
-        package func open(_ id: DatabaseID, while goesOn: () -> Bool = { true }) throws(StoreError) -> Database {
+        package func open(
+            _ id: DatabaseID, while goesOn: @escaping @Sendable () -> Bool = { true }
+        ) throws(StoreError) -> Database {
             let database =
-                try SnapshotReader.load(id, epoch: epoch, from: disk, while: goesOn) ?? Database(id: id, epoch: epoch)
+                try SnapshotReader.load(id, epoch: epoch, from: disk, with: threads, while: goesOn)
+                ?? Database(id: id, epoch: epoch)
             return begin(database)
         }
 

@@ -57,6 +57,13 @@ package final class RealDisk: Disk {
         return bytes
     }
 
+    package func read(
+        _ file: DiskFile, at offset: UInt64, into target: UnsafeMutableRawBufferPointer
+    ) throws(DiskError) -> Int {
+        let open = self[file]
+        return try translating(open.path) { () throws(SystemError) in try open.read(into: target, at: Int(offset)) }
+    }
+
     package func size(of file: DiskFile) throws(DiskError) -> UInt64 {
         let open = self[file]
         return try translating(open.path) { () throws(SystemError) in UInt64(try open.size()) }

@@ -17,6 +17,8 @@ package protocol Disk: AnyObject, Sendable {
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError)
     /// Reads up to `length` bytes; fewer only where the file ends.
     func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8]
+    /// Reads until `target` is full or the file ends; returns how many bytes that were. For those who read much: nothing is allocated.
+    func read(_ file: DiskFile, at offset: UInt64, into target: UnsafeMutableRawBufferPointer) throws(DiskError) -> Int
     func size(of file: DiskFile) throws(DiskError) -> UInt64
     /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on the
     /// disk: it is never tried again.
@@ -95,6 +97,14 @@ extension Disk {
             throw DiskError(call: "read", path: path, message: "\(bytes.count) of \(size) bytes could be read")
         }
         return bytes
+    }
+
+    package func read(
+        _ file: DiskFile, at offset: UInt64, into target: UnsafeMutableRawBufferPointer
+    ) throws(DiskError) -> Int {
+        let bytes = try read(file, at: offset, length: target.count)
+        target.copyBytes(from: bytes)
+        return bytes.count
     }
 
     /// Puts a file in place whole, or not at all: written under a temporary name, synced, renamed, folder synced.

@@ -24,10 +24,8 @@ extension Database {
                 user.system.changeTag = tag.text
                 user.system.modifiedMilliseconds = nowMilliseconds
                 put(
-                    RecordSlot(
-                        name: record.name, type: record.type, position: .start, tag: tag,
-                        bytes: StoredRecord.encode(user.system, fields: []), parent: "", cascadeTargets: [],
-                        isDeleted: false), inZoneAt: 0, into: &builder)
+                    RecordSlot(StoredRecord.encode(user.system, fields: []), refersToOthers: false), inZoneAt: 0,
+                    into: &builder)
             } else {
                 note(record, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(slot, at: builder.nextPosition(), inZoneAt: 0)
@@ -68,7 +66,7 @@ extension Database {
                 if left <= 0 { return false }
                 let record = slots[Int32(scan.slot)]
                 scan.slot += 1
-                left -= 1 + record.bytes.count / 512
+                left -= 1 + record.byteCount / 512
                 if record.isDeleted || record.type != scan.type { continue }
                 guard let parts = try? StoredRecord.parts(of: record.bytes) else { continue }
                 scan.lesson.note(type: scan.type)

@@ -59,9 +59,7 @@ extension Database {
                 createdMilliseconds: nowMilliseconds, modifier: name, modifiedMilliseconds: nowMilliseconds),
             fields: [])
         put(
-            RecordSlot(
-                name: name, type: Names.userRecordType, position: .start, tag: tag, bytes: record, parent: "",
-                cascadeTargets: [], isDeleted: false), inZoneAt: 0, into: &builder)
+            RecordSlot(record, refersToOthers: false), inZoneAt: 0, into: &builder)
         builder.touch(
             TouchedZone(
                 zone: .defaultZone, incarnation: 0, recordTypes: [Names.userRecordType], isNew: false, isDeleted: false)

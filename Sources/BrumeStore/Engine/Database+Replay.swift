@@ -109,21 +109,3 @@ extension Database {
         return index
     }
 }
-
-extension RecordSlot {
-    /// What the engine keeps of an encoded record; its position is to be set.
-    ///
-    /// - Parameter type: Of another record: if it is the same, the two share its text.
-    init(decoding bytes: [UInt8], type: String = "") throws(ServiceError) {
-        let result: Result<StoredRecord.Summary, ServiceError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(ServiceError) in try StoredRecord.summary(of: bytes, type: type) }
-        }
-        let summary = try result.get()
-        guard let tag = summary.changeTag else {
-            throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
-        }
-        self.init(
-            name: summary.name, type: summary.type, position: .start, tag: tag, bytes: bytes, parent: summary.parent,
-            cascadeTargets: summary.cascadeTargets, isDeleted: false)
-    }
-}

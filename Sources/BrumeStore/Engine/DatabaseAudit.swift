@@ -81,7 +81,7 @@ extension Database {
                 sums.approximateBytes += slot.approximateBytes
                 if !slot.isDeleted {
                     counted.live += 1
-                    sums.storedBytes += slot.bytes.count
+                    sums.storedBytes += slot.byteCount
                 } else if !slot.isFree {
                     counted.tombstones += 1
                 }

@@ -29,7 +29,9 @@ package struct Feed: Sendable {
 
     /// Makes the feed of items in any order, as a snapshot holds them.
     package init(unordered entries: [Entry]) {
-        let sorted = entries.sorted { $0.position < $1.position }
+        // Records that were never changed stand in their order already.
+        let isInOrder = zip(entries, entries.dropFirst()).allSatisfy { $0.position <= $1.position }
+        let sorted = isInOrder ? entries : entries.sorted { $0.position < $1.position }
         count = sorted.count
         chunks.reserveCapacity(sorted.count / Feed.chunkEntries + 1)
         for start in stride(from: 0, to: sorted.count, by: Feed.chunkEntries) {

@@ -1,3 +1,5 @@
+internal import BrumeWire
+
 /// Where a zone keeps the record of a name: slots by the hash of their names. The names stand in the slots alone.
 ///
 /// No addition takes long, however many records there are. The slots lie in leaves, small open tables with linear probing; a leaf
@@ -28,22 +30,99 @@ struct NameIndex: Sendable {
     private var directory: [Int32] = [0]
     private var directoryDepth = 0
 
-    static func hash(_ name: String) -> Hash { Hash(truncatingIfNeeded: name.hashValue >> 16) }
+    init() {}
 
-    /// The slot of a name, which has this hash.
-    func slot(of name: String, hash: Hash, in slots: RecordSlots) -> Int32? {
+    static func hash(_ name: UnsafeRawBufferPointer) -> Hash {
+        var hasher = Hasher()
+        hasher.combine(bytes: name)
+        return Hash(truncatingIfNeeded: hasher.finalize() >> 16)
+    }
+
+    /// Makes the index of all slots at once; nil when two have the same name.
+    ///
+    /// The slots are sorted by leaf first, so that each leaf is filled while it is in the processor's caches.
+    ///
+    /// - Parameter hashes: Of the names, by slot.
+    init?(of slots: RecordSlots, hashes: [Hash]) {
+        precondition(slots.count == hashes.count, "slots are indexed whose names' hashes are unknown")
+        while hashes.count >> directoryDepth > Self.leafPlacesMax / 8 * 5 && directoryDepth < Self.depthMax {
+            directoryDepth += 1
+        }
+        let depth = directoryDepth
+        let leafCount = 1 << depth
+        func leaf(_ hash: Hash) -> Int { depth == 0 ? 0 : Int(hash >> Hash(32 - depth)) }
+        var starts = [Int](repeating: 0, count: leafCount + 1)
+        for hash in hashes { starts[leaf(hash) + 1] += 1 }
+        for index in 0..<leafCount { starts[index + 1] += starts[index] }
+        var next = starts
+        var entries = [UInt64](repeating: 0, count: hashes.count)
+        for (slot, hash) in hashes.enumerated() {
+            let index = leaf(hash)
+            entries[next[index]] = UInt64(hash) << 32 | UInt64(slot + 1)
+            next[index] += 1
+        }
+        directory = (0..<Int32(leafCount)).map { $0 }
+        leaves = []
+        leaves.reserveCapacity(leafCount)
+        for index in 0..<leafCount {
+            let range = starts[index]..<starts[index + 1]
+            var places = Self.leafPlacesMin
+            while range.count * 4 > places * 3 { places *= 2 }
+            var leaf = Leaf(depth: depth, count: range.count, places: [UInt64](repeating: 0, count: places))
+            for entry in entries[range] {
+                guard Self.putNew(entry, into: &leaf.places, of: slots) else { return nil }
+            }
+            leaves.append(leaf)
+        }
+    }
+
+    /// Puts an entry whose name is not there yet; false when it is.
+    private static func putNew(_ entry: UInt64, into places: inout [UInt64], of slots: RecordSlots) -> Bool {
+        places.withUnsafeMutableBufferPointer { places in
+            let mask = places.count - 1
+            var place = Int(truncatingIfNeeded: entry >> 32) & mask
+            while places[place] != 0 {
+                if places[place] >> 32 == entry >> 32 {
+                    let other = slot(of: places[place])
+                    if slots.withBytes(of: slot(of: entry), { slots.isNamed(StoredRecord.head(of: $0).name, other) }) {
+                        return false
+                    }
+                }
+                place = (place + 1) & mask
+            }
+            places[place] = entry
+            return true
+        }
+    }
+
+    /// The slot of a name in UTF-8, which has this hash.
+    func slot(of name: UnsafeRawBufferPointer, hash: Hash, in slots: RecordSlots) -> Int32? {
         leaves[leafIndex(of: hash)].places.withUnsafeBufferPointer { places in
             let mask = places.count - 1
             var place = Int(hash) & mask
             while places[place] != 0 {
                 if Hash(truncatingIfNeeded: places[place] >> 32) == hash {
                     let slot = Self.slot(of: places[place])
-                    if slots.name(of: slot) == name { return slot }
+                    if slots.isNamed(name, slot) { return slot }
                 }
                 place = (place + 1) & mask
             }
             return nil
         }
+    }
+
+    /// The slot of a name.
+    func slot(of name: String, in slots: RecordSlots) -> Int32? {
+        var name = name
+        return name.withUTF8 { name in
+            let name = UnsafeRawBufferPointer(name)
+            return slot(of: name, hash: Self.hash(name), in: slots)
+        }
+    }
+
+    static func hash(_ name: String) -> Hash {
+        var name = name
+        return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
     }
 
     /// Adds a slot under the hash of its name, which is not there yet.

@@ -1,32 +1,177 @@
 internal import BrumeModel
+internal import BrumeWire
 
-/// A record as the engine keeps it: its encoded bytes, and beside them what decisions need without decoding.
+/// A record as the engine keeps it: its encoded bytes, and where it stands among the changes. 32 bytes beside its own.
+///
+/// What else decisions need is read from the bytes, which begin with name, type and change tag. Records that come from a snapshot
+/// share one array with their neighbours, so that a million of them are not a million allocations; see ``RecordPacks``.
 ///
 /// In a custom zone a deleted record keeps its slot as a tombstone: name, type and position, nothing else.
 struct RecordSlot: Sendable {
-    var name: String
-    var type: String
+    /// The encoded `brume.v1.Record`, immutable; in a tombstone one with name and type alone, or nothing.
+    private let storage: [UInt8]
+    /// Where the record begins in ``storage``.
+    private let start: UInt32
+    /// How many bytes it has, and above them the marks.
+    private let countAndMarks: UInt32
     /// Of the latest change.
     var position: ChangePosition
     /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is the last
     /// of all orders that queries answer in. ``ZoneState/put(_:)`` keeps it.
-    var created = ChangePosition.start
-    var tag: ChangeTag
-    /// The encoded `brume.v1.Record`, immutable; empty in a tombstone.
-    var bytes: [UInt8]
-    /// The name of the parent record, or empty.
-    var parent: String
-    /// The names that `deleteSelf` references point to, one for each reference.
-    var cascadeTargets: [String]
-    var isDeleted: Bool
+    var created: ChangePosition
 
-    /// What a record takes beside its bytes and texts: its slot, the places of its name in the look-ups and of its changes in
-    /// the feed, and what an allocation adds.
-    private static let overheadBytes = 256
+    private static let deletedMark: UInt32 = 1 << 31
+    private static let referenceMark: UInt32 = 1 << 30
+
+    /// - Parameter refersToOthers: Whether the record has a parent or references that delete it with their targets.
+    init(_ record: [UInt8], refersToOthers: Bool, position: ChangePosition = .start) {
+        self.init(
+            storage: record, range: 0..<record.count, marks: refersToOthers ? RecordSlot.referenceMark : 0,
+            position: position, created: .start)
+    }
+
+    /// Another's record in an array of its own.
+    init(in own: [UInt8], as other: RecordSlot) { self.init(in: own, at: 0..<own.count, as: other) }
+
+    /// Another's record in an array that it shares.
+    init(in pack: [UInt8], at range: Range<Int>, as other: RecordSlot) {
+        precondition(range.count == other.byteCount && range.upperBound <= pack.count, "a record is moved in part")
+        self.init(
+            storage: pack, range: range, marks: other.countAndMarks & ~RecordSlot.countMask, position: other.position,
+            created: other.created)
+    }
+
+    /// A record that shares an array with others.
+    init(
+        in pack: [UInt8], at range: Range<Int>, refersToOthers: Bool, position: ChangePosition, created: ChangePosition
+    ) {
+        self.init(
+            storage: pack, range: range, marks: refersToOthers ? RecordSlot.referenceMark : 0, position: position,
+            created: created)
+    }
+
+    /// What is left of a deleted record; without a name nothing is, and the slot waits for another one.
+    static func tombstone(name: String, type: String, position: ChangePosition) -> RecordSlot {
+        let bytes = name.isEmpty ? [] : StoredRecord.encode(SystemFields(name: name, type: type), fields: [])
+        return RecordSlot(
+            storage: bytes, range: 0..<bytes.count, marks: deletedMark, position: position, created: .start)
+    }
+
+    private init(
+        storage: [UInt8], range: Range<Int>, marks: UInt32, position: ChangePosition, created: ChangePosition
+    ) {
+        precondition(range.count <= RecordSlot.countMask, "a record is larger than a slot can say")
+        self.storage = storage
+        start = UInt32(range.lowerBound)
+        countAndMarks = UInt32(range.count) | marks
+        self.position = position
+        self.created = created
+    }
+
+    private static let countMask = referenceMark - 1
+
+    var isDeleted: Bool { countAndMarks & RecordSlot.deletedMark != 0 }
+
+    /// Whether the slot holds nothing, and waits for another record.
+    var isFree: Bool { isDeleted && byteCount == 0 }
+
+    /// Whether the bytes stand in one array with those of other records.
+    var isPacked: Bool { byteCount != storage.count }
+
+    var byteCount: Int { Int(countAndMarks & RecordSlot.countMask) }
+
+    /// The encoded record; a copy where it is packed.
+    var bytes: [UInt8] {
+        isPacked ? Array(storage[Int(start)..<Int(start) + byteCount]) : storage
+    }
+
+    func withBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let range = Int(start)..<Int(start) + byteCount
+        let result: Result<Value, Failure> = storage.withUnsafeBytes { storage in
+            do throws(Failure) {
+                return .success(try body(UnsafeRawBufferPointer(rebasing: storage[range])))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: Read from the bytes
+
+    /// The array that holds the record.
+    var testOnly_storage: [UInt8] { storage }
+
+    var name: String { withBytes { String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self) } }
+
+    var type: String { withBytes { String(decoding: StoredRecord.head(of: $0).type, as: UTF8.self) } }
+
+    func isNamed(_ name: UnsafeRawBufferPointer) -> Bool {
+        withBytes { bytes in
+            let own = StoredRecord.head(of: bytes).name
+            return own.count == name.count && own.elementsEqual(name)
+        }
+    }
+
+    func isOfType(_ type: String) -> Bool {
+        withBytes { StoredRecord.order(type, StoredRecord.head(of: $0).type) == 0 }
+    }
+
+    /// Nil in a tombstone.
+    var tag: ChangeTag? {
+        withBytes { ChangeTag(utf8: StoredRecord.head(of: $0).changeTag.assumingMemoryBound(to: UInt8.self)) }
+    }
+
+    /// The name of the parent record, or empty.
+    var parent: String { references.parent }
+
+    /// The names that `deleteSelf` references point to, one for each reference.
+    var cascadeTargets: [String] { references.targets }
+
+    var refersToOthers: Bool { countAndMarks & RecordSlot.referenceMark != 0 }
+
+    private var references: (parent: String, targets: [String]) {
+        if !refersToOthers { return ("", []) }
+        return withBytes { bytes in
+            guard let summary = try? StoredRecord.summary(of: bytes) else {
+                preconditionFailure("a stored record can't be read, though it was checked")
+            }
+            return (String(decoding: summary.parent, as: UTF8.self), summary.cascadeTargets)
+        }
+    }
+
+    /// What a record takes beside its bytes: its slot, the places of its name in the look-ups and of its changes in the feed, and
+    /// what an allocation adds.
+    private static let overheadBytes = 128
 
     /// About what the record takes in memory.
     var approximateBytes: Int {
-        RecordSlot.overheadBytes + bytes.count + name.utf8.count + type.utf8.count + parent.utf8.count
-            + cascadeTargets.reduce(0) { $0 + 2 * $1.utf8.count }
+        RecordSlot.overheadBytes + byteCount
+            + (refersToOthers ? parent.utf8.count + cascadeTargets.reduce(0) { $0 + 2 * $1.utf8.count } : 0)
+    }
+}
+
+extension RecordSlot {
+    /// What the engine keeps of an encoded record; its position is to be set.
+    init(decoding bytes: [UInt8]) throws(ServiceError) {
+        let checked: Result<Bool, ServiceError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ServiceError) in try RecordSlot.check(bytes).refersToOthers }
+        }
+        self.init(bytes, refersToOthers: try checked.get())
+    }
+
+    /// Throws for bytes that are no record of the server's making.
+    static func check(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> StoredRecord.Summary {
+        let summary = try StoredRecord.summary(of: bytes)
+        guard summary.changeTag != nil else {
+            throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
+        }
+        guard !summary.name.isEmpty else { throw ServiceError(.internalError, "a record has no name") }
+        guard summary.isHeadFirst else {
+            throw ServiceError(.internalError, "a record does not begin with its name, type and change tag")
+        }
+        return summary
     }
 }

@@ -33,7 +33,7 @@ struct RecordSlots: Sendable {
 
     /// Whether the slot's record is of a type, without a copy of its texts.
     func isOfType(_ type: String, _ slot: Int32) -> Bool {
-        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].type == type
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isOfType(type)
     }
 
     /// The encoded record.
@@ -41,21 +41,48 @@ struct RecordSlots: Sendable {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].bytes
     }
 
+    /// The encoded record, without a copy.
+    func withBytes<Value>(of slot: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].withBytes(body)
+    }
+
     /// Reads a little of the encoded record, so that it is in the processor's caches when it is copied. The value means nothing.
     func touch(_ slot: Int32) -> UInt8 {
-        let index = Int(slot) % RecordSlots.chunkSlots
-        let count = chunks[Int(slot) / RecordSlots.chunkSlots][index].bytes.count
-        if count == 0 { return 0 }
-        return chunks[Int(slot) / RecordSlots.chunkSlots][index].bytes[count / 2]
-            &+ chunks[Int(slot) / RecordSlots.chunkSlots][index].bytes[count - 1]
+        withBytes(of: slot) { $0.isEmpty ? 0 : $0[$0.count / 2] &+ $0[$0.count - 1] }
     }
 
     func isDeleted(_ slot: Int32) -> Bool {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isDeleted
     }
 
-    func name(of slot: Int32) -> String {
-        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].name
+    func isPacked(_ slot: Int32) -> Bool {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isPacked
+    }
+
+    /// The bytes of a record that shares an array with others; nil for one that doesn't.
+    func packedBytes(of slot: Int32) -> Int? { isPacked(slot) ? byteCount(of: slot) : nil }
+
+    func byteCount(of slot: Int32) -> Int {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].byteCount
+    }
+
+    /// Whether the slot's record has a name, which is given in UTF-8.
+    func isNamed(_ name: UnsafeRawBufferPointer, _ slot: Int32) -> Bool {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isNamed(name)
+    }
+
+    /// Moves the packed records of some slots to a new pack of their own.
+    mutating func repack(_ range: Range<Int32>) {
+        let packed = range.filter { isPacked($0) }
+        var pack: [UInt8] = []
+        pack.reserveCapacity(packed.reduce(0) { $0 + byteCount(of: $1) })
+        for slot in packed { withBytes(of: slot) { pack.append(contentsOf: $0) } }
+        var start = 0
+        for slot in packed {
+            let end = start + byteCount(of: slot)
+            self[slot] = RecordSlot(in: pack, at: start..<end, as: self[slot])
+            start = end
+        }
     }
 
     /// Returns the record's slot.
@@ -71,5 +98,9 @@ struct RecordSlots: Sendable {
             chunks[chunks.count - 1].append(record)
         }
         return slot
+    }
+
+    mutating func append(contentsOf records: [RecordSlot]) {
+        for record in records { _ = append(record) }
     }
 }

@@ -115,7 +115,7 @@ struct ZoneBatch {
             case .deferred: break
             }
         }
-        for save in staged { left.commit -= save.record.bytes.count }
+        for save in staged { left.commit -= save.record.byteCount }
         return left
     }
 
@@ -220,9 +220,7 @@ struct ZoneBatch {
         staged.append(
             StagedSave(
                 item: item, existing: slot,
-                record: RecordSlot(
-                    name: existing?.name ?? save.name, type: existing?.type ?? save.type, position: .start, tag: tag,
-                    bytes: bytes, parent: merged.parent ?? "", cascadeTargets: cascadeTargets, isDeleted: false),
+                record: RecordSlot(bytes, refersToOthers: merged.parent != nil || !cascadeTargets.isEmpty),
                 setsParent: merged.parent != nil && (existing?.parent ?? "") != merged.parent,
                 changesCascades: existing.map { $0.cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
         return .success(SaveResult(outcome: .record(answer), fieldsOmitted: isKnownToClient))

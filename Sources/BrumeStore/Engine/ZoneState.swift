@@ -1,4 +1,6 @@
 internal import BrumeModel
+internal import BrumeWire
+internal import Synchronization
 
 /// One zone of a database: its records by name, the feed of its changes, and the indexes that reference rules need.
 ///
@@ -25,6 +27,9 @@ struct ZoneState: Sendable {
     private(set) var approximateBytes = ZoneState.emptyBytes
     private(set) var clientTokens = ClientTokens()
     private var names = NameIndex()
+    private var packs = RecordPacks()
+    /// Of the names of what was loaded, while it is.
+    private var loadedHashes: [NameIndex.Hash] = []
     /// Tombstones in the order of their deletions. Stale: that slot holds a record again, or was deleted again.
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
@@ -69,9 +74,7 @@ struct ZoneState: Sendable {
 
     /// The slot of a record that exists.
     func liveSlot(of name: String) -> Int32? {
-        guard let slot = names.slot(of: name, hash: NameIndex.hash(name), in: slots), !slots.isDeleted(slot) else {
-            return nil
-        }
+        guard let slot = names.slot(of: name, in: slots), !slots.isDeleted(slot) else { return nil }
         return slot
     }
 
@@ -100,10 +103,15 @@ struct ZoneState: Sendable {
         record.created = record.position
         let slot: Int32
         var replacesEntry = false
-        let hash = NameIndex.hash(record.name)
-        if let known = names.slot(of: record.name, hash: hash, in: slots) {
+        let (hash, found) = record.withBytes { bytes in
+            let name = StoredRecord.head(of: bytes).name
+            let hash = NameIndex.hash(name)
+            return (hash, names.slot(of: name, hash: hash, in: slots))
+        }
+        if let known = found {
             slot = known
             replacesEntry = true
+            let packedBytes = slots.packedBytes(of: known)
             approximateBytes -= slots[known].approximateBytes
             if slots.isDeleted(known) {
                 liveCount += 1
@@ -111,10 +119,11 @@ struct ZoneState: Sendable {
                 compactDeletions()
             } else {
                 record.created = slots[known].created
-                storedBytes -= slots[known].bytes.count
+                storedBytes -= slots.byteCount(of: known)
                 removeFromIndexes(known)
             }
             slots[known] = record
+            if let packedBytes { leftPack(known, bytes: packedBytes) }
         } else {
             liveCount += 1
             if let free = freeSlots.popLast() {
@@ -127,7 +136,7 @@ struct ZoneState: Sendable {
             names.insert(slot, hash: hash)
         }
         approximateBytes += record.approximateBytes
-        storedBytes += record.bytes.count
+        storedBytes += record.byteCount
         addToIndexes(slot)
         noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
     }
@@ -142,8 +151,10 @@ struct ZoneState: Sendable {
         let name = slots[slot].name
         let type = slots[slot].type
         approximateBytes -= slots[slot].approximateBytes
-        storedBytes -= slots[slot].bytes.count
+        storedBytes -= slots.byteCount(of: slot)
+        let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
+        if let packedBytes { leftPack(slot, bytes: packedBytes) }
         approximateBytes += slots[slot].approximateBytes
         if isDefault {
             names.remove(slot, hash: NameIndex.hash(name))
@@ -182,6 +193,11 @@ struct ZoneState: Sendable {
         }
     }
 
+    /// Something else stands in a slot whose record was packed.
+    private mutating func leftPack(_ slot: Int32, bytes: Int) {
+        if let moving = packs.leave(slot, bytes: bytes) { slots.repack(moving) }
+    }
+
     private mutating func compactDeletions() {
         guard deletions.needsCompaction else { return }
         let slots = slots
@@ -199,18 +215,22 @@ struct ZoneState: Sendable {
     }
 
     private mutating func addToIndexes(_ slot: Int32) {
-        let parent = slots[slot].parent
+        let record = slots[slot]
+        if !record.refersToOthers { return }
+        let parent = record.parent
         if !parent.isEmpty { childSlots[parent, default: []].insert(slot) }
-        for target in slots[slot].cascadeTargets { referrerSlots[target, default: []].append(slot) }
+        for target in record.cascadeTargets { referrerSlots[target, default: []].append(slot) }
     }
 
     private mutating func removeFromIndexes(_ slot: Int32) {
-        let parent = slots[slot].parent
+        let record = slots[slot]
+        if !record.refersToOthers { return }
+        let parent = record.parent
         if !parent.isEmpty {
             childSlots[parent]?.remove(slot)
             if childSlots[parent]?.isEmpty == true { childSlots[parent] = nil }
         }
-        for target in slots[slot].cascadeTargets {
+        for target in record.cascadeTargets {
             if let index = referrerSlots[target]?.lastIndex(of: slot) { referrerSlots[target]?.remove(at: index) }
             if referrerSlots[target]?.isEmpty == true { referrerSlots[target] = nil }
         }
@@ -218,24 +238,49 @@ struct ZoneState: Sendable {
 
     // MARK: Loading
 
-    /// Adds a record or tombstone from a snapshot; ``finishLoading()`` orders them. False when the name is there already.
-    mutating func load(_ record: RecordSlot) -> Bool {
-        let hash = NameIndex.hash(record.name)
-        guard names.slot(of: record.name, hash: hash, in: slots) == nil else { return false }
-        let slot = slots.append(record)
-        names.insert(slot, hash: hash)
-        approximateBytes += record.approximateBytes
-        if !record.isDeleted {
-            liveCount += 1
-            storedBytes += record.bytes.count
-            addToIndexes(slot)
+    /// Adds records and tombstones from a snapshot; ``finishLoading(with:)`` puts them in order.
+    mutating func load(_ records: LoadedRecords) {
+        let first = Int32(slots.count)
+        slots.append(contentsOf: records.slots)
+        loadedHashes.append(contentsOf: records.hashes)
+        for pack in records.packs {
+            packs.add(first + Int32(pack.slots.lowerBound)..<first + Int32(pack.slots.upperBound), bytes: pack.bytes)
         }
-        return true
+        liveCount += records.liveCount
+        storedBytes += records.storedBytes
+        approximateBytes += records.approximateBytes
+        for index in records.referring { addToIndexes(first + Int32(index)) }
     }
 
-    /// Makes the feed of what was loaded. False when two changes stand at one position.
-    mutating func finishLoading() -> Bool {
-        if isDefault { return true }
+    /// Makes look-ups and feed of what was loaded; returns what is wrong with it.
+    mutating func finishLoading(with threads: LoadThreads = .one) -> String? {
+        let (slots, hashes, isDefault) = (slots, loadedHashes, isDefault)
+        loadedHashes = []
+        // Two parts that have nothing to do with each other, and take about the same time.
+        let parts = Mutex<(names: NameIndex?, feeds: (changes: Feed, deletions: Feed)?)>((nil, nil))
+        threads.forEach(2) { part in
+            if part == 0 {
+                let names = NameIndex(of: slots, hashes: hashes)
+                parts.withLock { $0.names = names }
+            } else {
+                let feeds = isDefault ? nil : ZoneState.feeds(of: slots)
+                parts.withLock { $0.feeds = feeds }
+            }
+        }
+        let (names, feeds) = parts.withLock { $0 }
+        guard let names else { return "a record stands there twice" }
+        self.names = names
+        guard let feeds else { return nil }
+        (feed, deletions) = feeds
+        var before: ChangePosition?
+        for entry in feed.entries() {
+            if entry.position == before { return "two changes of a zone stand at one position" }
+            before = entry.position
+        }
+        return (before ?? .start) <= lastChange ? nil : "a change of a zone stands behind its last one"
+    }
+
+    private static func feeds(of slots: RecordSlots) -> (changes: Feed, deletions: Feed) {
         var entries: [Feed.Entry] = []
         entries.reserveCapacity(slots.count)
         var deleted: [Feed.Entry] = []
@@ -244,24 +289,6 @@ struct ZoneState: Sendable {
             entries.append(entry)
             if slots.isDeleted(slot) { deleted.append(entry) }
         }
-        feed = Feed(unordered: entries)
-        deletions = Feed(unordered: deleted)
-        var before: ChangePosition?
-        for entry in feed.entries() {
-            if entry.position == before { return false }
-            before = entry.position
-        }
-        return (before ?? .start) <= lastChange
-    }
-}
-
-extension RecordSlot {
-    /// Whether the slot holds nothing, and waits for another record.
-    var isFree: Bool { isDeleted && name.isEmpty }
-
-    static func tombstone(name: String, type: String, position: ChangePosition) -> RecordSlot {
-        RecordSlot(
-            name: name, type: type, position: position, tag: ChangeTag(epoch: 0, sequence: 0), bytes: [], parent: "",
-            cascadeTargets: [], isDeleted: true)
+        return (Feed(unordered: entries), Feed(unordered: deleted))
     }
 }

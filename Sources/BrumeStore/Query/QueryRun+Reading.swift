@@ -263,8 +263,7 @@ extension QueryRun {
             collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: mayRepeat)
             return 1
         }
-        let record = view.slots.bytes(of: slot)
-        record.withUnsafeBytes { bytes in
+        view.slots.withBytes(of: slot) { bytes in
             evaluator.load(bytes)
             guard collector.admits(evaluator.fields, created: created),
                 parts.map({ evaluator.matchesLoaded(bytes, parts: $0) }) ?? evaluator.matchesLoaded(bytes)
@@ -273,7 +272,7 @@ extension QueryRun {
             }
             collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: mayRepeat)
         }
-        return lookUnits + record.count / 512
+        return lookUnits + view.slots.byteCount(of: slot) / 512
     }
 
     /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of terms.

@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeWire
 
 /// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes on.
 ///
@@ -84,22 +85,29 @@ extension DatabaseCapture {
             formerSubscriberFloor: formerSubscribers.floor)
     }
 
-    /// Gives the content in blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
-    func forEachBlock(_ body: (SnapshotBlock) throws(DiskError) -> Void) throws(DiskError) {
-        var block = SnapshotBlock()
+    /// Gives the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
+    func forEachBlock(_ body: ([UInt8]) throws(DiskError) -> Void) throws(DiskError) {
+        /// Records are encoded at once; the rest gathers here, and is encoded at the block's end.
+        var rest = SnapshotBlock()
+        var content: [UInt8] = []
+        content.reserveCapacity(SnapshotFormat.blockBytes + SnapshotFormat.blockBytes / 4)
         var bytes = 0
+        func end() throws(DiskError) {
+            if rest != SnapshotBlock() { StoreCoder.encodeSnapshotBlock(rest, into: &content) }
+            try body(content)
+            rest = SnapshotBlock()
+            content.removeAll(keepingCapacity: true)
+            bytes = 0
+        }
         func add(_ count: Int) throws(DiskError) {
             bytes += count + 32
-            if bytes < SnapshotFormat.blockBytes { return }
-            try body(block)
-            block = SnapshotBlock()
-            bytes = 0
+            if bytes >= SnapshotFormat.blockBytes { try end() }
         }
         for zone in zones {
             if let reason = zone.deletion {
-                block.deletedZones.append(.init(position: zone.lastChange, name: zone.name, reason: reason))
+                rest.deletedZones.append(.init(position: zone.lastChange, name: zone.name, reason: reason))
             } else {
-                block.zones.append(
+                rest.zones.append(
                     .init(
                         zone: zone.incarnation, name: zone.name, lastChange: zone.lastChange, floor: zone.floor,
                         clientTokens: zone.clientTokens.all, earlierDeletion: zone.earlierDeletion))
@@ -110,30 +118,31 @@ extension DatabaseCapture {
             for chunk in zone.slots.chunks {
                 for slot in chunk where !slot.isFree {
                     if slot.isDeleted {
-                        block.tombstones.append(
+                        rest.tombstones.append(
                             .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
                     } else {
-                        block.records.append(
-                            .init(
-                                zone: zone.incarnation, position: slot.position, created: slot.created,
-                                record: slot.bytes))
+                        slot.withBytes { bytes in
+                            StoreCoder.appendSnapshotRecord(
+                                zone: zone.incarnation, position: slot.position, created: slot.created, record: bytes,
+                                to: &content)
+                        }
                     }
-                    try add(slot.bytes.count + slot.name.utf8.count + slot.type.utf8.count)
+                    try add(slot.byteCount)
                 }
             }
         }
         for subscription in subscriptions {
-            block.subscriptions.append(subscription.subscription)
+            rest.subscriptions.append(subscription.subscription)
             try add(subscription.approximateBytes)
         }
         try operations.forEach { (operation) throws(DiskError) in
-            block.operations.append(.init(id: operation.id, answer: operation.answer))
+            rest.operations.append(.init(id: operation.id, answer: operation.answer))
             try add(operation.id.count + operation.answer.count)
         }
         for (user, sequence) in formerSubscribers.sequences.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
-            block.formerSubscribers.append(.init(user: user, sequence: sequence))
+            rest.formerSubscribers.append(.init(user: user, sequence: sequence))
             try add(user.utf8.count)
         }
-        if block != SnapshotBlock() { try body(block) }
+        if bytes > 0 { try end() }
     }
 }

@@ -12,10 +12,6 @@ package final class DatabaseLoader {
     private let sequence: UInt64
     private(set) var counts = DatabaseCapture.Counts()
     private var hasDefaultZone = false
-    /// Of the last record: neighbours often have the same, and share its text.
-    private var type = ""
-    /// The zone of the last record, and its place.
-    private var zone: (incarnation: UInt64, index: Int)?
 
     package init(id: DatabaseID, epoch: UInt32, sequence: UInt64) {
         database = Database(id: id, epoch: epoch)
@@ -36,15 +32,31 @@ package final class DatabaseLoader {
         return nil
     }
 
+    var testOnly_database: Database { database }
+
     /// Adds a block's content; returns what is wrong with it.
-    package func add(_ block: SnapshotBlock) -> String? {
+    package func add(content: UnsafeRawBufferPointer) -> String? {
+        do throws(Problem) {
+            return add(try LoadedBlock(content, upTo: sequence))
+        } catch {
+            return error.text
+        }
+    }
+
+    /// Adds a block's content; returns what is wrong with it.
+    func add(_ loaded: LoadedBlock) -> String? {
+        let block = loaded.rest
         do throws(Problem) {
             for zone in block.zones { try add(zone) }
-            // A zone that is added may be another one of a place.
-            if !block.zones.isEmpty { zone = nil }
             for zone in block.deletedZones { try add(zone) }
-            for record in block.records { try add(record) }
-            for tombstone in block.tombstones { try add(tombstone) }
+            for (zone, records) in loaded.records {
+                guard let index = database.zoneIndexOfIncarnation[zone] else {
+                    throw Problem(text: "a record stands there before its zone")
+                }
+                counts.records += UInt64(records.liveCount)
+                counts.tombstones += UInt64(records.tombstoneCount)
+                database.withZone(at: index) { $0.load(records) }
+            }
             for subscription in block.subscriptions {
                 guard database.mayKeep(subscription) else {
                     throw Problem(text: "a subscription stands there that the server would not have kept")
@@ -67,11 +79,13 @@ package final class DatabaseLoader {
         }
     }
 
-    /// Orders the feeds. The database is whole then.
-    package func finish() -> Result<Database, Problem> {
+    /// Makes look-ups and feeds. The database is whole then.
+    package func finish(with threads: LoadThreads = .one) -> Result<Database, Problem> {
         guard hasDefaultZone else { return .failure(Problem(text: "the default zone is missing")) }
-        for index in database.zoneStates.indices where !database.zoneStates[index].finishLoading() {
-            return .failure(Problem(text: "changes of a zone stand at one position, or behind its last one"))
+        for index in database.zoneStates.indices {
+            if let problem = database.zoneStates[index].finishLoading(with: threads) {
+                return .failure(Problem(text: problem))
+            }
         }
         database.zoneFeed = Feed(
             unordered: database.zoneStates.indices.dropFirst().flatMap { index in
@@ -134,48 +148,6 @@ package final class DatabaseLoader {
         database.zoneStates.append(state)
         database.zoneIndexOfName[state.name] = index
         return index
-    }
-
-    private func add(_ record: SnapshotRecord) throws(Problem) {
-        try check(record.position)
-        counts.records += 1
-        var slot: RecordSlot
-        do throws(ServiceError) {
-            slot = try RecordSlot(decoding: record.record, type: type)
-            type = slot.type
-        } catch {
-            throw Problem(text: error.message)
-        }
-        guard record.created <= record.position else {
-            throw Problem(text: "a record was changed before it was created")
-        }
-        slot.position = record.position
-        slot.created = record.created
-        try load(slot, intoZone: record.zone)
-    }
-
-    private func add(_ tombstone: SnapshotTombstone) throws(Problem) {
-        if tombstone.name.isEmpty { throw Problem(text: "a deleted record has no name") }
-        try check(tombstone.position)
-        counts.tombstones += 1
-        try load(
-            .tombstone(name: tombstone.name, type: tombstone.type, position: tombstone.position),
-            intoZone: tombstone.zone)
-    }
-
-    private func load(_ slot: RecordSlot, intoZone incarnation: UInt64) throws(Problem) {
-        let index: Int
-        if let zone, zone.incarnation == incarnation {
-            index = zone.index
-        } else {
-            guard let found = database.zoneIndexOfIncarnation[incarnation] else {
-                throw Problem(text: "a record stands there before its zone")
-            }
-            index = found
-            zone = (incarnation, found)
-        }
-        let isNew = database.withZone(at: index) { $0.load(slot) }
-        if !isNew { throw Problem(text: "a record stands there twice") }
     }
 
     private func check(_ position: ChangePosition) throws(Problem) {

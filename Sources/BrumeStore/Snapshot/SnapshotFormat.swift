@@ -37,6 +37,9 @@ enum SnapshotFormat {
     /// A content block ends when it has this many bytes: enough to make its header cheap, little to hold in memory.
     static let blockBytes = 256 * 1024
 
+    /// A smaller file is loaded by one thread: making others takes longer than it gains.
+    static let parallelLoadBytes: UInt64 = 8 * 1024 * 1024
+
     /// What no block's content exceeds: ``blockBytes`` and one item more, of which the answer to an operation is the largest, at
     /// most a frame.
     static let contentBytesLimit = 2 * Limits.frameBytes

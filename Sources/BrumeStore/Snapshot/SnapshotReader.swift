@@ -12,20 +12,24 @@ package struct SnapshotReader {
     private var previousCRC: UInt32 = 0
     private var version = SnapshotFormat.version
     private var blockHeaderBytes = 0
-    private let decompressor = ZstandardDecompressor()
     private let limits: ShortLoadLimits?
     private var contentBytesRead = 0
+    /// Of ``nextBlock(decompressesContent:)``, from one call to the next.
+    private var payload: [UInt8] = []
 
     /// The database as its snapshot has it; nil when there is none.
     ///
     /// - Parameters:
     ///   - epoch: The data folder's.
+    ///   - threads: What the load may use.
     ///   - goesOn: Asked at each block. When it says no the rest is not read, and the load fails as if the disk had.
     package static func load(
-        _ database: DatabaseID, epoch: UInt32, from disk: any Disk, while goesOn: () -> Bool = { true }
+        _ database: DatabaseID, epoch: UInt32, from disk: any Disk, with threads: LoadThreads = .one,
+        while goesOn: @escaping @Sendable () -> Bool = { true }
     ) throws(StoreError) -> Database? {
         try read(
-            SnapshotFormat.path(of: database, on: disk), epoch: epoch, from: disk, expecting: database, while: goesOn)
+            SnapshotFormat.path(of: database, on: disk), epoch: epoch, from: disk, expecting: database, with: threads,
+            while: goesOn)
     }
 
     /// What came of ``loadIfShort(_:epoch:from:limits:)``.
@@ -37,31 +41,32 @@ package struct SnapshotReader {
         case tooLong
     }
 
-    /// As ``load(_:epoch:from:while:)``, but gives up where that would be long work.
+    /// As ``load(_:epoch:from:with:while:)``, but gives up where that would be long work.
     package static func loadIfShort(
         _ database: DatabaseID, epoch: UInt32, from disk: any Disk, limits: ShortLoadLimits
     ) throws(StoreError) -> ShortLoad {
         var isMissing = false
         let loaded = try read(
             SnapshotFormat.path(of: database, on: disk), epoch: epoch, from: disk, expecting: database, limits: limits,
-            isMissing: &isMissing, while: { true })
+            isMissing: &isMissing, with: .one, while: { true })
         return isMissing ? .missing : loaded.map { .loaded($0) } ?? .tooLong
     }
 
     /// Reads the snapshot in a file, whatever database it is of; nil when the file does not exist.
     static func read(
         _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?,
-        while goesOn: () -> Bool = { true }
+        with threads: LoadThreads = .one, while goesOn: @escaping @Sendable () -> Bool = { true }
     ) throws(StoreError) -> Database? {
         var isMissing = false
         return try read(
-            path, epoch: epoch, from: disk, expecting: expected, limits: nil, isMissing: &isMissing, while: goesOn)
+            path, epoch: epoch, from: disk, expecting: expected, limits: nil, isMissing: &isMissing, with: threads,
+            while: goesOn)
     }
 
     /// Nil when the file does not exist, or is more than the limits allow.
     private static func read(
         _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?, limits: ShortLoadLimits?,
-        isMissing: inout Bool, while goesOn: () -> Bool
+        isMissing: inout Bool, with threads: LoadThreads, while goesOn: @escaping @Sendable () -> Bool
     ) throws(StoreError) -> Database? {
         guard var reader = try SnapshotReader(opening: path, on: disk, limits: limits) else {
             isMissing = true
@@ -69,7 +74,9 @@ package struct SnapshotReader {
         }
         defer { reader.close() }
         if let limits, reader.size > UInt64(limits.fileBytes) { return nil }
-        return try reader.read(epoch: epoch, expecting: expected, while: goesOn)
+        guard let header = try reader.readHeader(expecting: expected) else { return nil }
+        return try SnapshotLoad(reader, header: header, epoch: epoch, while: goesOn)
+            .run(with: reader.size < SnapshotFormat.parallelLoadBytes ? .one : threads)
     }
 
     /// Opens a snapshot's file; nil when it does not exist. It is to be closed.
@@ -92,36 +99,6 @@ package struct SnapshotReader {
     }
 
     func close() { disk.close(file) }
-
-    /// Nil when the content is more than the limits allow.
-    private mutating func read(
-        epoch: UInt32, expecting expected: DatabaseID?, while goesOn: () -> Bool
-    ) throws(StoreError) -> Database? {
-        guard let header = try readHeader(expecting: expected) else { return nil }
-        let loader = DatabaseLoader(id: header.database, epoch: epoch, sequence: header.sequence)
-        if let problem = loader.add(header) { throw damage(problem) }
-        var blocks: UInt64 = 0
-        while true {
-            let start = offset
-            guard goesOn() else {
-                throw .disk(DiskError(call: "read", path: path, message: "the server is about to stop"))
-            }
-            guard let (kind, payload) = try nextBlock() else { return nil }
-            if kind == .footer {
-                try check(footer: payload, header: header, counts: loader.counts, blocks: blocks)
-                break
-            }
-            guard kind == .content else { throw damage("a second header follows", at: start) }
-            blocks += 1
-            if let problem = loader.add(try decode(payload, StoreCoder.decodeSnapshotBlock)) {
-                throw damage(problem, at: start)
-            }
-        }
-        switch loader.finish() {
-        case .success(let database): return database
-        case .failure(let problem): throw damage(problem.text)
-        }
-    }
 
     /// Reads what stands before the content; nil when it is more than the limits allow.
     mutating func readHeader(expecting expected: DatabaseID?) throws(StoreError) -> SnapshotHeader? {
@@ -150,12 +127,23 @@ package struct SnapshotReader {
         blockHeaderBytes = headerBytes
     }
 
-    /// The next block's kind and content; nil when it is more than the limits allow.
+    /// A block as the file has it; nothing of it is checked.
+    struct RawBlock {
+        /// Where it begins.
+        let offset: UInt64
+        fileprivate let header: [UInt8]
+        fileprivate let byteCount: Int
+        let contentBytes: Int
+        fileprivate let previousCRC: UInt32
+
+        /// What it says to be; see ``SnapshotReader/check(_:_:)``.
+        var statedKind: SnapshotFormat.Kind? { SnapshotFormat.Kind(rawValue: header.integer(at: 4)) }
+    }
+
+    /// Reads the next block; nil when it is more than the limits allow.
     ///
-    /// - Parameter decompressesContent: False: the content of content blocks is left out, when their checksum holds.
-    mutating func nextBlock(
-        decompressesContent: Bool = true
-    ) throws(StoreError) -> (SnapshotFormat.Kind, [UInt8])? {
+    /// - Parameter payload: Is made larger where it must, and keeps what is behind the payload.
+    mutating func nextRawBlock(into payload: inout [UInt8]) throws(StoreError) -> RawBlock? {
         let start = offset
         let header = try readBytes(blockHeaderBytes)
         let length = Int(header.integer(at: 0, as: UInt32.self))
@@ -166,26 +154,79 @@ package struct SnapshotReader {
         }
         contentBytesRead += contentBytes
         if let limits, contentBytesRead > limits.contentBytes { return nil }
-        let payload = try readBytes(length)
+        if payload.count < length { payload = [UInt8](repeating: 0, count: length + length / 8) }
+        let count: Result<Int, DiskError> = payload.withUnsafeMutableBytes { payload in
+            Result { () throws(DiskError) in
+                try disk.read(file, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: payload[..<length]))
+            }
+        }
+        switch count {
+        case .success(length): offset += UInt64(length)
+        case .success: throw damage("the file ends too early")
+        case .failure(let error): throw .disk(error)
+        }
+        let block = RawBlock(
+            offset: start, header: header, byteCount: length, contentBytes: contentBytes, previousCRC: previousCRC)
+        previousCRC = header.integer(at: blockHeaderBytes - 4)
+        return block
+    }
+
+    /// Checks a block and its place in the row.
+    ///
+    /// - Parameter payload: Begins with the block's.
+    func check(_ block: RawBlock, _ payload: UnsafeRawBufferPointer) throws(StoreError) -> SnapshotFormat.Kind {
         var crc = CRC32C()
-        crc.update(Array(header.dropLast(4)))
-        crc.update(payload)
-        guard crc.value == header.integer(at: blockHeaderBytes - 4, as: UInt32.self) else {
-            throw damage("a block's checksum is wrong", at: start)
+        crc.update(Array(block.header.dropLast(4)))
+        crc.update(UnsafeRawBufferPointer(rebasing: payload[..<block.byteCount]))
+        guard crc.value == block.header.integer(at: block.header.count - 4, as: UInt32.self) else {
+            throw damage("a block's checksum is wrong", at: block.offset)
         }
-        guard header.integer(at: 8, as: UInt32.self) == previousCRC else {
-            throw damage("a block does not follow on the one before", at: start)
+        guard block.header.integer(at: 8, as: UInt32.self) == block.previousCRC else {
+            throw damage("a block does not follow on the one before", at: block.offset)
         }
-        guard let kind = SnapshotFormat.Kind(rawValue: header.integer(at: 4)) else {
-            throw damage("a block is of an unknown kind", at: start)
+        guard let kind = block.statedKind else { throw damage("a block is of an unknown kind", at: block.offset) }
+        return kind
+    }
+
+    /// Gives the content of a block that was checked.
+    ///
+    /// - Parameter room: Is made larger where it must.
+    func withContent<Value>(
+        of block: RawBlock, _ payload: UnsafeRawBufferPointer, _ decompressor: ZstandardDecompressor,
+        room: inout [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
+    ) throws(StoreError) -> Value {
+        let payload = UnsafeRawBufferPointer(rebasing: payload[..<block.byteCount])
+        if block.byteCount == block.contentBytes { return body(payload) }
+        if room.count < block.contentBytes {
+            room = [UInt8](repeating: 0, count: block.contentBytes + block.contentBytes / 8)
         }
-        previousCRC = crc.value
-        if kind == .content, !decompressesContent { return (kind, []) }
-        if length == contentBytes { return (kind, payload) }
-        guard let content = decompressor.decompress(payload, contentBytes: contentBytes) else {
-            throw damage("a block does not decompress to what it says", at: start)
+        let value: Value? = room.withUnsafeMutableBytes { room in
+            let content = UnsafeMutableRawBufferPointer(rebasing: room[..<block.contentBytes])
+            return decompressor.decompress(payload, into: content) ? body(UnsafeRawBufferPointer(content)) : nil
         }
-        return (kind, content)
+        guard let value else { throw damage("a block does not decompress to what it says", at: block.offset) }
+        return value
+    }
+
+    /// The next block's kind and content; nil when it is more than the limits allow.
+    ///
+    /// - Parameter decompressesContent: False: the content of content blocks is left out, when their checksum holds.
+    mutating func nextBlock(
+        decompressesContent: Bool = true
+    ) throws(StoreError) -> (SnapshotFormat.Kind, [UInt8])? {
+        var payload: [UInt8] = []
+        swap(&payload, &self.payload)
+        defer { swap(&payload, &self.payload) }
+        guard let block = try nextRawBlock(into: &payload) else { return nil }
+        let checked: Result<(SnapshotFormat.Kind, [UInt8]), StoreError> = payload.withUnsafeBytes { payload in
+            Result { () throws(StoreError) in
+                let kind = try check(block, payload)
+                if kind == .content, !decompressesContent { return (kind, []) }
+                var room: [UInt8] = []
+                return (kind, try withContent(of: block, payload, ZstandardDecompressor(), room: &room) { [UInt8]($0) })
+            }
+        }
+        return try checked.get()
     }
 
     /// Checks the last block, and that nothing follows it.
@@ -205,6 +246,23 @@ package struct SnapshotReader {
             throw damage("the counts in header and footer are not those of the content")
         }
         guard offset == size else { throw damage("something follows the footer") }
+    }
+
+    /// The content of a block that says that it is the footer.
+    func footer(_ block: RawBlock, _ payload: [UInt8]) throws(StoreError) -> [UInt8] {
+        let content: Result<[UInt8], StoreError> = payload.withUnsafeBytes { payload in
+            Result { () throws(StoreError) in
+                _ = try check(block, payload)
+                var room: [UInt8] = []
+                return try withContent(of: block, payload, ZstandardDecompressor(), room: &room) { [UInt8]($0) }
+            }
+        }
+        return try content.get()
+    }
+
+    /// What a load fails with that is given up.
+    var stopped: StoreError {
+        .disk(DiskError(call: "read", path: path, message: "the server is about to stop"))
     }
 
     private mutating func readBytes(_ count: Int) throws(StoreError) -> [UInt8] {

@@ -51,10 +51,8 @@ package struct SnapshotWriter {
         StoreCoder.encodeSnapshotHeader(capture.header, into: &payload)
         try appendBlock(.header, payload)
         var blocks: UInt64 = 0
-        try capture.forEachBlock { (block) throws(DiskError) in
-            payload.removeAll(keepingCapacity: true)
-            StoreCoder.encodeSnapshotBlock(block, into: &payload)
-            try appendBlock(.content, payload)
+        try capture.forEachBlock { (content) throws(DiskError) in
+            try appendBlock(.content, content)
             blocks += 1
         }
         let counts = capture.counts

@@ -37,15 +37,18 @@ final class ZstandardDecompressor {
 
     deinit { ZSTD_freeDCtx(context) }
 
+    /// Puts what a frame holds into `content`; false when it is not exactly as long, or `bytes` are no frame.
+    func decompress(_ bytes: UnsafeRawBufferPointer, into content: UnsafeMutableRawBufferPointer) -> Bool {
+        let written = ZSTD_decompressDCtx(context, content.baseAddress, content.count, bytes.baseAddress, bytes.count)
+        return ZSTD_isError(written) == 0 && written == content.count
+    }
+
     /// What a frame holds; nil when it is not exactly `contentBytes` long, or `bytes` are no frame.
     func decompress(_ bytes: [UInt8], contentBytes: Int) -> [UInt8]? {
         var isWhole = false
         let content = [UInt8](unsafeUninitializedCapacity: contentBytes) { content, count in
-            let written = bytes.withUnsafeBytes { bytes in
-                ZSTD_decompressDCtx(context, content.baseAddress, contentBytes, bytes.baseAddress, bytes.count)
-            }
-            isWhole = ZSTD_isError(written) == 0 && written == contentBytes
-            count = isWhole ? written : 0
+            isWhole = bytes.withUnsafeBytes { decompress($0, into: UnsafeMutableRawBufferPointer(content)) }
+            count = isWhole ? contentBytes : 0
         }
         return isWhole ? content : nil
     }

@@ -77,59 +77,6 @@ package enum StoredRecord {
         return try result.get()
     }
 
-    /// What decisions need of a record.
-    package struct Summary: Equatable, Sendable {
-        package var name = ""
-        package var type = ""
-        package var changeTag: ChangeTag?
-        /// Empty: none.
-        package var parent = ""
-        /// As ``cascadeTargets(of:)``, of all fields.
-        package var cascadeTargets: [String] = []
-    }
-
-    /// Walks a record once, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
-    ///
-    /// - Parameter type: Of the record before: most have the same as that one, and share its text.
-    package static func summary(
-        of bytes: UnsafeRawBufferPointer, type former: String = ""
-    ) throws(ServiceError) -> Summary {
-        var summary = Summary()
-        var reader = WireReader(bytes)
-        do throws(WireReader.Damage) {
-            while let element = try reader.next() {
-                guard element.number <= 15, element.number != 5, element.number != 7 else { continue }
-                guard element.isLengthDelimited else { throw WireReader.Damage() }
-                let content = element.content.assumingMemoryBound(to: UInt8.self)
-                switch element.number {
-                case 1: summary.name = try text(content)
-                case 2: summary.type = order(former, element.content) == 0 ? former : try text(content)
-                case 3:
-                    summary.changeTag = ChangeTag(utf8: content)
-                    if summary.changeTag == nil { try checkText(content) }
-                case 4, 6: try checkText(content)
-                case 8: summary.parent = try text(content)
-                case UInt64(fieldsNumber):
-                    try checkText(try key(ofField: element.content))
-                    try appendCascadeTargets(ofField: element.content, to: &summary.cascadeTargets)
-                default: break
-                }
-            }
-        } catch {
-            throw damaged("it is no protobuf message, or its texts are not valid UTF-8")
-        }
-        return summary
-    }
-
-    private static func checkText(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireReader.Damage) {
-        guard (try? UTF8Span(validating: bytes.span)) != nil else { throw WireReader.Damage() }
-    }
-
-    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireReader.Damage) -> String {
-        guard let text = String(checkedUTF8: bytes) else { throw WireReader.Damage() }
-        return text
-    }
-
     /// Decodes a record, system fields and values.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Record {
         let arena = MessageArena(bytesLimit: MessageCoder.defaultArenaBytesLimit)
@@ -250,7 +197,7 @@ package enum StoredRecord {
         return withExtendedLifetime(arena) { EncodedField(key: key, bytes: packed(arena.field(key, value))) }
     }
 
-    private static func appendCascadeTargets(
+    static func appendCascadeTargets(
         ofField bytes: UnsafeRawBufferPointer, to targets: inout [String]
     ) throws(WireReader.Damage) {
         var reader = WireReader(bytes)
@@ -295,17 +242,6 @@ package enum StoredRecord {
             }
         }
         return key.assumingMemoryBound(to: UInt8.self)
-    }
-
-    /// Negative where `key` stands before `bytes`, 0 where they are the same.
-    static func order(_ key: String, _ bytes: UnsafeRawBufferPointer) -> Int {
-        var position = 0
-        for unit in key.utf8 {
-            guard position < bytes.count else { return 1 }
-            if unit != bytes[position] { return unit < bytes[position] ? -1 : 1 }
-            position += 1
-        }
-        return position == bytes.count ? 0 : -1
     }
 
     /// Reads the system fields and gives each field to `visit`.

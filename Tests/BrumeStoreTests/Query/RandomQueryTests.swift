@@ -28,7 +28,7 @@ struct QueryPlay {
     var desk = Desk()
     var journal: [JournalEntry] = []
     /// What a restart begins with.
-    var snapshot: (blocks: [SnapshotBlock], header: SnapshotHeader)?
+    var snapshot: (blocks: [[UInt8]], header: SnapshotHeader)?
     /// Creation, by zone's incarnation and name: the number of the commit's change, counted here.
     var created: [String: UInt64] = [:]
     var creations: UInt64 = 0
@@ -95,20 +95,15 @@ struct QueryPlay {
     mutating func restart() throws {
         if random.generator.oneIn(2) {
             let capture = desk.database.capture()
-            var blocks: [SnapshotBlock] = []
-            try capture.forEachBlock { block in
-                // Through the stored form, as a file has it.
-                var bytes: [UInt8] = []
-                StoreCoder.encodeSnapshotBlock(block, into: &bytes)
-                blocks.append(try! bytes.withUnsafeBytes { try StoreCoder.decodeSnapshotBlock($0) })
-            }
+            var blocks: [[UInt8]] = []
+            try capture.forEachBlock { blocks.append($0) }
             snapshot = (blocks, capture.header)
         }
         let database: Database
         if let snapshot {
             let loader = DatabaseLoader(id: Desk.privateID, epoch: 7, sequence: snapshot.header.sequence)
             #expect(loader.add(snapshot.header) == nil, comment)
-            for block in snapshot.blocks { #expect(loader.add(block) == nil, comment) }
+            for block in snapshot.blocks { #expect(block.withUnsafeBytes { loader.add(content: $0) } == nil, comment) }
             database = try loader.finish().get()
         } else {
             database = Database(id: Desk.privateID, epoch: 7)

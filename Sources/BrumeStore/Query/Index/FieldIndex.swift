@@ -73,17 +73,16 @@ final class FieldIndex {
     /// Returns the work in units.
     private func insert(_ ordinal: UInt32, _ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
         guard let slot = ordinals.slot(of: ordinal), id.covers(zone[slot].type) else { return 0 }
-        let record = zone.bytes(of: slot)
-        if let table {
-            var work = record.count / 256
-            record.withUnsafeBytes { record in
+        return zone.withBytes(of: slot) { record in
+            if let table {
+                var work = record.count / 256
                 forEachKey(of: record) { work += table.add(UInt64(truncatingIfNeeded: $0), ordinal) }
+                return work
             }
-            return work
+            let keys = keys(of: record)
+            for key in keys { tree.insert(key, ordinal) }
+            return keys.count + record.count / 512
         }
-        let keys = keys(of: record)
-        for key in keys { tree.insert(key, ordinal) }
-        return keys.count + record.count / 512
     }
 
     /// A record of the type changed: nil where there was, or is, none.
@@ -116,9 +115,11 @@ final class FieldIndex {
     // MARK: Keys
 
     /// What a record stands under: rising, each once.
-    private func keys(of record: [UInt8]) -> [PostingTree.Key] {
+    private func keys(of record: [UInt8]) -> [PostingTree.Key] { record.withUnsafeBytes { keys(of: $0) } }
+
+    private func keys(of record: UnsafeRawBufferPointer) -> [PostingTree.Key] {
         var keys: [PostingTree.Key] = []
-        record.withUnsafeBytes { record in forEachKey(of: record) { keys.append($0) } }
+        forEachKey(of: record) { keys.append($0) }
         if keys.count < 2 { return keys }
         keys.sort()
         var count = 0

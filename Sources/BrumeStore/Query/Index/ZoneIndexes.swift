@@ -70,9 +70,10 @@ final class ZoneIndexes {
         } else {
             ordinal = ordinals.ordinal(ofSlot: slot)
         }
-        if let ordinal, let type = (new ?? old)?.type {
+        if let ordinal, !indexes.isEmpty, let type = (new ?? old)?.type {
+            let (oldBytes, newBytes) = (old?.bytes, new?.bytes)
             for index in indexes where index.id.covers(type) {
-                index.noteChange(ordinal, from: old?.bytes, to: new?.bytes)
+                index.noteChange(ordinal, from: oldBytes, to: newBytes)
             }
         }
         if new == nil { ordinals.noteDeletion(slot: slot) }

@@ -1,0 +1,93 @@
+package import BrumeModel
+
+extension StoredRecord {
+    /// What decisions need of a record. Texts are UTF-8 where they stand in it.
+    package struct Summary {
+        package var name = UnsafeRawBufferPointer(start: nil, count: 0)
+        package var type = UnsafeRawBufferPointer(start: nil, count: 0)
+        package var changeTag: ChangeTag?
+        /// Empty: none.
+        package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
+        /// As ``cascadeTargets(of:)``, of all fields.
+        package var cascadeTargets: [String] = []
+        /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with them.
+        package var isHeadFirst = true
+
+        /// Whether it has a parent or cascade targets.
+        package var refersToOthers: Bool { !parent.isEmpty || !cascadeTargets.isEmpty }
+    }
+
+    /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
+    package static func summary(of bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Summary {
+        var summary = Summary()
+        var reader = WireReader(bytes)
+        var former: UInt64 = 0
+        do throws(WireReader.Damage) {
+            while let element = try reader.next() {
+                if element.number <= 3, element.number <= former { summary.isHeadFirst = false }
+                former = element.number
+                guard element.number <= 15, element.number != 5, element.number != 7 else { continue }
+                guard element.isLengthDelimited else { throw WireReader.Damage() }
+                switch element.number {
+                case 1: summary.name = try checked(element.content)
+                case 2: summary.type = try checked(element.content)
+                case 3:
+                    summary.changeTag = ChangeTag(
+                        utf8: try checked(element.content).assumingMemoryBound(to: UInt8.self))
+                case 4, 6: _ = try checked(element.content)
+                case 8: summary.parent = try checked(element.content)
+                case UInt64(fieldsNumber):
+                    _ = try checked(UnsafeRawBufferPointer(try key(ofField: element.content)))
+                    try appendCascadeTargets(ofField: element.content, to: &summary.cascadeTargets)
+                default: break
+                }
+            }
+        } catch {
+            throw damaged("it is no protobuf message, or its texts are not valid UTF-8")
+        }
+        return summary
+    }
+
+    /// The texts that a record begins with, where they stand in it.
+    package struct Head {
+        package var name = UnsafeRawBufferPointer(start: nil, count: 0)
+        package var type = UnsafeRawBufferPointer(start: nil, count: 0)
+        package var changeTag = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// Reads what stands at the beginning of a record that was checked, and nothing of the rest.
+    package static func head(of bytes: UnsafeRawBufferPointer) -> Head {
+        var head = Head()
+        var reader = WireReader(bytes)
+        while let element = try? reader.next(), element.number <= 3 {
+            switch element.number {
+            case 1: head.name = element.content
+            case 2: head.type = element.content
+            default: head.changeTag = element.content
+            }
+        }
+        return head
+    }
+
+    /// Negative where the text stands before `bytes`, 0 where they are the same.
+    package static func order(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Int {
+        var position = 0
+        for unit in text.utf8 {
+            guard position < bytes.count else { return 1 }
+            if unit != bytes[position] { return unit < bytes[position] ? -1 : 1 }
+            position += 1
+        }
+        return position == bytes.count ? 0 : -1
+    }
+
+    private static func checked(_ text: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
+        // Most texts are ASCII, and short.
+        var seen: UInt8 = 0
+        for byte in text { seen |= byte }
+        if seen < 0x80 { return text }
+        guard (try? UTF8Span(validating: text.assumingMemoryBound(to: UInt8.self).span)) != nil else {
+            throw WireReader.Damage()
+        }
+        return text
+    }
+}
