@@ -25,6 +25,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private struct Removal {
         var firstKept: UInt64
+        var removedCount = 0
         var done: @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
     }
 
@@ -257,17 +258,18 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Returns how many segments went. On a full disk the others may have to stay, until the next time.
-    private func removeSegments(before number: UInt64) throws(DiskError) -> Int {
+    /// Removes one segment, so that no batch waits for many; returns whether one went. On a full disk the others may have to stay,
+    /// until the next time.
+    private func removeSegment(before number: UInt64) throws(DiskError) -> Bool {
         let oldest = writer.oldestSegment
         do throws(DiskError) {
-            try writer.removeSegments(before: number)
+            try writer.removeSegments(before: number, limit: 1)
         } catch {
             guard error.isFull, !writer.hasFailed else { throw error }
         }
         let segments = writer.segment - writer.oldestSegment + 1
         counted.withLock { $0.segments = Int(clamping: segments) }
-        return Int(writer.oldestSegment - oldest)
+        return writer.oldestSegment > oldest
     }
 
     private static func monotonicNanoseconds() -> UInt64 {
@@ -308,9 +310,14 @@ final class GroupCommit: @unchecked Sendable {
                 let result = try rotate()
                 for done in work.rotations { done(result) }
             }
-            for removal in work.removals {
-                let removed = try removeSegments(before: removal.firstKept)
-                removal.done(removed, writer.segment - writer.oldestSegment + 1)
+            for var removal in work.removals {
+                if try removeSegment(before: removal.firstKept) {
+                    // What came meanwhile is written first.
+                    removal.removedCount += 1
+                    state.withLock { $0.removals.append(removal) }
+                } else {
+                    removal.done(removal.removedCount, writer.segment - writer.oldestSegment + 1)
+                }
             }
             return .done
         } catch {

@@ -122,9 +122,12 @@ package struct JournalWriter: Sendable {
     /// Removes the segments below `number`, the oldest first, or keeps their files as spare ones. The current one always stays.
     ///
     /// Each removal is durable before the next, so that a crash leaves no hole in the row.
-    package mutating func removeSegments(before number: UInt64) throws(DiskError) {
+    ///
+    /// - Parameter limit: No more are removed by this call.
+    package mutating func removeSegments(before number: UInt64, limit: UInt64 = .max) throws(DiskError) {
         if let failure { throw failure }
-        while oldestSegment < min(number, header.number) {
+        let first = oldestSegment
+        while oldestSegment < min(number, header.number), oldestSegment - first < limit {
             do throws(DiskError) {
                 try spares.retire(segment: oldestSegment, on: disk)
             } catch {
