@@ -3,7 +3,8 @@ internal import BrumeSystem
 internal import Glibc
 
 extension LoadThreads {
-    /// Threads that are made when they are needed and end then, beside the one that calls.
+    /// Threads that are made when they are needed and end then, beside the one that calls. What the system makes no thread for,
+    /// because the process has as many as it may, is done by the one that calls.
     ///
     /// - Parameter count: At a time, the one that calls included: no more than there are cores.
     static func system(count: Int) -> LoadThreads {
@@ -11,7 +12,9 @@ extension LoadThreads {
             withoutActuallyEscaping(body) { body in
                 let threads = (1..<max(1, count)).map { index in Thread { body(index) } }
                 if count > 0 { body(0) }
-                for thread in threads { thread.join() }
+                for (index, thread) in threads.enumerated() {
+                    if let thread { thread.join() } else { body(index + 1) }
+                }
             }
         }
     }
@@ -25,7 +28,8 @@ extension LoadThreads {
 
         private var id: pthread_t = 0
 
-        init(_ run: @escaping @Sendable () -> Void) {
+        /// Nil when the system makes none.
+        init?(_ run: @escaping @Sendable () -> Void) {
             let argument = Unmanaged.passRetained(Body(run)).toOpaque()
             let result = pthread_create(
                 &id, nil,
@@ -33,7 +37,10 @@ extension LoadThreads {
                     Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
                     return nil
                 }, argument)
-            precondition(result == 0, "no thread for a load")
+            guard result == 0 else {
+                Unmanaged<Body>.fromOpaque(argument).release()
+                return nil
+            }
         }
 
         func join() { pthread_join(id, nil) }

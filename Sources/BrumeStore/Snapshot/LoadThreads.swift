@@ -25,5 +25,5 @@ package struct LoadThreads: Sendable {
         for index in 0..<count { body(index) }
     }
 
-    func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) { run(count, body) }
+    package func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) { run(count, body) }
 }
