@@ -220,7 +220,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Writes the batch; false when there is no room for it now.
     private func write() throws(DiskError) -> Bool {
-        let (entries, bytes, began) = (batch.entryCount, batch.count, Self.monotonicNanoseconds())
+        let (entries, bytes, began) = (batch.entryCount, batch.count, Semaphore.monotonicNanoseconds())
         do throws(DiskError) {
             try writer.write(&batch)
         } catch {
@@ -228,7 +228,7 @@ final class GroupCommit: @unchecked Sendable {
             if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
             return false
         }
-        let took = Self.monotonicNanoseconds() - began
+        let took = Semaphore.monotonicNanoseconds() - began
         let segments = writer.segment - writer.oldestSegment + 1
         counted.withLock { counted in
             counted.syncNanoseconds.record(took)
@@ -270,12 +270,6 @@ final class GroupCommit: @unchecked Sendable {
         let segments = writer.segment - writer.oldestSegment + 1
         counted.withLock { $0.segments = Int(clamping: segments) }
         return writer.oldestSegment > oldest
-    }
-
-    private static func monotonicNanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// How far a piece of work has come.

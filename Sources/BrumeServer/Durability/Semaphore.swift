@@ -29,7 +29,8 @@ final class Semaphore: @unchecked Sendable {
         while sem_wait(semaphore) != 0 {}
     }
 
-    private static func monotonicNanoseconds() -> UInt64 {
+    /// Time that goes on whatever the machine's clock is set to.
+    static func monotonicNanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
