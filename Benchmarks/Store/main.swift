@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeStore
+internal import BrumeSystem
 internal import BrumeTestKit
 internal import BrumeWire
 internal import Glibc
@@ -21,18 +22,16 @@ func usage() -> Never {
     exit(64)
 }
 
-func nanoseconds(of clock: clockid_t = CLOCK_MONOTONIC) -> UInt64 {
+func nanoseconds() -> UInt64 { MonotonicClock.nowNanoseconds }
+
+func nanoseconds(of clock: clockid_t) -> UInt64 {
     var time = timespec()
     clock_gettime(clock, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
 /// Of this thread: what else the machine does is not counted.
-func processorNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}
+func processorNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_THREAD_CPUTIME_ID) }
 
 func report(_ title: String, _ times: [UInt64]) {
     let sorted = times.sorted()

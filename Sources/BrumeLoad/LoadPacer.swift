@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Glibc
 internal import Synchronization
 
@@ -32,10 +33,10 @@ final class LoadPacer: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func run() {
-        let began = Self.now
+        let began = MonotonicClock.nowNanoseconds
         var number = 0
         while !isStopped.load(ordering: .relaxed) {
-            let now = Self.now
+            let now = MonotonicClock.nowNanoseconds
             // Those that are due; a pacer that was held up makes up for it, and their time counts from when they were due.
             while dueTime(number, began) <= now {
                 issue(number, dueTime(number, began))
@@ -49,10 +50,4 @@ final class LoadPacer: Sendable {
     }
 
     private func dueTime(_ number: Int, _ began: UInt64) -> UInt64 { began + UInt64(Double(number) / rate * 1e9) }
-
-    private static var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
 }

@@ -78,7 +78,7 @@ package struct LoadRun: Sendable {
         let warmsUp = configuration.warmUpSeconds > 0
         // Connecting is what `idle` measures, before it does nothing.
         let isMeasuredAlready = configuration.scenario == .idle
-        let began = Self.monotonicNanoseconds()
+        let began = MonotonicClock.nowNanoseconds
         for thread in threads {
             thread.loop.execute {
                 if !warmsUp, !isMeasuredAlready { thread.recorder.begin(at: began) }
@@ -96,7 +96,7 @@ package struct LoadRun: Sendable {
         var started = began
         if warmsUp {
             await sleep(configuration.warmUpSeconds)
-            let now = Self.monotonicNanoseconds()
+            let now = MonotonicClock.nowNanoseconds
             started = now
             if !isMeasuredAlready {
                 for thread in threads { thread.loop.execute { thread.recorder.begin(at: now) } }
@@ -106,10 +106,10 @@ package struct LoadRun: Sendable {
         var last = (time: started, server: before.server)
         var samples: [LoadReport.Sample] = []
         let deadline = started + UInt64(configuration.seconds * 1e9)
-        while Self.monotonicNanoseconds() < deadline {
-            let left = Double(deadline - min(deadline, Self.monotonicNanoseconds())) / 1e9
+        while MonotonicClock.nowNanoseconds < deadline {
+            let left = Double(deadline - min(deadline, MonotonicClock.nowNanoseconds)) / 1e9
             await sleep(min(configuration.sampleSeconds, left))
-            let now = (time: Self.monotonicNanoseconds(), server: server)
+            let now = (time: MonotonicClock.nowNanoseconds, server: server)
             var figures = LoadFigures()
             for thread in threads { figures.merge(await ask(thread) { $0.recorder.takeSample() }) }
             let seconds = Double(now.time - last.time) / 1e9
@@ -122,7 +122,7 @@ package struct LoadRun: Sendable {
             progress(sample)
             last = now
         }
-        let seconds = Double(Self.monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(MonotonicClock.nowNanoseconds - started) / 1e9
         let after = (server: server, client: ProcessFigures.read(pid: getpid()))
         pacer?.stop()
         let unfinished = await drain(threads)
@@ -145,11 +145,11 @@ package struct LoadRun: Sendable {
     /// Lets what is under way end; returns how much did not.
     private func drain(_ threads: [LoadThread]) async -> Int {
         for thread in threads { _ = await ask(thread) { $0.driver.stop() } }
-        let deadline = Self.monotonicNanoseconds() + LoadLimits.drainNanoseconds
+        let deadline = MonotonicClock.nowNanoseconds + LoadLimits.drainNanoseconds
         while true {
             var underWay = 0
             for thread in threads { underWay += await ask(thread) { $0.driver.underWay } }
-            if underWay == 0 || Self.monotonicNanoseconds() >= deadline { return underWay }
+            if underWay == 0 || MonotonicClock.nowNanoseconds >= deadline { return underWay }
             await sleep(0.01)
         }
     }
@@ -170,11 +170,5 @@ package struct LoadRun: Sendable {
         guard let before, let after, after.cpuNanoseconds >= before.cpuNanoseconds else { return nil }
         return LoadReport.Usage(
             cpuNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds, residentBytes: after.residentBytes)
-    }
-
-    private static func monotonicNanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }

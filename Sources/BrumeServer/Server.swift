@@ -72,7 +72,7 @@ package final class Server: @unchecked Sendable {
             + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
         let core = ServerCore(
             configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas,
-            epoch: opened.epoch, startedNanoseconds: Self.monotonicNanoseconds())
+            epoch: opened.epoch, startedNanoseconds: MonotonicClock.nowNanoseconds)
         self.core = core
         do {
             var shards: [Shard] = []
@@ -347,12 +347,6 @@ package final class Server: @unchecked Sendable {
 
     private static func randomNumber<Number: FixedWidthInteger>() -> Number {
         SecureRandom.bytes(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number($1) }
-    }
-
-    private static func monotonicNanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     private static func wallClockMilliseconds() -> Int64 {

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 
@@ -73,14 +74,14 @@ final class DevServer {
     init(folder: TestFolder, arguments: [String] = []) throws {
         self.folder = folder
         let readyPath = folder.path + "/ready-\(UUID().uuidString).json"
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         process = try ChildProcess(
             executable: CommandRun.executable,
             arguments: ["dev", "--with-parent", "--ready-file", readyPath] + arguments,
             environment: CommandRun.clean(["TMPDIR": folder.path]), errorPath: folder.path + "/dev.log")
         // The line comes when the file is there.
         let line = process.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
-        readyNanoseconds = Clocks.monotonicNanoseconds() - started
+        readyNanoseconds = MonotonicClock.nowNanoseconds - started
         #expect(line?.hasPrefix("brume dev serves on 127.0.0.1:") == true)
         ready = try JSONParser.value(
             of: String(decoding: FileManager.default.contents(atPath: readyPath) ?? Data(), as: UTF8.self))

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeStore
+internal import BrumeSystem
 internal import Glibc
 internal import Synchronization
 
@@ -220,7 +221,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Writes the batch; false when there is no room for it now.
     private func write() throws(DiskError) -> Bool {
-        let (entries, bytes, began) = (batch.entryCount, batch.count, Semaphore.monotonicNanoseconds())
+        let (entries, bytes, began) = (batch.entryCount, batch.count, MonotonicClock.nowNanoseconds)
         do throws(DiskError) {
             try writer.write(&batch)
         } catch {
@@ -228,7 +229,7 @@ final class GroupCommit: @unchecked Sendable {
             if !diskIsFull.exchange(true, ordering: .relaxed) { diskFullChanged(error) }
             return false
         }
-        let took = Semaphore.monotonicNanoseconds() - began
+        let took = MonotonicClock.nowNanoseconds - began
         let segments = writer.segment - writer.oldestSegment + 1
         counted.withLock { counted in
             counted.syncNanoseconds.record(took)

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Glibc
 
 /// A counting semaphore: one thread waits, any thread posts.
@@ -21,19 +22,12 @@ final class Semaphore: @unchecked Sendable {
     /// Waits for a post, without sleep for as long as `spinNanoseconds`; a signal's interruption goes on waiting.
     func wait(spinNanoseconds: UInt64 = 0) {
         if spinNanoseconds > 0 {
-            let until = Semaphore.monotonicNanoseconds() + spinNanoseconds
+            let until = MonotonicClock.nowNanoseconds + spinNanoseconds
             repeat {
                 if sem_trywait(semaphore) == 0 { return }
-            } while Semaphore.monotonicNanoseconds() < until
+            } while MonotonicClock.nowNanoseconds < until
         }
         while sem_wait(semaphore) != 0 {}
-    }
-
-    /// Time that goes on whatever the machine's clock is set to.
-    static func monotonicNanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// Waits for a post, or the end of the time by the machine's clock; returns whether there was a post.

@@ -45,7 +45,7 @@ final class MetricsListener: Sendable {
             return HTTPListener.Response(
                 503, "a loop has not answered within \(ServerLimits.figuresTimeoutMilliseconds) milliseconds\n")
         }
-        let now = server.monotonicNanoseconds
+        let now = MonotonicClock.nowNanoseconds
         switch path {
         case "/metrics":
             return HTTPListener.Response(

@@ -39,13 +39,6 @@ extension ServerCore {
         }
     }
 
-    /// Any thread.
-    var monotonicNanoseconds: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-
     /// Adds the parts up, with what no shard counts. Any thread.
     func figures(of parts: [ServerFigures], at nowNanoseconds: UInt64) -> ServerFigures {
         var figures = ServerFigures()

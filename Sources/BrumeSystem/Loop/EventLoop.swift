@@ -27,7 +27,7 @@ package final class EventLoop: @unchecked Sendable {
     package private(set) var nowNanoseconds: UInt64
     /// Monotonic time now, for work that ends by it; of a loop that is driven by hand, the turn's time. Loop thread only.
     package var currentNanoseconds: UInt64 {
-        owner.load(ordering: .relaxed) == 0 ? nowNanoseconds : EventLoop.readMonotonic()
+        owner.load(ordering: .relaxed) == 0 ? nowNanoseconds : MonotonicClock.nowNanoseconds
     }
 
     /// Time since 1970 by the machine's clock, read once per turn. It may jump.
@@ -63,7 +63,7 @@ package final class EventLoop: @unchecked Sendable {
         self.name = name
         poller = try Poller()
         buffers = TransferBuffers()
-        nowNanoseconds = EventLoop.readMonotonic()
+        nowNanoseconds = MonotonicClock.nowNanoseconds
         wallClockMilliseconds = EventLoop.readWallClock()
     }
 
@@ -183,7 +183,7 @@ package final class EventLoop: @unchecked Sendable {
     private func spin() -> Bool {
         let (end, overflow) = lastEventNanoseconds.addingReportingOverflow(spinNanoseconds)
         let until = min(overflow ? .max : end, timers.nextDeadline ?? .max)
-        while EventLoop.readMonotonic() < until {
+        while MonotonicClock.nowNanoseconds < until {
             pollOnce(timeoutMilliseconds: 0)
             if clockIsFresh || mailbox.hasTasks { return true }
         }
@@ -191,7 +191,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func readClocks() {
-        nowNanoseconds = EventLoop.readMonotonic()
+        nowNanoseconds = MonotonicClock.nowNanoseconds
         wallClockMilliseconds = EventLoop.readWallClock()
         clockIsFresh = true
     }
@@ -221,7 +221,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func timeoutMilliseconds() -> Int32 {
         guard let deadline = timers.nextDeadline else { return -1 }
-        let now = EventLoop.readMonotonic()
+        let now = MonotonicClock.nowNanoseconds
         if deadline <= now { return 0 }
         // Rounded up, so that the loop does not spin in the last millisecond.
         return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
@@ -289,12 +289,6 @@ package final class EventLoop: @unchecked Sendable {
     func continueNextTurn(_ handler: any LoopHandler) { continuing.append(handler) }
 
     // MARK: Clocks
-
-    private static func readMonotonic() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
 
     private static func readWallClock() -> Int64 {
         var time = timespec()

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
 internal import Foundation
 
 /// `brume dev`: a server for tests and desks, with certificate and accounts made on the spot.
@@ -50,7 +51,7 @@ enum DevCommand {
     }
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         let port = try invocation.integer("port", in: 0...65_535) ?? 0
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
@@ -77,7 +78,7 @@ enum DevCommand {
             if let path = invocation.text("ready-file") {
                 try writeReadyFile(path, server: server, certificates: certificates, accounts: accounts)
             }
-            let milliseconds = (Clocks.monotonicNanoseconds() - started) / 1_000_000
+            let milliseconds = (MonotonicClock.nowNanoseconds - started) / 1_000_000
             let isTemporary = invocation.text("data") == nil
             let metrics = server.metricsPort == 0 ? [] : ["figures: http://\(server.metricsAddress)/metrics"]
             var lines = [

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// `brume import`: a file of rows into a zone.
@@ -53,12 +54,12 @@ enum ImportCommand {
         let data = try FileBytes.read(path)
         if zoneID.zoneName != Names.defaultZone { _ = try await context.database.save(CKRecordZone(zoneID: zoneID)) }
         let source = try RowSource(data, nameField: invocation.text("name-field"))
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         let importer = RecordImporter(database: context.database, zoneID: zoneID, recordType: type)
         let outcome = try await importer.run({ source.next() }) { reporter.advance(to: source.offset, count: $0) }
         reporter.finish()
-        let seconds = Double(Clocks.monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(MonotonicClock.nowNanoseconds - started) / 1e9
         return report(outcome, source: source, seconds: seconds, invocation)
     }
 
@@ -78,14 +79,14 @@ enum ImportCommand {
         let data = try FileBytes.read(path)
         let reader = try ExportReader(data)
         var importer = ExportImporter(session: session, targetZone: zone)
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }
         reporter.finish()
         return report(
             saved: importer.saved, failed: importer.failureCount,
             problems: importer.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") },
-            code: .failed, seconds: Double(Clocks.monotonicNanoseconds() - started) / 1e9, invocation)
+            code: .failed, seconds: Double(MonotonicClock.nowNanoseconds - started) / 1e9, invocation)
     }
 
     private static func report(

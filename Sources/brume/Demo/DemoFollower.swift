@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// Device B of the demo: is pushed to, and follows from its saved tokens. Knows nothing of device A.
@@ -115,7 +116,7 @@ actor DemoFollower {
             store.tokens[""] = page.changeToken.bytes
             moreComing = page.moreComing
         }
-        let now = Clocks.monotonicNanoseconds()
+        let now = MonotonicClock.nowNanoseconds
         if now > writtenNanoseconds + Self.writeNanoseconds {
             writtenNanoseconds = now
             try store.write(to: storePath)

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
 internal import Foundation
 
 /// The demo's story, step by step.
@@ -70,9 +71,9 @@ final class DemoPlay {
     }
 
     private func importAll(_ author: DemoDevice, _ follower: DemoDevice) throws {
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         let count = integer(try author.order("import")["records"])
-        let done = Clocks.monotonicNanoseconds()
+        let done = MonotonicClock.nowNanoseconds
         let seconds = Double(done - started) / 1e9
         report.tell(
             "device A",
@@ -80,7 +81,7 @@ final class DemoPlay {
                 + "(\(Int(Double(count) / seconds)) records/s)",
             ["importedRecords": Double(count), "importRecordsPerSecond": Double(count) / seconds])
         try catchUp(author, follower)
-        let behind = Double(Clocks.monotonicNanoseconds() - done) / 1e6
+        let behind = Double(MonotonicClock.nowNanoseconds - done) / 1e6
         let figures = try follower.order("figures")
         report.tell(
             "device B",
@@ -90,9 +91,9 @@ final class DemoPlay {
     }
 
     private func editAndDelete(_ author: DemoDevice, _ follower: DemoDevice) throws {
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         try author.order("edit-time-zones \(Self.timeZoneEdits) 1", stepKey: "edited")
-        let seconds = Double(Clocks.monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(MonotonicClock.nowNanoseconds - started) / 1e9
         try author.order("edit-languages \(Self.languageEdits) 1")
         try author.order("delete-time-zones \(Self.timeZoneDeletions)")
         try author.order("delete-languages \(Self.languageDeletions)")
@@ -131,10 +132,10 @@ final class DemoPlay {
         try author.order("edit-time-zones \(Self.timeZoneEdits / 4) 3", stepKey: "edited")
         try author.order("delete-languages \(Self.languageDeletions)")
         let back = try makeFollower()
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         try back.order("listen")
         try catchUp(author, back)
-        let milliseconds = Double(Clocks.monotonicNanoseconds() - started) / 1e6
+        let milliseconds = Double(MonotonicClock.nowNanoseconds - started) / 1e6
         let figures = try back.order("figures")
         report.tell(
             "device B",

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 
 /// The demo's server: a process of this executable that can be killed and started again on its folder.
@@ -26,7 +27,7 @@ final class DemoServer {
 
     /// Starts it where it listened before; returns the milliseconds from start to readiness.
     func start() throws(CommandError) -> Double {
-        let started = Clocks.monotonicNanoseconds()
+        let started = MonotonicClock.nowNanoseconds
         let process = try ChildProcess(
             executable: executable,
             arguments: [
@@ -39,10 +40,10 @@ final class DemoServer {
             // What a killed server left behind names another process.
             if let file = try ServerFile(dataFolder: dataFolder), file.pid == process.pid {
                 address = file.server
-                return Double(Clocks.monotonicNanoseconds() - started) / 1e6
+                return Double(MonotonicClock.nowNanoseconds - started) / 1e6
             }
             // The end of its output is its end.
-            if process.hasEnded || Clocks.monotonicNanoseconds() > deadline {
+            if process.hasEnded || MonotonicClock.nowNanoseconds > deadline {
                 throw CommandError(.failed, "the server did not start: \(logTail)")
             }
             usleep(500)

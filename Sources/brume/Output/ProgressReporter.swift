@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Glibc
 internal import Synchronization
 
@@ -8,14 +9,14 @@ final class ProgressReporter: Sendable {
     init(title: String, total: Int, unit: String) {
         let bar = ProgressBar(
             title: title, total: UInt64(max(0, total)), unit: unit,
-            isTerminal: Terminal.isTerminal(Terminal.standardError), nowNanoseconds: Clocks.monotonicNanoseconds())
+            isTerminal: Terminal.isTerminal(Terminal.standardError), nowNanoseconds: MonotonicClock.nowNanoseconds)
         self.bar = Mutex(bar)
     }
 
     func advance(to done: Int, count: Int? = nil) {
         bar.withLock { bar in
             let line = bar.advanced(
-                to: UInt64(done), count: count.map { UInt64($0) }, nowNanoseconds: Clocks.monotonicNanoseconds(),
+                to: UInt64(done), count: count.map { UInt64($0) }, nowNanoseconds: MonotonicClock.nowNanoseconds,
                 columns: bar.isTerminal ? Terminal.columns(Terminal.standardError) : 80)
             if let line { Terminal.write(line, to: Terminal.standardError) }
         }

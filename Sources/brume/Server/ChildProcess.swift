@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Synchronization
 
@@ -112,13 +113,13 @@ final class ChildProcess {
 
     /// The next line of its standard output; nil when there is none in time, or no more.
     func readLine(timeoutMilliseconds: Int) -> String? {
-        let deadline = Clocks.monotonicNanoseconds() + UInt64(timeoutMilliseconds) * 1_000_000
+        let deadline = MonotonicClock.nowNanoseconds + UInt64(timeoutMilliseconds) * 1_000_000
         while true {
             if let end = buffer.firstIndex(of: 0x0A) {
                 defer { buffer.removeSubrange(...end) }
                 return String(decoding: buffer[..<end], as: UTF8.self)
             }
-            let now = Clocks.monotonicNanoseconds()
+            let now = MonotonicClock.nowNanoseconds
             guard now < deadline, buffer.count < Self.lineBytesLimit else { return nil }
             var descriptor = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, Int32((deadline - now) / 1_000_000 + 1)) > 0 else { continue }

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 
@@ -37,13 +38,13 @@ final class FaultyServer {
                 "--journal-segment-bytes", "1048576",
             ] + options, environment: CommandRun.clean(environment), errorPath: logPath)
         self.process = process
-        let deadline = Clocks.monotonicNanoseconds() + UInt64(Self.startMilliseconds) * 1_000_000
+        let deadline = MonotonicClock.nowNanoseconds + UInt64(Self.startMilliseconds) * 1_000_000
         while true {
             if let file = try ServerFile(dataFolder: dataFolder), file.pid == process.pid {
                 address = file.server
                 return
             }
-            if process.hasEnded || Clocks.monotonicNanoseconds() > deadline {
+            if process.hasEnded || MonotonicClock.nowNanoseconds > deadline {
                 throw CommandError(.failed, "the server did not start: \(log.suffix(500))")
             }
             usleep(1_000)
