@@ -11,7 +11,7 @@ enum Beside {
     private static let container = "iCloud.bench"
 
     static func run(_ records: Int) async throws {
-        let folder = TemporaryFolder()
+        let folder = try TemporaryFolder()
         defer { folder.remove() }
         var configuration = try folder.serverConfiguration()
         configuration.loopCount = 1

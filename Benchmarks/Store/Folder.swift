@@ -11,7 +11,7 @@ enum Folder {
     private static let inUse = 100
 
     static func run(_ databases: Int) async throws {
-        let folder = TemporaryFolder()
+        let folder = try TemporaryFolder()
         defer { folder.remove() }
         var configuration = try folder.serverConfiguration()
         configuration.memoryBudgetBytes = 1 << 40

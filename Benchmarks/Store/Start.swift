@@ -11,7 +11,7 @@ enum Start {
 
     /// - Parameter bytes: Of each database: what does not compress.
     static func run(databases count: Int, bytes: Int) throws {
-        let folder = TemporaryFolder()
+        let folder = try TemporaryFolder()
         defer { folder.remove() }
         let disk = RealDisk(folder: folder.path)
         _ = try Recovery(opening: disk, options: options, newEpoch: 7).writer.close()

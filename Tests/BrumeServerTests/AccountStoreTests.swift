@@ -77,17 +77,7 @@ import Testing
 
 /// Runs `body` with an empty folder of its own, which goes afterwards.
 func withTemporaryFolder<Outcome>(_ body: (String) throws -> Outcome) throws -> Outcome {
-    let digits = SecureRandom.bytes(8).map { String($0, radix: 16) }.joined()
-    let folder = "/tmp/brume-test-\(digits)"
-    try FileSystem.makeDirectory(folder)
-    defer { removeAll(folder) }
-    return try body(folder)
-}
-
-private func removeAll(_ folder: String) {
-    for name in (try? FileSystem.list(folder)) ?? [] {
-        let path = folder + "/" + name
-        if FileSystem.isDirectory(path) { removeAll(path) } else { try? FileSystem.remove(path) }
-    }
-    try? FileSystem.removeDirectory(folder)
+    let folder = try TemporaryFolder(prefix: "brume-test")
+    defer { folder.remove() }
+    return try body(folder.path)
 }

@@ -165,4 +165,50 @@ import Testing
         #expect(FileSystem.directory(of: "/a/b") == "/a")
         #expect(try FileSystem.availableBytes(directory.path) > 0)
     }
+
+    @Test("a folder goes with all that is in it, and what a link in it leads to stays")
+    func removeTree() throws {
+        let (path, other) = (directory.file("folder"), directory.file("other"))
+        for folder in [path, path + "/inner", path + "/inner/empty", other] { try FileSystem.makeDirectory(folder) }
+        for name in ["/a", "/inner/b"] { _ = try File(path: path + name, mode: .createExclusively) }
+        _ = try File(path: other + "/kept", mode: .createExclusively)
+        try #require(symlink(other, path + "/inner/link") == 0)
+        try FileSystem.removeTree(path)
+        #expect(try FileSystem.list(directory.path) == ["other"])
+        #expect(try FileSystem.list(other) == ["kept"])
+        try FileSystem.removeTree(path)
+        try FileSystem.removeTree(other + "/kept")
+        #expect(try FileSystem.list(other) == [])
+    }
+
+    @Test("a temporary folder is its owner's alone, has a name of its own, and goes when it is told to")
+    func temporaryFolders() throws {
+        let folders = try (0..<2).map { _ in try TemporaryFolder(prefix: "brume-system") }
+        #expect(folders[0].path != folders[1].path)
+        for folder in folders {
+            #expect(folder.path.hasPrefix(TemporaryFolder.parent + "/brume-system-"))
+            #expect(try FileSystem.permissions(folder.path) == 0o700)
+            _ = try File(path: folder.path + "/file", mode: .createExclusively)
+        }
+        folders[0].remove()
+        #expect(!FileSystem.exists(folders[0].path) && FileSystem.exists(folders[1].path))
+        folders[0].remove()
+        folders[1].remove()
+        #expect(!FileSystem.exists(folders[1].path))
+    }
+
+    @Test("a temporary folder goes when its process ends")
+    func temporaryFolderGoesWithItsProcess() async throws {
+        let result = try await #require(
+            processExitsWith: .success, observing: [\.standardOutputContent]
+        ) {
+            let folder = try TemporaryFolder(prefix: "brume-system")
+            _ = try File(path: folder.path + "/file", mode: .createExclusively)
+            print("folder=\(FileSystem.exists(folder.path) ? folder.path : "")=")
+            exit(0)
+        }
+        let parts = String(decoding: result.standardOutputContent, as: UTF8.self).split(separator: "=")
+        let path = String(try #require(parts.dropFirst().first))
+        #expect(path.hasPrefix(TemporaryFolder.parent + "/brume-system-") && !FileSystem.exists(path))
+    }
 }

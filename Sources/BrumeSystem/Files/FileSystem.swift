@@ -101,6 +101,19 @@ package enum FileSystem {
         try SystemCall.run("rmdir", path) { rmdir(path) }
     }
 
+    /// Removes what is at `path`: a file, a link but not what it leads to, or a folder with all that is in it. It is no error that
+    /// nothing is there.
+    package static func removeTree(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try remove(path)
+        } catch {
+            if error.isNotFound { return }
+            guard error.errno == EISDIR else { throw error }
+            for name in try list(path) { try removeTree(path + "/" + name) }
+            try removeDirectory(path)
+        }
+    }
+
     /// Makes a folder; it is no error that it is there already.
     package static func makeDirectory(_ path: String, permissions: UInt32 = 0o700) throws(SystemError) {
         do throws(SystemError) {

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 
 /// `brume demo`: the whole of Brume at work, in a server and two devices that are processes of their own.
@@ -30,7 +31,7 @@ enum DemoCommand {
         }
         // Missing packages show before anything is started.
         let expected = (languages: try Languages.load().count, timeZones: try TimeZones.load().count)
-        let workFolder = try TemporaryFolder.make(prefix: "brume-demo")
+        let workFolder = try TemporaryFolder(forCommand: "brume-demo").path
         defer { TemporaryFolder.removeAll() }
         let report = DemoReport(isJSON: invocation.isOn("json"))
         let demo = try DemoPlay(

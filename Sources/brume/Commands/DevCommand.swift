@@ -56,7 +56,7 @@ enum DevCommand {
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
         StopSignals.block()
-        let folder = try invocation.text("data") ?? TemporaryFolder.make(prefix: "brume-dev")
+        let folder = try invocation.text("data") ?? TemporaryFolder(forCommand: "brume-dev").path
         let certificates = Certificates(folder: absolute(folder) + "/dev-certificates")
         if !certificates.hasServerCertificate { try certificates.issue(names: Certificates.localNames) }
         var configuration = ServerConfiguration(

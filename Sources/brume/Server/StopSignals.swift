@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 
 /// SIGTERM and SIGINT end a server in order, a second one at once.

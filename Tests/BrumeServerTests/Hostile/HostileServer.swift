@@ -11,27 +11,26 @@ final class HostileServer: Sendable {
     private static let gate = HostileGate(places: 4)
 
     let server: Server
-    private let folder: String
+    private let folder: TemporaryFolder
     private let log: HostileLog
 
     var port: UInt16 { server.port }
-    var caPath: String { folder + "/ca.pem" }
+    var caPath: String { folder.path + "/ca.pem" }
 
     private init(
         adjust: (inout ServerConfiguration) -> Void, disk: (_ dataFolder: String) -> (any Disk)?
     ) throws {
-        var template = Array("/tmp/brume-hostile-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw HostilePeer.Failure(description: "mkdtemp: errno \(errno)") }
-        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        folder = try TemporaryFolder(prefix: "brume-hostile")
+        let path = folder.path
         let authority = try CertificateAuthority.generate()
-        try authority.write(certificatePath: folder + "/ca.pem", keyPath: folder + "/ca.key")
+        try authority.write(certificatePath: path + "/ca.pem", keyPath: path + "/ca.key")
         try authority.issueServerCertificate(
-            names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
+            names: ["127.0.0.1"], certificatePath: path + "/server.pem", keyPath: path + "/server.key")
 
         let log = HostileLog()
         self.log = log
         var configuration = ServerConfiguration(
-            dataFolder: folder + "/data", certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
+            dataFolder: path + "/data", certificatePath: path + "/server.pem", keyPath: path + "/server.key")
         configuration.port = 0
         configuration.journalSegmentBytes = 4 * 1024 * 1024
         // A test that stands behind others on a busy machine may take long between two of its steps.
@@ -67,7 +66,7 @@ final class HostileServer: Sendable {
         }
         server.server.drain()
         server.server.wait()
-        server.removeFolder()
+        server.folder.remove()
     }
 
     /// Another client is welcomed and answered; with a token, from its database as well.
@@ -84,7 +83,7 @@ final class HostileServer: Sendable {
     // MARK: Accounts
 
     func adminToken() throws -> String {
-        let bytes = try FileSystem.read(folder + "/data/admin.token", limit: 4096)
+        let bytes = try FileSystem.read(folder.path + "/data/admin.token", limit: 4096)
         return String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self)
     }
 
@@ -140,10 +139,6 @@ final class HostileServer: Sendable {
         let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * Int(getpagesize())
-    }
-
-    private func removeFolder() {
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 

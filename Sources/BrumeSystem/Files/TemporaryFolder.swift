@@ -1,0 +1,52 @@
+internal import Glibc
+internal import Synchronization
+
+/// A folder with a name of its own, among the system's temporary ones, that only its owner can read.
+///
+/// It goes with ``remove()`` or ``removeAll()``, else when the process ends by `exit`.
+package struct TemporaryFolder: Sendable {
+    package let path: String
+
+    private static let paths = Mutex<Set<String>>([])
+    /// Once in a process.
+    private static let registration = atexit { TemporaryFolder.removeAll() }
+
+    /// What TMPDIR names, without a slash at its end, else `/tmp`.
+    package static var parent: String {
+        guard let value = getenv("TMPDIR"), value.pointee != 0 else { return "/tmp" }
+        let path = String(cString: value)
+        return path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// - Parameter prefix: Of its name: a hyphen and what makes it its own follow.
+    package init(prefix: String) throws(SystemError) {
+        let parent = TemporaryFolder.parent
+        var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError(call: "mkdtemp", errno: errno, context: parent) }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.path = path
+        _ = TemporaryFolder.registration
+        _ = TemporaryFolder.paths.withLock { $0.insert(path) }
+    }
+
+    /// Removes the folder with all that is in it, as far as that can be done. May be called again.
+    package func remove() {
+        TemporaryFolder.remove(path)
+        let path = path
+        _ = TemporaryFolder.paths.withLock { $0.remove(path) }
+    }
+
+    /// Removes all folders that this process has made. Another thread that does the same waits, so that the process does not end
+    /// first.
+    package static func removeAll() {
+        paths.withLock { paths in
+            for path in paths { remove(path) }
+            paths = []
+        }
+    }
+
+    /// Twice, where another process that is about to end wrote a file meanwhile.
+    private static func remove(_ path: String) {
+        for _ in 0..<2 where FileSystem.exists(path) { try? FileSystem.removeTree(path) }
+    }
+}
