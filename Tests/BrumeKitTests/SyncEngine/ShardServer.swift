@@ -107,13 +107,11 @@ final class ShardServer: WorldServer, @unchecked Sendable {
 
     private func peer(_ device: String) -> ShardPeer {
         if let peer = peers[device], peer.isOpen { return peer }
-        let peer = ShardPeer()
-        peers[device] = peer
-        peer.connect(server.accept(peer, loop: 0))
         let hello = Hello(
             clientVersion: "test", deviceID: Array(SHA256.digest(Array(device.utf8)).prefix(16)),
             container: Self.container, environment: .development, credentials: .account(Self.token))
-        peer.send(.hello, payload: coder.encodeHello(hello))
+        let peer = ShardPeer(FramePeer(server, hello: hello))
+        peers[device] = peer
         settle()
         peer.openNotifications()
         settle()

@@ -70,101 +70,46 @@ final class SteppedServer: @unchecked Sendable {
 
     /// A connection that has said hello.
     func connect(account: String?, device: UInt8 = 9) throws -> SteppedPeer {
-        let peer = SteppedPeer(server: self)
-        peer.receiver = server.accept(peer, loop: 0)
-        peer.receiver?.established()
         let hello = Hello(
             clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: Self.container,
             environment: .development, credentials: account.map { .account(Self.token($0)) } ?? .none)
-        peer.send(FrameWriter.frame(.hello, payload: MessageCoder().encodeHello(hello)))
+        let connection = FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
         settle()
-        try #require(peer.frames.first?.type == .welcome)
-        return peer
+        try #require(connection.frames.first?.type == .welcome)
+        return SteppedPeer(server: self, connection: connection)
     }
 }
 
-/// The server's end of a connection, and the client at the other one.
-final class SteppedPeer: PeerConnection, @unchecked Sendable {
-    struct Frame {
-        var type: FrameType
-        var stream: UInt32
-        var payload: [UInt8]
-    }
-
+/// A client of a ``SteppedServer``.
+final class SteppedPeer {
     private let server: SteppedServer
+    private let connection: FramePeer
     private let coder = MessageCoder()
-    private var reader = FrameReader(payloadBytesLimit: Limits.frameBytes)
-    private var nextStream: UInt32 = 1
-    private(set) var frames: [Frame] = []
-    var receiver: (any PeerConnectionReceiver)?
-    let peerAddress = "test"
-    private(set) var isOpen = true
-    let isOutputFull = false
 
-    init(server: SteppedServer) {
+    init(server: SteppedServer, connection: FramePeer) {
         self.server = server
+        self.connection = connection
     }
-
-    func pauseReading() {}
-    func resumeReading() {}
-
-    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
-        var bytes = [UInt8](repeating: 0, count: minimumCapacity)
-        let count = bytes.withUnsafeMutableBytes(body)
-        bytes.removeLast(minimumCapacity - count)
-        bytes.withUnsafeBytes { bytes in
-            do {
-                try reader.read(bytes) { header, payload in
-                    frames.append(Frame(type: header.type, stream: header.stream, payload: Array(payload)))
-                    return true
-                }
-            } catch {
-                Issue.record("the server sent a bad frame: \(error)")
-            }
-        }
-    }
-
-    func close() { isOpen = false }
-
-    func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection { { _, _ in self } }
-
-    // MARK: The client
-
-    func send(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receiver?.received($0) } }
 
     /// The peer is gone.
-    func disconnect() {
-        isOpen = false
-        receiver?.closed(peer: peerAddress, reason: "gone")
-        receiver = nil
-    }
+    func disconnect() { connection.disconnect() }
 
     /// Opens a call and sends its request; returns its stream.
     @discardableResult
     func start(_ method: BrumeWire.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8]) -> UInt32 {
-        let stream = nextStream
-        nextStream += 1
-        let header = CallHeader(method: method, timeoutMilliseconds: timeoutMilliseconds)
-        send(FrameWriter.frame(.call, stream: stream, payload: coder.encodeCall(header)))
-        send(FrameWriter.frame(.message, stream: stream, isLast: true, payload: request))
-        return stream
+        connection.start(method, timeoutMilliseconds: timeoutMilliseconds, request)
     }
 
     /// Opens the device's notification stream; its events come as ``events(_:)``.
     func openNotifications(position: [UInt8] = []) -> UInt32 {
-        let stream = nextStream
-        nextStream += 1
-        send(
-            FrameWriter.frame(.call, stream: stream, payload: coder.encodeCall(CallHeader(method: .notificationsOpen))))
-        send(
-            FrameWriter.frame(
-                .message, stream: stream, payload: coder.encodeNotificationsRequest(position: position)))
+        let request = coder.encodeNotificationsRequest(position: position)
+        let stream = connection.start(.notificationsOpen, request, isLast: false)
         server.settle()
         return stream
     }
 
     func events(_ stream: UInt32) throws -> [NotificationEvent] {
-        try frames.filter { $0.stream == stream && $0.type == .message }
+        try connection.frames.filter { $0.stream == stream && $0.type == .message }
             .map { try $0.payload.decoded(coder.decodeNotificationEvent) }
     }
 
@@ -177,17 +122,17 @@ final class SteppedPeer: PeerConnection, @unchecked Sendable {
         _ = try answer.saves[0].get()
     }
 
-    func cancel(_ stream: UInt32) { send(FrameWriter.frame(.cancel, stream: stream, payload: [])) }
+    func cancel(_ stream: UInt32) { connection.send(.cancel, stream: stream) }
 
     /// The call's outcome, if it is there.
     func outcome(_ stream: UInt32) -> Result<[UInt8], ServiceError>? {
-        guard let frame = frames.first(where: { $0.stream == stream }) else { return nil }
+        guard let frame = connection.frames.first(where: { $0.stream == stream }) else { return nil }
         if frame.type == .message { return .success(frame.payload) }
         guard let status = try? frame.payload.decoded(coder.decodeStatus) else { return nil }
         return .failure(ServiceError(ErrorCode(rawValue: status.code), status.message))
     }
 
-    func isAnswered(_ stream: UInt32) -> Bool { frames.contains { $0.stream == stream } }
+    func isAnswered(_ stream: UInt32) -> Bool { connection.frames.contains { $0.stream == stream } }
 
     /// Makes a call and waits for its outcome.
     func call(_ method: BrumeWire.Method, _ request: [UInt8]) throws -> [UInt8] {

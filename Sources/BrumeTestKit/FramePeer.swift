@@ -1,0 +1,101 @@
+internal import BrumeModel
+package import BrumeServer
+package import BrumeSystem
+package import BrumeWire
+
+/// A connection to a server that a test turns by hand, both ends of it: what the server sends is there as frames, and what the
+/// client sends has arrived when the call returns.
+///
+/// `@unchecked Sendable`: a test has one thread.
+package final class FramePeer: PeerConnection, @unchecked Sendable {
+    package struct Frame {
+        package let type: FrameType
+        package let stream: UInt32
+        package let payload: [UInt8]
+    }
+
+    private let coder = MessageCoder()
+    private var reader = FrameReader(payloadBytesLimit: Limits.frameBytes)
+    private let badFrame: (FrameError) -> Void
+    private var receiver: (any PeerConnectionReceiver)?
+    private var lastStream: UInt32 = 0
+    /// What the server has sent and nobody has taken.
+    package private(set) var frames: [Frame] = []
+
+    package let peerAddress = "test"
+    package private(set) var isOpen = true
+    package let isOutputFull = false
+
+    /// Connects to the first loop and says hello. The welcome is there once the server has had its turns.
+    ///
+    /// - Parameter badFrame: Called when the server sends what is no frame.
+    package init(
+        _ server: StepwiseServer, hello: Hello,
+        badFrame: @escaping (FrameError) -> Void = { preconditionFailure("the server sent a bad frame: \($0)") }
+    ) {
+        self.badFrame = badFrame
+        receiver = server.accept(self, loop: 0)
+        receiver?.established()
+        send(.hello, payload: coder.encodeHello(hello))
+    }
+
+    // MARK: The server's end
+
+    package func pauseReading() {}
+    package func resumeReading() {}
+
+    package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+        if !isOpen { return }
+        var bytes = [UInt8](repeating: 0, count: minimumCapacity)
+        let count = bytes.withUnsafeMutableBytes(body)
+        bytes.removeLast(minimumCapacity - count)
+        bytes.withUnsafeBytes { bytes in
+            do throws(FrameError) {
+                try reader.read(bytes) { header, payload in
+                    frames.append(Frame(type: header.type, stream: header.stream, payload: Array(payload)))
+                    return true
+                }
+            } catch {
+                badFrame(error)
+            }
+        }
+    }
+
+    package func close() { isOpen = false }
+
+    package func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection { { _, _ in self } }
+
+    // MARK: The client's end
+
+    package func send(_ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8] = []) {
+        FrameWriter.frame(type, stream: stream, isLast: isLast, payload: payload).withUnsafeBytes {
+            receiver?.received($0)
+        }
+    }
+
+    /// Opens a call and sends its request; returns its stream.
+    @discardableResult
+    package func start(
+        _ method: BrumeWire.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8], isLast: Bool = true
+    ) -> UInt32 {
+        lastStream += 1
+        let stream = lastStream
+        let header = CallHeader(method: method, timeoutMilliseconds: timeoutMilliseconds)
+        send(.call, stream: stream, payload: coder.encodeCall(header))
+        send(.message, stream: stream, isLast: isLast, payload: request)
+        return stream
+    }
+
+    /// The frames that came since they were taken last.
+    package func takeFrames() -> [Frame] {
+        defer { frames = [] }
+        return frames
+    }
+
+    /// The client is gone.
+    package func disconnect() {
+        isOpen = false
+        receiver?.closed(peer: peerAddress, reason: "gone")
+        receiver = nil
+    }
+}
