@@ -5,8 +5,9 @@ internal import BrumeWire
 /// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to those users'
 /// devices.
 ///
-/// Lives on the loop that owns the database. An event is encoded once, in ``publish(_:)``; each device takes it from its user's
-/// ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however many listen.
+/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; each device
+/// takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however
+/// many listen, and little for those of whom no device is there.
 final class NotificationHub {
     /// What one commit tells, matched when it was applied and published when it is durable.
     struct Publication {
@@ -14,7 +15,7 @@ final class NotificationHub {
         var origin: [UInt8]
         var committedMilliseconds: Int64
         /// Zone and database subscriptions, which only private databases have.
-        var hints: [(subscription: KeptSubscription, zone: ZoneID?)]
+        var hints: [KeptSubscription]
         var matches: CommitMatches
 
         var isEmpty: Bool { hints.isEmpty && matches.isEmpty }
@@ -171,6 +172,12 @@ final class NotificationHub {
             case .event(let place, let message):
                 listener.place = place
                 listener.take(NotificationDelivery(place: self.place(place), message: message))
+            case .hint(let place, let hint):
+                listener.place = place
+                let message = encode(
+                    kind(of: hint.subscription), at: place, subscription: hint.subscription.subscription,
+                    committedMilliseconds: hint.committedMilliseconds)
+                listener.take(NotificationDelivery(place: self.place(place), message: message))
             }
         }
         listener.flush()
@@ -214,29 +221,30 @@ final class NotificationHub {
             if touched.last !== mailbox, mailbox.ring.head.sequence != publication.sequence { touched.append(mailbox) }
             return mailbox
         }
-        func append(_ kind: NotificationEvent.Kind, _ kept: KeptSubscription) {
-            let mailbox = touch(kept.owner)
-            let position = mailbox.nextPosition(inCommit: publication.sequence)
-            let message = encode(
-                kind, at: position, subscription: kept.subscription,
-                committedMilliseconds: publication.committedMilliseconds)
-            note(mailbox) {
-                mailbox.append(
-                    NotificationRing.Event(position: position, origin: publication.origin, message: message))
+        func append(
+            _ kept: KeptSubscription, in mailbox: NotificationMailbox, _ kind: NotificationEvent.Kind?
+        ) {
+            var event = NotificationRing.Event(
+                position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [])
+            if let kind {
+                event.message = encode(
+                    kind, at: event.position, subscription: kept.subscription,
+                    committedMilliseconds: publication.committedMilliseconds)
+            } else {
+                event.hint = NotificationRing.Hint(
+                    subscription: kept, committedMilliseconds: publication.committedMilliseconds)
             }
+            note(mailbox) { mailbox.append(event) }
             figures.published += 1
-            if isPublic { order.append((mailbox, position)) }
+            if isPublic { order.append((mailbox, event.position)) }
         }
-        for hint in publication.hints {
-            switch hint.subscription.subscription.kind {
-            case .zone(let zone, _): append(.zoneChanged(hint.zone ?? zone), hint.subscription)
-            case .database: append(.databaseChanged(database.id.scope), hint.subscription)
-            case .query: preconditionFailure("a query subscription is told of records")
-            }
+        for kept in publication.hints {
+            let mailbox = touch(kept.owner)
+            append(kept, in: mailbox, mailbox.listeners.isEmpty ? nil : kind(of: kept))
         }
         for match in publication.matches.matches {
             if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
-            append(.recordChanged(recordChange(of: match)), match.subscription)
+            append(match.subscription, in: touch(match.subscription.owner), .recordChanged(recordChange(of: match)))
         }
         for owner in publication.matches.overflowingOwners {
             let mailbox = touch(owner)
@@ -246,6 +254,15 @@ final class NotificationHub {
         if isPublic { dropOldest() }
         for mailbox in touched {
             for listener in mailbox.listeners { pump(listener, mailbox) }
+        }
+    }
+
+    /// What a zone or database subscription tells.
+    private func kind(of hint: KeptSubscription) -> NotificationEvent.Kind {
+        switch hint.subscription.kind {
+        case .zone(let zone, _): .zoneChanged(zone)
+        case .database: .databaseChanged(database.id.scope)
+        case .query: preconditionFailure("a query subscription is told of records")
         }
     }
 

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeStore
 
 /// The last events of one user in one database, oldest first: what devices that are away or slow are still to get.
 ///
@@ -11,6 +12,18 @@ struct NotificationRing {
         var origin: [UInt8]
         /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
         var message: [UInt8]
+        /// What ``message`` is to be made of where nobody listened when the event came: most of those are never asked for.
+        var hint: Hint?
+    }
+
+    /// A zone or database subscription that was fired. It takes next to nothing beside the event's place.
+    struct Hint: Equatable {
+        var subscription: KeptSubscription
+        var committedMilliseconds: Int64
+
+        static func == (left: Hint, right: Hint) -> Bool {
+            left.subscription === right.subscription && left.committedMilliseconds == right.committedMilliseconds
+        }
     }
 
     private var events: [Event] = []
@@ -76,6 +89,7 @@ struct NotificationRing {
         floor = events[first].position
         byteCount -= events[first].message.count
         events[first].message = []
+        events[first].hint = nil
         first += 1
         hasDropped = true
     }
@@ -93,6 +107,8 @@ struct NotificationRing {
         case missed(floor: ChangePosition)
         /// The next event that the device is to get.
         case event(ChangePosition, [UInt8])
+        /// The same, to be encoded.
+        case hint(ChangePosition, Hint)
         /// Only the device's own changes are behind the place: go on from there.
         case skipped(to: ChangePosition)
     }
@@ -104,7 +120,9 @@ struct NotificationRing {
         var skippedTo: ChangePosition?
         while index < events.count {
             let event = events[index]
-            if event.origin != device { return .event(event.position, event.message) }
+            if event.origin != device {
+                return event.hint.map { .hint(event.position, $0) } ?? .event(event.position, event.message)
+            }
             skippedTo = event.position
             index += 1
         }

@@ -41,17 +41,13 @@ extension Database {
         return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// The zone and database subscriptions that a commit fires, each with its zone if it is a zone's: hints that something
-    /// changed. Those that records fire are in ``Commit/matches``.
+    /// The zone and database subscriptions that a commit fires: hints that something changed. Those that records fire are in ``Commit/matches``.
     ///
     /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of that type,
     /// and, since what was lost with a zone is not looked at, for the deletion of any zone.
-    package func matchingSubscriptions(for commit: Commit) -> [(KeptSubscription, ZoneID?)] {
+    package func matchingSubscriptions(for commit: Commit) -> [KeptSubscription] {
         // A zone's own tell of its end, and went with it.
-        var matching: [(KeptSubscription, ZoneID?)] = commit.endedHints.map { kept in
-            if case .zone(let zone, _) = kept.subscription.kind { return (kept, zone) }
-            return (kept, nil)
-        }
+        var matching = commit.endedHints
         let hints = subscriptionTable.hints
         for kept in hints {
             switch kept.subscription.kind {
@@ -59,11 +55,11 @@ extension Database {
                 if commit.zones.contains(where: {
                     $0.incarnation != 0 && $0.zone.name == zone.name && $0.concerns(recordType)
                 }) {
-                    matching.append((kept, zone))
+                    matching.append(kept)
                 }
             case .database(let recordType):
                 if commit.zones.contains(where: { $0.incarnation != 0 && $0.concerns(recordType) }) {
-                    matching.append((kept, nil))
+                    matching.append(kept)
                 }
             case .query: break
             }

@@ -50,7 +50,7 @@ struct MemoryBudgetTests {
                 loaded.hub.publish(
                     NotificationHub.Publication(
                         sequence: sequence, origin: [], committedMilliseconds: 0,
-                        hints: [(KeptSubscription(Subscription(id: "s", kind: .zone(zone, recordType: ""))), zone)],
+                        hints: [KeptSubscription(Subscription(id: "s", kind: .zone(zone, recordType: "")))],
                         matches: CommitMatches()))
             }
             return databases.measureBacklog(loaded)

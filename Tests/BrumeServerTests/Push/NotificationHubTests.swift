@@ -296,3 +296,49 @@ struct NotificationHubTests {
         #expect(NotificationPosition(old) == NotificationPosition(privatePlace: place, publicPlace: nil))
     }
 }
+
+@Suite("The hub of a private database")
+struct PrivateNotificationHubTests {
+    private let zone = ZoneID(name: "Notes")
+
+    private func hub() -> NotificationHub {
+        NotificationHub(
+            database: Database(
+                id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
+                epoch: 7), head: .start, coder: MessageCoder())
+    }
+
+    private func publish(_ sequence: UInt64, by origin: UInt8, _ kinds: [Subscription.Kind], to hub: NotificationHub) {
+        hub.publish(
+            NotificationHub.Publication(
+                sequence: sequence, origin: Array(repeating: origin, count: 16),
+                committedMilliseconds: Int64(sequence) * 1_000,
+                hints: kinds.map { KeptSubscription(Subscription(id: "\($0)", kind: $0)) }, matches: CommitMatches()))
+    }
+
+    @Test("a device that comes later gets the same events as one that listened")
+    func sameEvents() throws {
+        let hub = hub()
+        let kinds: [Subscription.Kind] = [.zone(zone, recordType: ""), .database(recordType: "")]
+        // Some while nobody listens, some while one device does, and some after it left.
+        publish(1, by: 9, kinds, to: hub)
+        let early = Taker(1)
+        _ = try hub.add(early, of: "", place: NotificationPosition.Place(epoch: 7, position: .start)).get()
+        hub.pump(early, of: "")
+        publish(2, by: 9, kinds, to: hub)
+        hub.remove(early, of: "")
+        publish(3, by: 9, kinds, to: hub)
+        publish(4, by: 2, kinds, to: hub)
+        let late = Taker(2)
+        _ = try hub.add(late, of: "", place: NotificationPosition.Place(epoch: 7, position: .start)).get()
+        hub.pump(late, of: "")
+        #expect(late.taken.count == 6)
+        #expect(Array(late.taken.prefix(4)) == early.taken)
+        #expect(late.taken.map(\.committedMilliseconds) == [1_000, 1_000, 2_000, 2_000, 3_000, 3_000])
+        #expect(Set(late.taken.map(\.notificationID)).count == 6)
+        #expect(
+            late.summary.prefix(2) == [
+                "\(NotificationEvent.Kind.zoneChanged(zone))", "databaseChanged(BrumeModel.DatabaseScope.private)",
+            ])
+    }
+}

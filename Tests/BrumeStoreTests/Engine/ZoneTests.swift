@@ -14,7 +14,7 @@ struct ZoneTests {
     }
 
     private func fired(_ commit: Commit?) -> [String] {
-        commit.map { desk.database.matchingSubscriptions(for: $0).map(\.0.subscription.id) } ?? []
+        commit.map { desk.database.matchingSubscriptions(for: $0).map(\.subscription.id) } ?? []
     }
 
     @Test("saving a zone that exists changes nothing; deleting a missing one succeeds")
