@@ -2,7 +2,10 @@
 ///
 /// First in, first out: bounded in number and in bytes, and the newest is always kept, even when it alone is over the bound.
 struct RememberedOperations: Sendable {
-    typealias Operation = (id: [UInt8], answer: [UInt8])
+    struct Operation: Sendable {
+        var id: [UInt8]
+        var answer: [UInt8]
+    }
 
     /// What is remembered at one moment. It shares its chunks with what goes on, which copies the one it touches: see
     /// ``RecordSlots``.
@@ -49,11 +52,11 @@ struct RememberedOperations: Sendable {
             answers[id] = first
             return
         }
-        if let last = chunks.last, last.count < RememberedOperations.chunkOperations {
-            chunks[chunks.count - 1].append((id, answer))
-        } else {
-            chunks.append([(id, answer)])
+        if chunks.isEmpty || chunks[chunks.count - 1].count == RememberedOperations.chunkOperations {
+            chunks.append([])
+            chunks[chunks.count - 1].reserveCapacity(RememberedOperations.chunkOperations)
         }
+        chunks[chunks.count - 1].append(Operation(id: id, answer: answer))
         bytes += answer.count
         while answers.count > 1, answers.count > countLimit || bytes > bytesLimit { removeOldest() }
     }
@@ -61,7 +64,7 @@ struct RememberedOperations: Sendable {
     private mutating func removeOldest() {
         let oldest = chunks[0][first].id
         bytes -= answers.removeValue(forKey: oldest)?.count ?? 0
-        chunks[0][first] = ([], [])
+        chunks[0][first] = Operation(id: [], answer: [])
         first += 1
         if first == RememberedOperations.chunkOperations {
             chunks.removeFirst()

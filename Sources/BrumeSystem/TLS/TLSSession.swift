@@ -126,7 +126,7 @@ final class TLSSession {
     /// Decrypts up to one record into `target`, which must hold 16 KiB so that nothing stays in OpenSSL.
     func read(into target: UnsafeMutableRawBufferPointer) -> ReadResult {
         guard let ssl else { return .closedByPeer }
-        ERR_clear_error()
+        forgetErrors()
         let result = SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
         if result > 0 { return .bytes(Int(result)) }
         switch SSL_get_error(ssl, result) {
@@ -134,6 +134,11 @@ final class TLSSession {
         case SSL_ERROR_ZERO_RETURN: return .closedByPeer
         default: return .failed(.takeQueue("the peer broke TLS"))
         }
+    }
+
+    /// Before what is done for every message: to look whether there are any errors costs a tenth of clearing their queue.
+    private func forgetErrors() {
+        if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
     /// Whether bytes of the peer that were taken are still to be read.
@@ -144,7 +149,7 @@ final class TLSSession {
     func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
         guard let ssl else { throw TLSError("the session is closed") }
         precondition(bytes.count > 0 && bytes.count <= Limits.writeBytesPerTurn, "a run is larger than the output")
-        ERR_clear_error()
+        forgetErrors()
         let result = SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
         guard result == bytes.count else { throw .takeQueue("cannot encrypt") }
     }
