@@ -46,11 +46,18 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var deletions: [String]
     /// Deletions that fail with what a server's interceptor wants, by name. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]
+    /// Whether it is known that no record is named twice. Not on the wire, and no part of what makes two modifications equal.
+    package var isKnownDistinct = false
 
     package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
         self.zone = zone
         self.saves = saves
         self.deletions = deletions
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.zone == right.zone && left.saves == right.saves && left.deletions == right.deletions
+            && left.refusedDeletions == right.refusedDeletions
     }
 }
 
@@ -82,11 +89,18 @@ package struct CheckedFields: Equatable, Sendable {
     package var removals: [String]
     /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the item fails with it.
     package var problem: ServiceError?
+    /// Whether a field may hold a reference. False spares the server a look for those that delete their record with their
+    /// target; no part of what makes two equal.
+    package var mayHoldReferences = true
 
     package init(puts: [EncodedField] = [], removals: [String] = [], problem: ServiceError? = nil) {
         self.puts = puts
         self.removals = removals
         self.problem = problem
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.puts == right.puts && left.removals == right.removals && left.problem == right.problem
     }
 }
 
@@ -196,5 +210,34 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
         self.token = token
         self.moreComing = moreComing
         self.clientToken = clientToken
+    }
+}
+
+// The server's forms. Made for every record of its hot path: the generic initializers look their types up at run time when another
+// module calls them.
+
+extension ZoneModification<CheckedFields> {
+    package static func nothing(in zone: ZoneID) -> Self { Self(zone: zone) }
+}
+
+extension RecordSave<CheckedFields> {
+    /// Of no record yet.
+    package static var blank: Self { Self(name: "", type: "", fields: CheckedFields()) }
+}
+
+extension SaveResult<[UInt8]> {
+    /// The record was saved, or is as it was.
+    package static func done(_ record: [UInt8], fieldsOmitted: Bool) -> Self {
+        Self(outcome: .record(record), fieldsOmitted: fieldsOmitted)
+    }
+}
+
+extension ModifyRecordsRequest<CheckedFields> {
+    /// Somebody may have changed it: what its decoder found out about it is looked at again.
+    package mutating func forgetWhatIsKnown() {
+        for zone in zones.indices {
+            zones[zone].isKnownDistinct = false
+            for save in zones[zone].saves.indices { zones[zone].saves[save].fields.mayHoldReferences = true }
+        }
     }
 }

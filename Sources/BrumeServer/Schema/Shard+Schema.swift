@@ -176,14 +176,15 @@ extension Shard {
         let place = place(of: identity)
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request
-        for (zone, modification) in request.zones.enumerated() {
-            for (item, save) in modification.saves.enumerated() where save.fields.problem == nil {
-                if let access, access.permissions(type: save.type, isCreator: true).isDisjoint(with: [.create, .write])
-                {
+        for zone in request.zones.indices {
+            let saves = request.zones[zone].saves
+            for item in saves.indices where saves[item].fields.problem == nil {
+                let type = saves[item].type
+                if let access, access.permissions(type: type, isCreator: true).isDisjoint(with: [.create, .write]) {
                     continue
                 }
                 let verdict = schema.check(
-                    type: save.type, fields: save.fields.puts, kind: StoredRecord.kind, in: place, lesson: &lesson)
+                    type: type, fields: saves[item].fields.puts, kind: StoredRecord.kind, in: place, lesson: &lesson)
                 if case .refused(let error) = verdict { checked.zones[zone].saves[item].fields.problem = error }
             }
         }

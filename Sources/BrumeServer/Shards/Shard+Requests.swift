@@ -190,6 +190,7 @@ extension Shard {
                         userRecordCount: { database.userRecordCount },
                         holdsRecord: { database.holdsRecord($0, in: $1) }),
                     of: InterceptedPeer(identity))
+                request.forgetWhatIsKnown()
             }
             let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
             figures.modified(decision.answer)

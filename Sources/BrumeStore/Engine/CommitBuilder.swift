@@ -28,6 +28,11 @@ struct CommitBuilder {
         return ChangePosition(sequence: sequence, index: positions)
     }
 
+    /// So many changes are about to come.
+    mutating func expect(_ count: Int) {
+        changes.reserveCapacity(changes.count + count)
+    }
+
     mutating func append(_ change: Change) {
         changes.append(change)
     }

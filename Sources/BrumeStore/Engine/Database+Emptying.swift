@@ -24,8 +24,8 @@ extension Database {
                 user.system.changeTag = tag.text
                 user.system.modifiedMilliseconds = nowMilliseconds
                 put(
-                    RecordSlot(StoredRecord.encode(user.system, fields: []), refersToOthers: false), inZoneAt: 0,
-                    into: &builder)
+                    RecordSlot(StoredRecord.encode(user.system, fields: []), refersToOthers: false), replacing: slot,
+                    inZoneAt: 0, of: 0, into: &builder)
             } else {
                 note(record, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(slot, at: builder.nextPosition(), inZoneAt: 0)

@@ -25,13 +25,13 @@ extension Database {
             case .failure(let error):
                 results.append(ZoneBatch.refusal(of: modification, error))
             case .success(let index):
-                guard seen.insert(index).inserted else {
+                guard request.zones.count == 1 || seen.insert(index).inserted else {
                     results.append(ZoneBatch.refusal(of: modification, Database.repeatedZone))
                     continue
                 }
                 var batch = ZoneBatch(
                     modification, savePolicy: request.savePolicy,
-                    isAtomic: request.isAtomic && !zoneStates[index].isDefault, caller: caller, scope: id.scope,
+                    isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
                     tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
                     changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft, bytesLeft: bytesLeft)
                 let result = batch.evaluate(in: zoneStates[index])
@@ -58,8 +58,7 @@ extension Database {
                 name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,
                 createdMilliseconds: nowMilliseconds, modifier: name, modifiedMilliseconds: nowMilliseconds),
             fields: [])
-        put(
-            RecordSlot(record, refersToOthers: false), inZoneAt: 0, into: &builder)
+        put(RecordSlot(record, refersToOthers: false), replacing: nil, inZoneAt: 0, of: 0, into: &builder)
         builder.touch(
             TouchedZone(
                 zone: .defaultZone, incarnation: 0, recordTypes: [Names.userRecordType], isNew: false, isDeleted: false)
@@ -103,15 +102,20 @@ extension Database {
     /// Saves first, then deletions and their cascades.
     private func apply(_ batch: ZoneBatch, toZoneAt index: Int, into builder: inout CommitBuilder) {
         if batch.staged.isEmpty, batch.deletions.isEmpty { return }
-        var types = Set<String>()
-        for save in batch.staged {
-            types.insert(save.record.type)
-            note(save.record, save.existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
-            put(save.record, inZoneAt: index, into: &builder)
+        var types: [String] = []
+        let incarnation = zoneStates[index].incarnation
+        builder.expect(batch.staged.count + batch.deletions.count)
+        for place in batch.staged.indices {
+            let (record, existing) = (batch.staged[place].record, batch.staged[place].existing)
+            let type = batch.modification.saves[batch.staged[place].item].type
+            // Mostly all are of one type.
+            if type != types.last { types.append(type) }
+            note(record, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
+            put(record, replacing: existing, inZoneAt: index, of: incarnation, into: &builder)
         }
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type
-            types.insert(type)
+            if type != types.last { types.append(type) }
             note(zoneStates[index][deletion.slot], .deleted, inZoneAt: index, into: &builder)
             deleteRecord(deletion.slot, at: builder.nextPosition(), inZoneAt: index)
             builder.append(
@@ -120,8 +124,8 @@ extension Database {
         noteChange(inZoneAt: index, isNewEntry: false)
         builder.touch(
             TouchedZone(
-                zone: zoneStates[index].id, incarnation: zoneStates[index].incarnation, recordTypes: types.sorted(),
-                isNew: false, isDeleted: false))
+                zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
+                recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false))
     }
 
     /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is no change.
@@ -142,11 +146,17 @@ extension Database {
                 zone: zoneStates[index].id, name: record.name, type: record.type, reason: reason, bytes: record.bytes))
     }
 
-    func put(_ record: RecordSlot, inZoneAt index: Int, into builder: inout CommitBuilder) {
+    /// Puts a record into the zone at an index, which is of that incarnation.
+    ///
+    /// - Parameter existing: The slot of its older version, or nil for a new record.
+    func put(
+        _ record: RecordSlot, replacing existing: Int32?, inZoneAt index: Int, of incarnation: UInt64,
+        into builder: inout CommitBuilder
+    ) {
         var record = record
         record.position = builder.nextPosition()
-        builder.append(.recordPut(zone: zoneStates[index].incarnation, record: record.bytes))
-        putRecord(record, inZoneAt: index)
+        builder.append(.recordPut(zone: incarnation, record: record.bytes))
+        putRecord(record, replacing: existing, inZoneAt: index)
     }
 }
 

@@ -87,9 +87,13 @@ package final class Database {
 
     /// Changes what a zone holds, and counts it.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
-        storedBytes -= zoneStates[index].storedBytes
-        defer { storedBytes += zoneStates[index].storedBytes }
-        return change(&zoneStates[index])
+        let (value, growth) = zoneStates.withUnsafeMutableBufferPointer { zones in
+            let before = zones[index].storedBytes
+            let value = change(&zones[index])
+            return (value, zones[index].storedBytes - before)
+        }
+        storedBytes += growth
+        return value
     }
 
     /// Zones, deleted ones included.
@@ -154,11 +158,16 @@ package final class Database {
 
     /// Moves a custom zone that has changed to the end of the database's feed.
     func noteChange(inZoneAt index: Int, isNewEntry: Bool) {
-        if zoneStates[index].isDefault { return }
+        // The default zone. Asked by its number alone, for the same reason as below.
+        if zoneStates[index].incarnation == 0 { return }
         zoneFeedHead = zoneStates[index].lastChange
         zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
         if zoneFeed.needsCompaction {
-            zoneFeed.compact { zoneStates[Int($0.slot)].isTold(at: $0.position) }
+            // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to be held.
+            zoneFeed.compact {
+                zoneStates[Int($0.slot)].lastChange == $0.position
+                    || zoneStates[Int($0.slot)].earlierDeletion?.position == $0.position
+            }
         }
     }
 

@@ -2,45 +2,42 @@ internal import BrumeModel
 internal import BrumeWire
 
 /// What a save makes of a record: the fields that the server has, with those that were sent in their place.
-struct MergedRecord {
+struct MergedRecord: ~Copyable {
     let fields: FieldMerge
     /// The name of the parent record, or nil.
-    private(set) var parent: String?
+    let parent: String?
     /// Whether anything differs from the older version; true for a new record.
-    private(set) var isChanged: Bool
+    let isChanged: Bool
+
+    private init(fields: consuming FieldMerge, parent: String?, isChanged: Bool) {
+        self.fields = fields
+        self.parent = parent
+        self.isChanged = isChanged
+    }
 
     /// Throws `limitExceeded` for too many fields, `invalidArguments` for a record that is its own parent.
-    ///
-    /// - Parameter user: Who saves.
-    init(_ save: RecordSave<CheckedFields>, over existing: RecordSlot?, user: String) throws(ServiceError) {
-        if let existing {
-            fields = try FieldMerge(save.fields, over: existing.bytes, user: user)
-            parent = existing.parent.isEmpty ? nil : existing.parent
-        } else {
-            fields = FieldMerge(save.fields)
-            parent = nil
-        }
-        isChanged = fields.isChanged
+    static func of(
+        _ save: RecordSave<CheckedFields>, over existing: RecordSlot?
+    ) throws(ServiceError) -> MergedRecord {
+        let fields = try FieldMerge(save.fields, over: existing?.bytes)
+        let former = existing.flatMap { $0.parent.isEmpty ? nil : $0.parent }
+        var parent = former
         switch save.parent {
         case .unchanged: break
-        case .removed: setParent(nil)
+        case .removed: parent = nil
         case .set(let name):
             if name == save.name {
                 throw ServiceError(.invalidArguments, "a record names itself as its parent; name another record")
             }
             if let problem = Names.problemWithRecordName(name) { throw ServiceError(.invalidArguments, problem) }
-            setParent(name)
+            parent = name
         }
         if fields.count > Limits.fieldsPerRecord {
             throw ServiceError(
                 .limitExceeded,
                 "a record would have \(fields.count) fields; the limit is \(Limits.fieldsPerRecord): use fewer")
         }
-    }
-
-    private mutating func setParent(_ name: String?) {
-        if parent == name { return }
-        parent = name
-        isChanged = true
+        let isChanged = fields.isChanged || parent != former
+        return MergedRecord(fields: fields, parent: parent, isChanged: isChanged)
     }
 }

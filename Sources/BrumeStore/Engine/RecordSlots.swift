@@ -55,6 +55,16 @@ struct RecordSlots: Sendable {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isDeleted
     }
 
+    /// Whether the slot's record has a parent or references that delete it with their targets.
+    func refersToOthers(_ slot: Int32) -> Bool {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].refersToOthers
+    }
+
+    /// About what the slot's record takes in memory.
+    func approximateBytes(of slot: Int32) -> Int {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].approximateBytes
+    }
+
     func isPacked(_ slot: Int32) -> Bool {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isPacked
     }

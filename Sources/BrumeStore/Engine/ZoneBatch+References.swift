@@ -15,9 +15,12 @@ internal import BrumeModel
 extension ZoneBatch {
     private static let visitsLimit = 4 * Limits.changesPerCommit
 
+    func needsReferencesSettled(in zone: ZoneState) -> Bool {
+        for index in staged.indices where staged[index].setsParent || staged[index].changesCascades { return true }
+        return !deletions.isEmpty && zone.holdsReferences
+    }
+
     mutating func settleReferences(in zone: ZoneState) {
-        let savesNeedNothing = staged.allSatisfy { !$0.setsParent && !$0.changesCascades }
-        if savesNeedNothing, deletions.isEmpty || !zone.holdsReferences { return }
         var visits = 0
         var canStillFail = true
         while canStillFail {

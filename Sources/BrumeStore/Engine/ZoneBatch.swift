@@ -74,17 +74,16 @@ struct ZoneBatch {
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
     mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<[UInt8]> {
-        let repeated = repeatedNames()
-        saveResults.reserveCapacity(modification.saves.count)
-        staged.reserveCapacity(modification.saves.count)
-        for (item, save) in modification.saves.enumerated() {
-            let result =
-                repeated.contains(save.name)
-                ? .failure(ZoneBatch.repeatedName)
-                : stage(save, item: item, in: zone)
-            switch result {
-            case .success(let result): saveResults.append(result)
-            case .failure(var error):
+        let repeated = modification.isKnownDistinct ? [] : repeatedNames()
+        let saves = modification.saves
+        saveResults.reserveCapacity(saves.count)
+        staged.reserveCapacity(saves.count)
+        for item in saves.indices {
+            do throws(ServiceError) {
+                if !repeated.isEmpty, repeated.contains(saves[item].name) { throw ZoneBatch.repeatedName }
+                saveResults.append(try stage(saves[item], item: item, in: zone))
+            } catch {
+                var error = error
                 if let record = error.serverRecord, !bytesLeft.takeAnswer(record.count) {
                     error = ZoneBatch.answerIsFull
                 }
@@ -94,13 +93,13 @@ struct ZoneBatch {
         }
         for (item, name) in modification.deletions.enumerated() {
             let error =
-                repeated.contains(name)
+                !repeated.isEmpty && repeated.contains(name)
                 ? ZoneBatch.repeatedName
                 : modification.refusedDeletions[name] ?? stageDeletion(of: name, item: item, in: zone)
             deletionResults.append(error)
             if error != nil { hasFailed = true }
         }
-        settleReferences(in: zone)
+        if needsReferencesSettled(in: zone) { settleReferences(in: zone) }
         if isAtomic, hasFailed { failInnocents() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
@@ -167,55 +166,42 @@ struct ZoneBatch {
 
     // MARK: One item
 
-    /// Checks one save by itself and stages it, unless it changes nothing.
+    /// Checks one save by itself and stages it, unless it changes nothing. Throws why the save can't be.
     private mutating func stage(
         _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
-    ) -> Result<SaveResult<[UInt8]>, ServiceError> {
-        if let problem = save.fields.problem { return .failure(problem) }
+    ) throws(ServiceError) -> SaveResult<[UInt8]> {
+        if let problem = save.fields.problem { throw problem }
         let slot = zone.liveSlot(of: save.name)
         let existing = slot.map { zone[$0] }
-        if let error = refusal(of: save, existing: existing) { return .failure(error) }
-        let merged: MergedRecord
-        do throws(ServiceError) {
-            merged = try MergedRecord(save, over: existing, user: caller.user)
-        } catch {
-            return .failure(error)
-        }
-        let isKnownToClient: Bool
+        if let existing { try check(save, over: existing) } else { try checkNew(save) }
+        let merged = try MergedRecord.of(save, over: existing)
+        var isKnownToClient = true
         if let existing {
-            // Who may write and not read gets nothing that they did not send. Who sends all keys that they know, and these are
-            // all that there are, knows them.
-            isKnownToClient =
-                ChangeTag(save.changeTag) == existing.tag || !mayRead(existing)
-                || savePolicy == .allKeys && merged.fields.isWhatWasSent
+            isKnownToClient = isKnown(existing, to: save, whichHoldsAll: merged.fields.isWhatWasSent)
             if !merged.isChanged {
                 let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
-                guard bytesLeft.takeAnswer(bytes.count) else { return .failure(ZoneBatch.answerIsFull) }
-                return .success(SaveResult(outcome: .record(bytes), fieldsOmitted: isKnownToClient))
+                guard bytesLeft.takeAnswer(bytes.count) else { throw ZoneBatch.answerIsFull }
+                return .done(bytes, fieldsOmitted: isKnownToClient)
             }
-        } else {
-            isKnownToClient = true
         }
         let (bytes, systemByteCount) = merged.fields.encode(
-            SystemFields(
-                name: save.name, type: save.type, changeTag: tagText,
-                creator: existing == nil ? caller.user : merged.fields.creator,
-                createdMilliseconds: existing == nil ? nowMilliseconds : merged.fields.createdMilliseconds,
-                modifier: caller.user, modifiedMilliseconds: nowMilliseconds, parent: merged.parent))
+            name: save.name, type: save.type, changeTag: tagText, user: caller.user,
+            savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "")
         if bytes.count > Limits.recordBytes {
-            return .failure(
-                ServiceError(
-                    .limitExceeded,
-                    "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it"))
+            throw ServiceError(
+                .limitExceeded,
+                "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it")
         }
         let answer = isKnownToClient ? Array(bytes[..<systemByteCount]) : bytes
-        guard bytesLeft.takeAnswer(answer.count) else { return .failure(ZoneBatch.answerIsFull) }
-        guard bytesLeft.takeCommit(bytes.count) else { return .failure(ZoneBatch.commitIsFull) }
-        let cascadeTargets: [String]
-        do throws(ServiceError) {
-            cascadeTargets = try StoredRecord.cascadeTargets(ofRecord: bytes, fieldsStart: systemByteCount)
-        } catch {
-            preconditionFailure("a checked field can't be read: \(error.message)")
+        guard bytesLeft.takeAnswer(answer.count) else { throw ZoneBatch.answerIsFull }
+        guard bytesLeft.takeCommit(bytes.count) else { throw ZoneBatch.commitIsFull }
+        var cascadeTargets: [String] = []
+        if save.fields.mayHoldReferences || existing?.refersToOthers == true {
+            do throws(ServiceError) {
+                cascadeTargets = try StoredRecord.cascadeTargets(ofRecord: bytes, fieldsStart: systemByteCount)
+            } catch {
+                preconditionFailure("a checked field can't be read: \(error.message)")
+            }
         }
         staged.append(
             StagedSave(
@@ -223,44 +209,67 @@ struct ZoneBatch {
                 record: RecordSlot(bytes, refersToOthers: merged.parent != nil || !cascadeTargets.isEmpty),
                 setsParent: merged.parent != nil && (existing?.parent ?? "") != merged.parent,
                 changesCascades: existing.map { $0.cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
-        return .success(SaveResult(outcome: .record(answer), fieldsOmitted: isKnownToClient))
+        return .done(answer, fieldsOmitted: isKnownToClient)
     }
 
-    /// Why a save can't be, as far as its names, the caller, the tag and the type say.
-    private func refusal(of save: RecordSave<CheckedFields>, existing: RecordSlot?) -> ServiceError? {
-        guard let existing else {
-            if save.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }
-            if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
-                return ServiceError(
-                    .unknownItem, "the record was deleted; save it without its change tag to make it again")
-            }
-            if let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type) {
-                return ServiceError(.invalidArguments, problem)
-            }
-            return caller.access?.refusal(.create, type: save.type, creator: caller.user)
+    /// Throws why a new record can't be made, as far as its names, the caller, the tag and the type say.
+    private func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
+        if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
+        if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
+            throw ServiceError(
+                .unknownItem, "the record was deleted; save it without its change tag to make it again")
         }
-        if existing.type == Names.userRecordType {
-            if existing.name != caller.user { return ZoneBatch.userRecordRefusal }
+        if let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type) {
+            throw ServiceError(.invalidArguments, problem)
+        }
+        if let refusal = caller.access?.refusal(.create, type: save.type, creator: caller.user) { throw refusal }
+    }
+
+    /// The same of a save that changes a record.
+    private func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
+        let (isUserRecord, isOfType, tag) = existing.withBytes { bytes in
+            let head = StoredRecord.head(of: bytes)
+            return (
+                StoredRecord.order(Names.userRecordType, head.type) == 0,
+                StoredRecord.order(save.type, head.type) == 0,
+                ChangeTag(utf8: head.changeTag.assumingMemoryBound(to: UInt8.self))
+            )
+        }
+        if isUserRecord {
+            if save.name != caller.user { throw ZoneBatch.userRecordRefusal }
         } else if let refusal = writeRefusal(of: existing) {
-            return refusal
+            throw refusal
         }
-        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
-            return ServiceError(
+        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != tag {
+            throw ServiceError(
                 .serverRecordChanged,
                 save.changeTag.isEmpty
                     ? "the record exists already; merge into the server's record and save that"
                     : "the record was changed since it was fetched; merge into the server's record and save that",
                 serverRecord: mayRead(existing) ? existing.bytes : nil)
         }
-        if save.type != existing.type {
-            return ServiceError(
+        if !isOfType {
+            throw ServiceError(
                 .invalidArguments, "a record's type can't change; save it under another name, or delete it first")
         }
-        return nil
+    }
+
+    /// Whether the answer may leave the fields out: the client has them.
+    ///
+    /// Who may write and not read gets nothing that they did not send. Who sends all keys that they know, and these are all that
+    /// there are, knows them.
+    private func isKnown(
+        _ existing: RecordSlot, to save: RecordSave<CheckedFields>, whichHoldsAll holdsAll: Bool
+    ) -> Bool {
+        // What was checked before has the server's tag.
+        savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll || !mayRead(existing)
+            || ChangeTag(save.changeTag) == existing.tag
     }
 
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds.
-    private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
+    private mutating func stageDeletion(
+        of name: String, item: Int, in zone: ZoneState
+    ) -> ServiceError? {
         guard let slot = zone.liveSlot(of: name) else { return nil }
         let record = zone[slot]
         if record.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }

@@ -97,22 +97,28 @@ struct ZoneState: Sendable {
     // MARK: Changes
 
     /// Puts a record, new or in place of its older version. `record.position` must be behind every earlier one.
-    mutating func put(_ record: RecordSlot) {
+    ///
+    /// - Parameter existing: The slot of its older version, where that is known.
+    /// - Returns: Its slot.
+    mutating func put(_ record: RecordSlot, replacing existing: Int32? = nil) -> Int32 {
         assert(!record.isDeleted, "a put holds a record, not a tombstone")
         var record = record
         record.created = record.position
         let slot: Int32
         var replacesEntry = false
-        let (hash, found) = record.withBytes { bytes in
-            let name = StoredRecord.head(of: bytes).name
-            let hash = NameIndex.hash(name)
-            return (hash, names.slot(of: name, hash: hash, in: slots))
+        var (hash, found) = (NameIndex.Hash(0), existing)
+        if existing == nil {
+            (hash, found) = record.withBytes { bytes in
+                let name = StoredRecord.head(of: bytes).name
+                let hash = NameIndex.hash(name)
+                return (hash, names.slot(of: name, hash: hash, in: slots))
+            }
         }
         if let known = found {
             slot = known
             replacesEntry = true
             let packedBytes = slots.packedBytes(of: known)
-            approximateBytes -= slots[known].approximateBytes
+            approximateBytes -= slots.approximateBytes(of: known)
             if slots.isDeleted(known) {
                 liveCount += 1
                 deletions.noteStale()
@@ -139,6 +145,7 @@ struct ZoneState: Sendable {
         storedBytes += record.byteCount
         addToIndexes(slot)
         noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
+        return slot
     }
 
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
@@ -215,16 +222,16 @@ struct ZoneState: Sendable {
     }
 
     private mutating func addToIndexes(_ slot: Int32) {
+        if !slots.refersToOthers(slot) { return }
         let record = slots[slot]
-        if !record.refersToOthers { return }
         let parent = record.parent
         if !parent.isEmpty { childSlots[parent, default: []].insert(slot) }
         for target in record.cascadeTargets { referrerSlots[target, default: []].append(slot) }
     }
 
     private mutating func removeFromIndexes(_ slot: Int32) {
+        if !slots.refersToOthers(slot) { return }
         let record = slots[slot]
-        if !record.refersToOthers { return }
         let parent = record.parent
         if !parent.isEmpty {
             childSlots[parent]?.remove(slot)

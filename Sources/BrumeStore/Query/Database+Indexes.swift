@@ -2,16 +2,15 @@ internal import BrumeModel
 
 extension Database {
     /// Puts a record into a zone and into the zone's indexes.
-    func putRecord(_ record: RecordSlot, inZoneAt index: Int) {
+    ///
+    /// - Parameter existing: The slot of its older version, where that is known.
+    func putRecord(_ record: RecordSlot, replacing existing: Int32? = nil, inZoneAt index: Int) {
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
-            withZone(at: index) { $0.put(record) }
+            _ = withZone(at: index) { $0.put(record, replacing: existing) }
             return
         }
-        let old = zoneStates[index].liveSlot(of: record.name).map { zoneStates[index][$0] }
-        withZone(at: index) { $0.put(record) }
-        guard let slot = zoneStates[index].liveSlot(of: record.name) else {
-            preconditionFailure("a record that was put is not there")
-        }
+        let old = (existing ?? zoneStates[index].liveSlot(of: record.name)).map { zoneStates[index][$0] }
+        let slot = withZone(at: index) { $0.put(record, replacing: existing) }
         indexes.noteChange(slot, from: old, to: zoneStates[index][slot])
     }
 

@@ -72,7 +72,7 @@ struct ModifyRecordsReader {
     private mutating func zone(
         _ bytes: UnsafeRawBufferPointer
     ) throws(WireReader.Damage) -> ZoneModification<CheckedFields> {
-        var modification = ZoneModification<CheckedFields>(zone: .defaultZone)
+        var modification = ZoneModification.nothing(in: .defaultZone)
         var hasZone = false
         var reader = WireReader(bytes)
         var last: UInt64 = 0
@@ -98,6 +98,7 @@ struct ModifyRecordsReader {
             }
             for name in modification.deletions where !seen.insert(name).inserted { throw Unusual() }
         }
+        modification.isKnownDistinct = true
         return modification
     }
 
@@ -119,7 +120,8 @@ struct ModifyRecordsReader {
     }
 
     private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
-        var save = RecordSave(name: "", type: "", fields: CheckedFields())
+        var save = RecordSave.blank
+        save.fields.mayHoldReferences = false
         var recordBytes = 0
         var fieldCount = 0
         var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -143,8 +145,9 @@ struct ModifyRecordsReader {
             case 5: save.parent = try flag(element) ? .removed : .unchanged
             case 15:
                 fieldCount += 1
-                let (key, field) = try field(try content(element), after: lastKey)
+                let (key, field, isPlain) = try field(try content(element), after: lastKey)
                 lastKey = key
+                if !isPlain { save.fields.mayHoldReferences = true }
                 let text = String(decoding: key, as: UTF8.self)
                 if let field {
                     recordBytes += WireWriter.messageBytes(field.count)
@@ -164,19 +167,19 @@ struct ModifyRecordsReader {
 
     // MARK: Fields
 
-    /// The key and the canonical bytes of a field; nil for one that removes its key.
+    /// The key and the canonical bytes of a field; nil for one that removes its key. A plain one holds no reference.
     private func field(
         _ bytes: UnsafeRawBufferPointer, after lastKey: UnsafeRawBufferPointer
-    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, bytes: [UInt8]?) {
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, bytes: [UInt8]?, isPlain: Bool) {
         var reader = WireReader(bytes)
         guard let first = try reader.next(), first.number == 1, Self.isShortest(first, in: bytes),
             Names.isFieldKey(first.content), ByteOrder.compare(lastKey, first.content) < 0
         else { throw Unusual() }
-        guard let second = try reader.next() else { return (first.content, nil) }
+        guard let second = try reader.next() else { return (first.content, nil, true) }
         if second.number == 2, Self.isShortest(second, in: bytes), second.range.upperBound == bytes.count,
             Self.isCanonical(value: second.content)
         {
-            return (first.content, [UInt8](bytes))
+            return (first.content, [UInt8](bytes), true)
         }
         // A list, a place, a reference, or what another encoder makes.
         fieldArena.reset()
@@ -184,7 +187,7 @@ struct ModifyRecordsReader {
             ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
             let canonical = FieldChecker.canonicalBytes(of: field)
         else { throw Unusual() }
-        return (first.content, canonical)
+        return (first.content, canonical, false)
     }
 
     /// Whether a value is a right one of a plain kind, and nothing about its encoding could be other.

@@ -1,8 +1,8 @@
 package import BrumeModel
 
 /// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied until the
-/// record is encoded.
-package struct FieldMerge {
+/// record is encoded, and the merge itself never is: every save makes one.
+package struct FieldMerge: ~Copyable {
     private enum Piece {
         /// A whole field of the older version, its tag included.
         case stored(Range<Int>)
@@ -17,37 +17,20 @@ package struct FieldMerge {
     private var pieces: [Piece]?
     /// Where the fields of the older version begin.
     private var storedFieldsStart = 0
+    /// Where the older version says who made the record, and when.
+    private var storedCreation = 0..<0
 
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
-    /// Of the older version.
-    package private(set) var creator = ""
-    package private(set) var createdMilliseconds: Int64 = 0
 
-    /// The fields of a new record.
-    package init(_ fields: CheckedFields) {
-        stored = []
+    /// The fields of a newer version of `stored`, or of a new record. Throws `internalError` for bytes that are no record.
+    package init(_ fields: CheckedFields, over stored: [UInt8]?) throws(ServiceError) {
+        self.stored = stored ?? []
         sent = Self.sorted(fields.puts)
-        isChanged = true
-    }
-
-    /// The fields of a newer version of `stored`. Throws `internalError` for bytes that are no record.
-    ///
-    /// - Parameter user: Who saves: mostly who made the record, whose name needs no text of its own then.
-    package init(_ fields: CheckedFields, over stored: [UInt8], user: String) throws(ServiceError) {
-        self.stored = stored
-        sent = Self.sorted(fields.puts)
-        isChanged = false
-        let removals = fields.removals.sorted { $0 < $1 }
-        let isRecord = stored.withUnsafeBytes { bytes in
-            do throws(WireReader.Damage) {
-                try merge(bytes, removals: removals, user: user)
-                return true
-            } catch {
-                return false
-            }
-        }
-        guard isRecord else { throw StoredRecord.damaged("it is no protobuf message") }
+        isChanged = stored == nil
+        if stored == nil { return }
+        let removals = fields.removals.isEmpty ? [] : fields.removals.sorted { $0 < $1 }
+        guard merge(removals: removals) else { throw StoredRecord.damaged("it is no protobuf message") }
     }
 
     private static func sorted(_ fields: [EncodedField]) -> [EncodedField] {
@@ -57,21 +40,34 @@ package struct FieldMerge {
         return fields
     }
 
+    /// False where the older version is no protobuf message.
+    private mutating func merge(removals: [String]) -> Bool {
+        let stored = stored
+        return stored.withUnsafeBytes { bytes in
+            do throws(WireReader.Damage) {
+                try merge(bytes, removals: removals)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
     /// Walks the older version's fields beside those that were sent: both are in the order of their keys.
-    private mutating func merge(
-        _ bytes: UnsafeRawBufferPointer, removals: [String], user: String
-    ) throws(WireReader.Damage) {
+    private mutating func merge(_ bytes: UnsafeRawBufferPointer, removals: [String]) throws(WireReader.Damage) {
         var reader = WireReader(bytes)
         var nextSent = 0
         var nextRemoval = 0
         while let element = try reader.next() {
             guard element.number == UInt64(StoredRecord.fieldsNumber) else {
                 storedFieldsStart = element.range.upperBound
-                if element.number == 4 {
-                    guard let name = Self.text(element.content, orSame: user) else { throw WireReader.Damage() }
-                    creator = name
+                // Neighbours: fields stand in the order of their numbers.
+                if element.number == 4 { storedCreation = element.range }
+                if element.number == 5 {
+                    storedCreation =
+                        (storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound)
+                        ..<element.range.upperBound
                 }
-                if element.number == 5 { createdMilliseconds = Int64(bitPattern: element.scalar) }
                 continue
             }
             guard element.isLengthDelimited else { throw WireReader.Damage() }
@@ -111,11 +107,6 @@ package struct FieldMerge {
         if pieces != nil { pieces!.append(.sent(index)) }
     }
 
-    private static func text(_ bytes: UnsafeRawBufferPointer, orSame text: String) -> String? {
-        if StoredRecord.order(text, bytes) == 0 { return text }
-        return String(checkedUTF8: bytes.assumingMemoryBound(to: UInt8.self))
-    }
-
     /// Fields of the record.
     package var count: Int { pieces?.count ?? sent.count }
 
@@ -126,33 +117,69 @@ package struct FieldMerge {
     package var storedSystemFields: [UInt8] { Array(stored[..<storedFieldsStart]) }
 
     /// The record's bytes, and how many of them stand before its fields: alone they are the record without any.
-    package func encode(_ system: SystemFields) -> (bytes: [UInt8], systemByteCount: Int) {
-        var capacity = StoredRecord.systemBytesMax(system)
+    ///
+    /// - Parameters:
+    ///   - user: Who saves, and makes the record where it is new.
+    ///   - savedMilliseconds: The server's clock, since 1970.
+    ///   - parent: The name of the parent record, or empty.
+    package func encode(
+        name: String, type: String, changeTag: String, user: String, savedMilliseconds: Int64, parent: String
+    ) -> (bytes: [UInt8], systemByteCount: Int) {
+        let saved = UInt64(bitPattern: savedMilliseconds)
+        let isNew = stored.isEmpty
+        let savingBytes = WireWriter.dataBytes(user.utf8.count) + WireWriter.integerBytes(saved)
+        let systemByteCount =
+            WireWriter.dataBytes(name.utf8.count) + WireWriter.dataBytes(type.utf8.count)
+            + WireWriter.dataBytes(changeTag.utf8.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
+            + WireWriter.dataBytes(parent.utf8.count)
+        var bytes = [UInt8](repeating: 0, count: systemByteCount + fieldsByteCount)
+        bytes.withUnsafeMutableBytes { buffer in
+            var filler = WireFiller(buffer)
+            filler.text(1, name)
+            filler.text(2, type)
+            filler.text(3, changeTag)
+            if isNew {
+                filler.text(4, user)
+                filler.integer(5, saved)
+            } else {
+                stored.withUnsafeBytes { filler.append(UnsafeRawBufferPointer(rebasing: $0[storedCreation])) }
+            }
+            filler.text(6, user)
+            filler.integer(7, saved)
+            filler.text(8, parent)
+            appendFields(to: &filler)
+            precondition(filler.count == buffer.count, "a record has another size than was counted")
+        }
+        return (bytes, systemByteCount)
+    }
+
+    private var fieldsByteCount: Int {
+        var count = 0
         if let pieces {
             for piece in pieces {
                 switch piece {
-                case .stored(let range): capacity += range.count
-                case .sent(let index): capacity += WireWriter.messageBytes(sent[index].bytes.count)
+                case .stored(let range): count += range.count
+                case .sent(let index): count += WireWriter.messageBytes(sent[index].bytes.count)
                 }
             }
         } else {
-            for field in sent { capacity += WireWriter.messageBytes(field.bytes.count) }
+            for index in sent.indices { count += WireWriter.messageBytes(sent[index].bytes.count) }
         }
-        var writer = WireWriter(capacity: capacity)
-        StoredRecord.write(system, to: &writer)
-        let systemByteCount = writer.bytes.count
+        return count
+    }
+
+    private func appendFields(to filler: inout WireFiller) {
         if let pieces {
-            stored.withUnsafeBytes { bytes in
+            stored.withUnsafeBytes { stored in
                 for piece in pieces {
                     switch piece {
-                    case .stored(let range): writer.append(UnsafeRawBufferPointer(rebasing: bytes[range]))
-                    case .sent(let index): writer.message(StoredRecord.fieldsNumber, sent[index].bytes)
+                    case .stored(let range): filler.append(UnsafeRawBufferPointer(rebasing: stored[range]))
+                    case .sent(let index): filler.message(StoredRecord.fieldsNumber, sent[index].bytes)
                     }
                 }
             }
         } else {
-            for field in sent { writer.message(StoredRecord.fieldsNumber, field.bytes) }
+            for index in sent.indices { filler.message(StoredRecord.fieldsNumber, sent[index].bytes) }
         }
-        return (writer.bytes, systemByteCount)
     }
 }

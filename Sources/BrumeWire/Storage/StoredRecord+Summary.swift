@@ -57,6 +57,23 @@ extension StoredRecord {
 
     /// Reads what stands at the beginning of a record that was checked, and nothing of the rest.
     package static func head(of bytes: UnsafeRawBufferPointer) -> Head {
+        var offset = 0
+        // Almost all texts have less than 128 bytes, so that one says how many.
+        func shortText(_ number: UInt8) -> UnsafeRawBufferPointer? {
+            let start = offset + 2
+            guard start <= bytes.count, bytes[offset] == number << 3 | 2, bytes[offset + 1] < 0x80,
+                bytes.count - start >= Int(bytes[offset + 1])
+            else { return nil }
+            offset = start + Int(bytes[start - 1])
+            return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+        }
+        guard let name = shortText(1), let type = shortText(2), let changeTag = shortText(3) else {
+            return unusualHead(of: bytes)
+        }
+        return Head(name: name, type: type, changeTag: changeTag)
+    }
+
+    private static func unusualHead(of bytes: UnsafeRawBufferPointer) -> Head {
         var head = Head()
         var reader = WireReader(bytes)
         while let element = try? reader.next(), element.number <= 3 {
@@ -71,13 +88,8 @@ extension StoredRecord {
 
     /// Negative where the text stands before `bytes`, 0 where they are the same.
     package static func order(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Int {
-        var position = 0
-        for unit in text.utf8 {
-            guard position < bytes.count else { return 1 }
-            if unit != bytes[position] { return unit < bytes[position] ? -1 : 1 }
-            position += 1
-        }
-        return position == bytes.count ? 0 : -1
+        var text = text
+        return text.withUTF8 { ByteOrder.compare(UnsafeRawBufferPointer($0), bytes) }
     }
 
     private static func checked(_ text: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeRawBufferPointer {

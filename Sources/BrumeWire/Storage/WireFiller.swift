@@ -1,0 +1,69 @@
+/// Writes protobuf fields into memory that has room for them, in the same form as ``WireWriter``.
+///
+/// For what every save writes: an array that grows looks at itself before each byte. Writing beyond the room traps.
+struct WireFiller {
+    private let target: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(_ target: UnsafeMutableRawBufferPointer) {
+        self.target = target
+    }
+
+    /// A text, which is left out where it is empty.
+    mutating func text(_ number: UInt8, _ text: String) {
+        if text.isEmpty { return }
+        var text = text
+        text.withUTF8 { message(number, UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A number, which is left out where it is 0.
+    mutating func integer(_ number: UInt8, _ value: UInt64) {
+        if value == 0 { return }
+        byte(number << 3)
+        varint(value)
+    }
+
+    /// A field of bytes, which is left out where there are none.
+    mutating func data(_ number: UInt8, _ content: [UInt8]) {
+        if !content.isEmpty { message(number, content) }
+    }
+
+    /// A field that holds a message, also one without content.
+    mutating func message(_ number: UInt8, _ content: [UInt8]) {
+        content.withUnsafeBytes { message(number, $0) }
+    }
+
+    /// The beginning of a field that holds a message of `count` bytes, which follow.
+    mutating func messageHeader(_ number: UInt8, count: Int) {
+        byte(number << 3 | 2)
+        varint(UInt64(count))
+    }
+
+    private mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
+        messageHeader(number, count: content.count)
+        append(content)
+    }
+
+    /// Fields that are encoded already.
+    mutating func append(_ encoded: UnsafeRawBufferPointer) {
+        guard let source = encoded.baseAddress, encoded.count > 0 else { return }
+        precondition(encoded.count <= target.count - count, "what is encoded has no room")
+        (target.baseAddress! + count).copyMemory(from: source, byteCount: encoded.count)
+        count += encoded.count
+    }
+
+    private mutating func varint(_ value: UInt64) {
+        var value = value
+        while value >= 0x80 {
+            byte(UInt8(truncatingIfNeeded: value) | 0x80)
+            value >>= 7
+        }
+        byte(UInt8(truncatingIfNeeded: value))
+    }
+
+    private mutating func byte(_ value: UInt8) {
+        precondition(count < target.count, "what is encoded has no room")
+        target.baseAddress!.storeBytes(of: value, toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+}
