@@ -26,4 +26,8 @@ package struct ChangePosition: RawRepresentable, Hashable, Comparable, Sendable 
     package var index: UInt32 { UInt32(truncatingIfNeeded: rawValue & 0xF_FFFF) }
 
     package static func < (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue < right.rawValue }
+    // The standard library's would ask the first one by way of the protocol, in look-ups that every event makes.
+    package static func <= (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue <= right.rawValue }
+    package static func > (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue > right.rawValue }
+    package static func >= (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue >= right.rawValue }
 }

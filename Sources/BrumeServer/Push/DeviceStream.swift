@@ -9,7 +9,8 @@ internal import BrumeWire
 final class DeviceStream: @unchecked Sendable {
     let id: UInt32
     let device: [UInt8]
-    private unowned let session: Session
+    /// Its count is not kept for every event: the session owns the stream, and closes it before it goes.
+    private unowned(unsafe) let session: Session
     private let interceptor: (any ServerInterceptor)?
     private let sealer: PositionSealer
     /// Of the private database.

@@ -79,6 +79,8 @@ final class NotificationHub {
 
     private var isPublic: Bool { database.id.scope == .public }
 
+    private lazy var lastPlace = NotificationPosition.Place(epoch: database.run(of: .start), position: .start)
+
     // MARK: Devices
 
     /// Where a device's events begin.
@@ -184,7 +186,11 @@ final class NotificationHub {
     }
 
     private func place(_ position: ChangePosition) -> NotificationPosition.Place {
-        NotificationPosition.Place(epoch: database.run(of: position), position: position)
+        // An event goes to many devices in a row.
+        if lastPlace.position != position {
+            lastPlace = NotificationPosition.Place(epoch: database.run(of: position), position: position)
+        }
+        return lastPlace
     }
 
     private func mailbox(of user: String) -> NotificationMailbox {

@@ -24,14 +24,16 @@ protocol NotificationListener: AnyObject {
 
 /// A stream on the loop of the database: the user's private one.
 final class NearListener: NotificationListener {
-    private unowned let stream: DeviceStream
+    let device: [UInt8]
+    /// Its count is not kept for every event: the hub lets go of the listener when the stream ends, before the stream goes.
+    private unowned(unsafe) let stream: DeviceStream
     var place = ChangePosition.start
 
     init(_ stream: DeviceStream) {
         self.stream = stream
+        device = stream.device
     }
 
-    var device: [UInt8] { stream.device }
     var mayTake: Bool { stream.mayTakePrivateEvent }
     func take(_ delivery: NotificationDelivery) { stream.sendPrivate(delivery) }
     func flush() {}

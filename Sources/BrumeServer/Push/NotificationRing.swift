@@ -130,6 +130,10 @@ struct NotificationRing {
     }
 
     private func firstIndex(after place: ChangePosition) -> Int {
+        // Devices that listen have taken everything but the newest event.
+        if events.count - first >= 2, events[events.count - 2].position <= place {
+            return events[events.count - 1].position > place ? events.count - 1 : events.count
+        }
         var low = first
         var high = events.count
         while low < high {

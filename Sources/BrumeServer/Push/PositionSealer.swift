@@ -7,7 +7,9 @@ internal import BrumeWire
 /// a thousand devices cost one code of authentication. Belongs to one loop.
 final class PositionSealer {
     private let sealer: TokenSealer
-    private var sealed: (token: ChangeToken, scope: [UInt8], field: [UInt8])?
+    private var lastToken: ChangeToken?
+    private var lastScope: [UInt8] = []
+    private var lastField: [UInt8] = []
 
     init(_ sealer: TokenSealer) {
         self.sealer = sealer
@@ -15,9 +17,9 @@ final class PositionSealer {
 
     func field(for position: NotificationPosition, scope: [UInt8]) -> [UInt8] {
         let token = position.token
-        if let sealed, sealed.token == token, sealed.scope == scope { return sealed.field }
+        if lastToken == token, lastScope == scope { return lastField }
         let field = MessageCoder.positionField(sealer.seal(token, scope: scope))
-        sealed = (token, scope, field)
+        (lastToken, lastScope, lastField) = (token, scope, field)
         return field
     }
 }

@@ -31,7 +31,7 @@ extension Connection {
             hasSentCloseNotify = true
             session?.shutDown()
             sendOutput()
-            guard state == .closing, outputCiphertext.isEmpty else { return }
+            guard state == .closing, outputCiphertextBytes == 0 else { return }
         }
         Socket.shutDownWriting(fd)
         state = .lingering
@@ -53,8 +53,8 @@ extension Connection {
         closeDescriptor()
         session?.close()
         session = nil
-        outputPlaintext.removeAll()
-        outputCiphertext.removeAll()
+        changePlaintext { $0.removeAll() }
+        changeCiphertext { $0.removeAll() }
         heldCiphertext.removeAll()
         heldPlaintext.removeAll()
         cancelTimers()

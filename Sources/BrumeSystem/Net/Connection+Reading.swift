@@ -108,7 +108,7 @@ extension Connection {
             listener?.handshakeEnded(self)
             listener = nil
             connecting = nil
-            if !outputPlaintext.isEmpty { flushAtEndOfTurn() }
+            if outputPlaintextBytes > 0 { flushAtEndOfTurn() }
             updateInterest()
             delegate?.connectionEstablished(self)
             return true

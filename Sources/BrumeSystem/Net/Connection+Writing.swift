@@ -6,7 +6,7 @@ extension Connection {
     /// There is no limit here but ``ConnectionLimits/outputBytesMax``, which ends the connection: look at `isOutputFull`.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard acceptsOutput, bytes.count > 0 else { return }
-        outputPlaintext.append(bytes)
+        changePlaintext { $0.append(bytes) }
         outputAppended()
     }
 
@@ -17,7 +17,7 @@ extension Connection {
     ///     connection was closed.
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         guard acceptsOutput else { return }
-        outputPlaintext.append(minimumCapacity: minimumCapacity, body)
+        changePlaintext { $0.append(minimumCapacity: minimumCapacity, body) }
         outputAppended()
     }
 
@@ -35,14 +35,14 @@ extension Connection {
             if pending > limits.outputBytesMax { return terminate(.outputOverflow) }
         }
         // Before the handshake is done the bytes wait for it; while the kernel takes none, for the socket.
-        if state == .open, outputCiphertext.isEmpty { flushAtEndOfTurn() }
+        if state == .open, outputCiphertextBytes == 0 { flushAtEndOfTurn() }
     }
 
     /// Sends what is pending, as far as the kernel and the quota of the turn reach.
     func flush() {
         guard state == .handshaking || state == .open || state == .closing else { return }
         sendPendingCiphertext()
-        if outputCiphertext.isEmpty, !outputPlaintext.isEmpty, state != .handshaking, let session {
+        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking, let session {
             let plaintext = outputPlaintext.bytes
             let count = min(plaintext.count, Limits.writeBytesPerTurn)
             do throws(TLSError) {
@@ -50,13 +50,13 @@ extension Connection {
             } catch {
                 return terminate(.protocolViolation(error.message))
             }
-            outputPlaintext.removeFirst(count)
+            changePlaintext { $0.removeFirst(count) }
             sendOutput()
         }
         guard state == .handshaking || state == .open || state == .closing else { return }
         if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
         // The quota is used up and the kernel has room: the rest goes in the next turn.
-        if !outputPlaintext.isEmpty, outputCiphertext.isEmpty, state != .handshaking { flushAtEndOfTurn() }
+        if outputPlaintextBytes > 0, outputCiphertextBytes == 0, state != .handshaking { flushAtEndOfTurn() }
         if isWaitingForDrain, pendingOutputBytes <= limits.outputLowWaterBytes { continueNextTurn() }
         updateInterest()
         watchForStall()
@@ -70,7 +70,7 @@ extension Connection {
         defer { buffers.clearOutput() }
         guard fd >= 0 else { return }
         var taken = 0
-        if outputCiphertext.isEmpty {
+        if outputCiphertextBytes == 0 {
             do throws(SystemError) {
                 taken = try Socket.write(fd, output)
             } catch {
@@ -83,18 +83,18 @@ extension Connection {
             if taken == output.count { return }
             lastProgressNanoseconds = loop.nowNanoseconds
         }
-        outputCiphertext.append(UnsafeRawBufferPointer(rebasing: output[taken...]))
-        guard outputCiphertext.count <= Limits.pendingCiphertextBytes else { return terminate(.outputOverflow) }
+        changeCiphertext { $0.append(UnsafeRawBufferPointer(rebasing: output[taken...])) }
+        guard outputCiphertextBytes <= Limits.pendingCiphertextBytes else { return terminate(.outputOverflow) }
         updateInterest()
         watchForStall()
     }
 
     private func sendPendingCiphertext() {
-        guard !outputCiphertext.isEmpty else { return }
+        guard outputCiphertextBytes > 0 else { return }
         do throws(SystemError) {
             let taken = try Socket.write(fd, outputCiphertext.bytes)
             if taken > 0 {
-                outputCiphertext.removeFirst(taken)
+                changeCiphertext { $0.removeFirst(taken) }
                 lastProgressNanoseconds = loop.nowNanoseconds
             }
         } catch {
@@ -112,7 +112,7 @@ extension Connection {
 
     /// Sends the alert that OpenSSL wrote. For what does not look like TLS at all it writes none, so one is made here.
     func sendAlert() {
-        if loop.buffers.output.count == 0, !hasSentBytes, outputCiphertext.isEmpty, fd >= 0 {
+        if loop.buffers.output.count == 0, !hasSentBytes, outputCiphertextBytes == 0, fd >= 0 {
             // Alert record, TLS 1.2 on the wire, 2 bytes: fatal, unexpected_message.
             let alert: [UInt8] = [21, 3, 3, 0, 2, 2, 10]
             alert.withUnsafeBytes { _ = try? Socket.write(fd, $0) }
@@ -124,7 +124,7 @@ extension Connection {
 
     private func watchForStall() {
         guard pendingOutputBytes > 0, stallTimer == nil, state == .open || state == .closing else { return }
-        if outputCiphertext.isEmpty { lastProgressNanoseconds = loop.nowNanoseconds }
+        if outputCiphertextBytes == 0 { lastProgressNanoseconds = loop.nowNanoseconds }
         armStallTimer(afterMilliseconds: limits.writeStallTimeoutMilliseconds)
     }
 

@@ -42,9 +42,12 @@ package final class Connection: @unchecked Sendable {
     var session: TLSSession?
 
     /// Plaintext that waits for encryption at the end of the turn.
-    var outputPlaintext = ByteQueue()
+    private(set) var outputPlaintext = ByteQueue()
     /// Ciphertext that the kernel did not take.
-    var outputCiphertext = ByteQueue()
+    private(set) var outputCiphertext = ByteQueue()
+    /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses them.
+    private(set) var outputPlaintextBytes = 0
+    private(set) var outputCiphertextBytes = 0
     /// Ciphertext from the peer that waits until reading is resumed.
     var heldCiphertext = ByteQueue()
     /// Plaintext that the user gave back when the connection was detached.
@@ -94,7 +97,17 @@ package final class Connection: @unchecked Sendable {
     }
 
     /// Plaintext and ciphertext that the kernel has not taken yet.
-    package var pendingOutputBytes: Int { outputPlaintext.count + outputCiphertext.count }
+    package var pendingOutputBytes: Int { outputPlaintextBytes + outputCiphertextBytes }
+
+    func changePlaintext(_ change: (inout ByteQueue) -> Void) {
+        change(&outputPlaintext)
+        outputPlaintextBytes = outputPlaintext.count
+    }
+
+    func changeCiphertext(_ change: (inout ByteQueue) -> Void) {
+        change(&outputCiphertext)
+        outputCiphertextBytes = outputCiphertext.count
+    }
 
     /// The pending output is above the high-water mark. Who sees this stops producing, for example by `pauseReading()`;
     /// `connectionDrained` tells when to go on.
@@ -138,8 +151,8 @@ package final class Connection: @unchecked Sendable {
     private var wantedInterest: (readable: Bool, writable: Bool) {
         switch state {
         case .connecting: (false, true)
-        case .handshaking, .closing, .lingering: (true, !outputCiphertext.isEmpty)
-        case .open: (!isReadingPaused, !outputCiphertext.isEmpty)
+        case .handshaking, .closing, .lingering: (true, outputCiphertextBytes > 0)
+        case .open: (!isReadingPaused, outputCiphertextBytes > 0)
         case .resolving, .closed, .detached: (false, false)
         }
     }

@@ -23,8 +23,8 @@ package final class DetachedConnection: @unchecked Sendable {
         isReadingPaused = connection.isReadingPaused
         isWaitingForDrain = connection.isWaitingForDrain
         fd = connection.fd
-        swap(&outputPlaintext, &connection.outputPlaintext)
-        swap(&outputCiphertext, &connection.outputCiphertext)
+        connection.changePlaintext { swap(&outputPlaintext, &$0) }
+        connection.changeCiphertext { swap(&outputCiphertext, &$0) }
         swap(&heldCiphertext, &connection.heldCiphertext)
         swap(&heldPlaintext, &connection.heldPlaintext)
     }
@@ -82,8 +82,8 @@ extension Connection {
         connection.isReadingPaused = detached.isReadingPaused
         connection.isWaitingForDrain = detached.isWaitingForDrain
         connection.hasSentBytes = true
-        swap(&connection.outputPlaintext, &detached.outputPlaintext)
-        swap(&connection.outputCiphertext, &detached.outputCiphertext)
+        connection.changePlaintext { swap(&$0, &detached.outputPlaintext) }
+        connection.changeCiphertext { swap(&$0, &detached.outputCiphertext) }
         swap(&connection.heldCiphertext, &detached.heldCiphertext)
         swap(&connection.heldPlaintext, &detached.heldPlaintext)
         detached.session.move(to: loop.buffers)
