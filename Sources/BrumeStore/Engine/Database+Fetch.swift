@@ -21,10 +21,12 @@ extension Database {
             case .success(let known): index = known
             }
             return fetch.names.map { name -> RecordOutcome<[UInt8]> in
-                guard let slot = zoneStates[index].liveSlot(of: name) else {
+                guard let slot = liveSlot(of: name, inZoneAt: index) else {
                     return .failure(ServiceError(.unknownItem, "there is no such record; it may be deleted"))
                 }
-                if let caller, let refusal = Database.readRefusal(of: zoneStates[index][slot], for: caller) {
+                if let caller, caller.access != nil,
+                    let refusal = Database.readRefusal(of: zoneStates[index].slots[slot], for: caller)
+                {
                     return .failure(refusal)
                 }
                 if isFull { return .deferred }

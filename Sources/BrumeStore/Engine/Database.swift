@@ -79,7 +79,15 @@ package final class Database {
     /// Whether a record of that name exists in the zone.
     package func holdsRecord(_ name: String, in zone: ZoneID) -> Bool {
         guard case .success(let index) = zoneIndex(of: zone) else { return false }
-        return zoneStates[index].liveSlot(of: name) != nil
+        return liveSlot(of: name, inZoneAt: index) != nil
+    }
+
+    /// The slot of a record that exists. Of the two parts of the zone that it takes: all of it is a handful of references more to
+    /// hold, for each record that is asked for.
+    func liveSlot(of name: String, inZoneAt index: Int) -> Int32? {
+        let slots = zoneStates[index].slots
+        guard let slot = zoneStates[index].names.slot(of: name, in: slots), !slots.isDeleted(slot) else { return nil }
+        return slot
     }
 
     /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.

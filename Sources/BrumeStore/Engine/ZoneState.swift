@@ -26,7 +26,7 @@ struct ZoneState: Sendable {
     /// About what the zone takes in memory.
     private(set) var approximateBytes = ZoneState.emptyBytes
     private(set) var clientTokens = ClientTokens()
-    private var names = NameIndex()
+    private(set) var names = NameIndex()
     private var packs = RecordPacks()
     /// Of the names of what was loaded, while it is.
     private var loadedHashes: [NameIndex.Hash] = []

@@ -64,9 +64,8 @@ package struct FieldMerge: ~Copyable {
                 // Neighbours: fields stand in the order of their numbers.
                 if element.number == 4 { storedCreation = element.range }
                 if element.number == 5 {
-                    storedCreation =
-                        (storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound)
-                        ..<element.range.upperBound
+                    let start = storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound
+                    storedCreation = start..<element.range.upperBound
                 }
                 continue
             }
