@@ -102,8 +102,10 @@ package final class Server: @unchecked Sendable {
                     log.error(reason)
                     _exit(Self.failStopExitCode)
                 })
+            let snapshotLoop = try EventLoop(name: "snapshots")
+            snapshotLoop.yieldsToOthers = true
             let snapshots = Snapshots(
-                loop: try EventLoop(name: "snapshots"), server: core, segmentsKept: report.segments)
+                loop: snapshotLoop, server: core, segmentsKept: report.segments)
             core.assemble(
                 shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"), snapshots: snapshots,
                 loader: try EventLoop(name: "loader"))

@@ -33,6 +33,12 @@ package final class RealDisk: Disk {
         state.withLock { $0.files.removeValue(forKey: file.id) }?.close()
     }
 
+    package func giveBack(_ file: DiskFile) {
+        guard let open = state.withLock({ $0.files.removeValue(forKey: file.id) }) else { return }
+        open.giveBack()
+        open.close()
+    }
+
     package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         let open = self[file]
         try translating(open.path) { () throws(SystemError) in
@@ -72,6 +78,13 @@ package final class RealDisk: Disk {
     package func sync(_ file: DiskFile) throws(DiskError) {
         let open = self[file]
         try translating(open.path) { () throws(SystemError) in try open.syncData() }
+    }
+
+    package func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError) {
+        let open = self[file]
+        try translating(open.path) { () throws(SystemError) in
+            try open.writeBack(Int(range.lowerBound)..<Int(range.upperBound))
+        }
     }
 
     package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {

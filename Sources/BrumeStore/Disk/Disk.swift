@@ -12,6 +12,9 @@ package protocol Disk: AnyObject, Sendable {
     func create(_ path: String) throws(DiskError) -> DiskFile
     /// Closes without syncing.
     func close(_ file: DiskFile)
+    /// Closes a file, open for writing, that has lost its name. A large one gives its room back bit by bit before, where nobody else
+    /// has it open: all at once others' syncs would wait for it.
+    func giveBack(_ file: DiskFile)
 
     /// Writes all bytes at an offset; the file grows when they end behind its end.
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError)
@@ -23,6 +26,9 @@ package protocol Disk: AnyObject, Sendable {
     /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on the
     /// disk: it is never tried again.
     func sync(_ file: DiskFile) throws(DiskError)
+    /// Has the bytes on their way to the disk, and waits for those that were told of before. It makes nothing durable: a large file
+    /// that is told of part by part, as it is written, leaves little to its sync, and so to those of others that wait behind it.
+    func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError)
     /// Makes all bytes up to `length` zero, whatever they were before, and allocated on the disk, so that later writes there don't
     /// grow the file. What is behind them stays.
     func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError)
@@ -76,6 +82,11 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Disk {
+    package func giveBack(_ file: DiskFile) { close(file) }
+
+    /// Nothing: for disks that hold nothing back.
+    package func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError) {}
+
     /// Reads a whole file; nil when it does not exist.
     ///
     /// - Parameter limit: The most bytes it may have: a larger file is an error, and is not read.

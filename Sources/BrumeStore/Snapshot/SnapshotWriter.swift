@@ -6,8 +6,13 @@ package struct SnapshotWriter {
     private let disk: any Disk
     private var file: DiskFile
     private var offset: UInt64 = 0
+    /// Up to where the disk was told to write.
+    private var writtenBack: UInt64 = 0
     private var previousCRC: UInt32 = 0
     private let compressor = ZstandardCompressor()
+
+    /// A disk takes it in some milliseconds.
+    private static let writeBackBytes: UInt64 = 1024 * 1024
 
     /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable; when it
     /// throws, the older one is as it was.
@@ -31,8 +36,16 @@ package struct SnapshotWriter {
             try? disk.remove(temporary)
             throw error
         }
-        try disk.rename(temporary, to: path)
-        try disk.syncDirectory(SnapshotFormat.folder)
+        // Held open, so that it does not go all at once when it loses its name.
+        let former = try? disk.openForWriting(path)
+        do throws(DiskError) {
+            try disk.rename(temporary, to: path)
+            try disk.syncDirectory(SnapshotFormat.folder)
+        } catch {
+            if let former { disk.close(former) }
+            throw error
+        }
+        if let former { disk.giveBack(former) }
         return writer.offset
     }
 
@@ -86,5 +99,10 @@ package struct SnapshotWriter {
     private mutating func append(_ bytes: [UInt8]) throws(DiskError) {
         try disk.write(bytes, to: file, at: offset)
         offset += UInt64(bytes.count)
+        // Or the sync at the end would write all of it at once, and every commit's sync would wait for its turn among that.
+        if offset - writtenBack >= SnapshotWriter.writeBackBytes {
+            try disk.writeBack(writtenBack..<offset, of: file)
+            writtenBack = offset
+        }
     }
 }

@@ -1,3 +1,4 @@
+internal import CBrume
 internal import Glibc
 internal import Synchronization
 
@@ -88,6 +89,25 @@ package final class File: Sendable {
         try SystemCall.run("fdatasync", path) { fdatasync(fd) }
     }
 
+    /// Starts writing `range` out, and waits for what was started before it. Nothing becomes durable by that.
+    ///
+    /// On file systems that can't do it this does nothing.
+    package func writeBack(_ range: Range<Int>) throws(SystemError) {
+        func call(_ range: Range<Int>, waits: Bool) throws(SystemError) {
+            do throws(SystemError) {
+                try SystemCall.run("sync_file_range", path) {
+                    brume_write_back(fd, Int64(range.lowerBound), Int64(range.count), waits)
+                }
+            } catch {
+                if ![EINVAL, ENOSYS, EOPNOTSUPP].contains(error.errno) { throw error }
+            }
+        }
+        // No bytes would mean all of the file.
+        if range.isEmpty { return }
+        if range.lowerBound > 0 { try call(0..<range.lowerBound, waits: true) }
+        try call(range, waits: false)
+    }
+
     /// Makes content and metadata durable. The same holds after a failure.
     package func sync() throws(SystemError) {
         try SystemCall.run("fsync", path) { fsync(fd) }
@@ -95,6 +115,18 @@ package final class File: Sendable {
 
     package func truncate(to size: Int) throws(SystemError) {
         try SystemCall.run("ftruncate", path) { ftruncate(fd, off_t(size)) }
+    }
+
+    /// Gives the room of a file that has lost its name back, 4 MiB at a time, where no other descriptor is open for it: nobody can
+    /// come to read it then. What fails is left to the file's end.
+    ///
+    /// A file system may take a quarter of a second to free a gigabyte at once, and syncs of other files wait for that.
+    package func giveBack() {
+        guard brume_is_only_descriptor(fd), var left = try? size() else { return }
+        while left > 0 {
+            left = max(left - (4 << 20), 0)
+            guard (try? truncate(to: left)) != nil else { return }
+        }
     }
 
     /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows now.
@@ -109,6 +141,7 @@ package final class File: Sendable {
             guard written == count else {
                 throw SystemError(call: "pwrite", errno: EIO, context: path, message: "the disk took only a part")
             }
+            try writeBack(offset..<offset + count)
             offset += count
         }
     }

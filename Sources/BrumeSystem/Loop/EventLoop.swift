@@ -1,3 +1,4 @@
+internal import CBrume
 internal import Glibc
 internal import Synchronization
 
@@ -22,6 +23,9 @@ package final class EventLoop: @unchecked Sendable {
     /// machine); some 50 to 100 microseconds of spinning save it for one or a few busy clients, at the price of a core
     /// that is not free for others meanwhile.
     package var spinNanoseconds: UInt64 = 0
+
+    /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before ``run()``.
+    package var yieldsToOthers = false
 
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
@@ -113,6 +117,7 @@ package final class EventLoop: @unchecked Sendable {
     package func run() {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         name.withCString { setThreadName($0) }
+        if yieldsToOthers { brume_thread_yield_to_others() }
         while !isStopping { turn() }
         finish()
         owner.store(0, ordering: .relaxed)

@@ -3,6 +3,7 @@
 /// and variadics.
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -18,3 +19,12 @@ void brume_variadic_words(const char *kinds, uint64_t *words, va_list arguments)
 
 /// Names the calling thread; names longer than 15 bytes are cut.
 void brume_thread_set_name(const char *name);
+
+/// Makes the calling thread give way to the process's others. Where that is not allowed all stays as it is.
+void brume_thread_yield_to_others(void);
+
+/// sync_file_range(2): has the bytes written out, and waits for that if asked to. Returns 0, or -1 with errno.
+int brume_write_back(int fd, int64_t offset, int64_t count, bool waits);
+
+/// Whether no other descriptor, of any process, is open for the file. fcntl(2), F_SETLEASE; false also where that can't be told.
+bool brume_is_only_descriptor(int fd);
