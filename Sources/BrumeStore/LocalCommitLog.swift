@@ -21,6 +21,8 @@ package final class LocalCommitLog: CommitLog {
     package var epoch: UInt32 { recovery.epoch }
     /// The segment that the next batch goes to.
     package var segment: UInt64 { writer.segment }
+    /// Makes the next segment ahead.
+    package var preparation: SegmentPreparation { writer.preparation }
 
     package init(opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32) throws(StoreError) {
         self.disk = disk

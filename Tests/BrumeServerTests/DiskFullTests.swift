@@ -36,12 +36,13 @@ struct DiskFullTests {
         let commit: GroupCommit
         private var position: UInt64 = 0
 
-        init(segmentBytes: Int = 8192) throws {
+        /// - Parameter preparesSegments: False for tests that count the disk's calls: what is made ahead is made at any time.
+        init(segmentBytes: Int = 8192, preparesSegments: Bool = false) throws {
             let recovery = try Recovery(
                 opening: disk, options: JournalWriter.Options(salt: 5, segmentBytes: segmentBytes), newEpoch: 1)
             let events = events
             commit = GroupCommit(
-                writer: recovery.writer, diskFullPauseMilliseconds: 2,
+                writer: recovery.writer, diskFullPauseMilliseconds: 2, preparesSegments: preparesSegments,
                 becameDurable: { _, position in events.add("durable \(position)") },
                 segmentBegan: { _ in },
                 diskFullChanged: { events.add($0 == nil ? "room" : "full") },
@@ -116,6 +117,22 @@ struct DiskFullTests {
         try await events.wait(for: "segment 2")
         #expect(!events.all.contains("full"))
         journal.commit.stop()
+    }
+
+    @Test("a segment that was made ahead begins on a full disk too")
+    func ahead() async throws {
+        let journal = try Journal(preparesSegments: true)
+        let events = journal.events
+        journal.submit()
+        try await events.wait(for: "durable 1")
+        while !journal.commit.isSegmentPrepared { try await Task.sleep(for: .milliseconds(1)) }
+        journal.limit(toMore: 10)
+        journal.commit.rotate { events.add("\($0)") }
+        try await events.wait(for: "success(2)")
+        journal.submit()
+        try await events.wait(for: "durable 2")
+        journal.commit.stop()
+        #expect(try journal.recovered() == 2)
     }
 
     @Test("a server that has to stop waits for room no longer, and says why")

@@ -51,6 +51,11 @@ final class GroupCommit: @unchecked Sendable {
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
     private var thread: pthread_t = 0
+    /// Makes the next segment while the current one is written, on a thread of its own: no commit waits for that.
+    private let preparation: SegmentPreparation
+    private let preparesSegments: Bool
+    private let preparationWake = Semaphore()
+    private var preparationThread: pthread_t = 0
     /// The segment that ``segmentBegan`` was told of last.
     private var knownSegment: UInt64
 
@@ -68,7 +73,7 @@ final class GroupCommit: @unchecked Sendable {
 
     init(
         writer: JournalWriter, diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds,
-        spinNanoseconds: UInt64 = 0,
+        spinNanoseconds: UInt64 = 0, preparesSegments: Bool = true,
         becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
         segmentBegan: @escaping @Sendable (UInt64) -> Void,
         diskFullChanged: @escaping @Sendable (DiskError?) -> Void,
@@ -78,6 +83,8 @@ final class GroupCommit: @unchecked Sendable {
         self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
         self.spinNanoseconds = spinNanoseconds
         knownSegment = writer.segment
+        preparation = writer.preparation
+        self.preparesSegments = preparesSegments
         var counted = ServerFigures.Journal()
         counted.segments = Int(clamping: writer.segment - writer.oldestSegment + 1)
         self.counted = Mutex(counted)
@@ -140,6 +147,17 @@ final class GroupCommit: @unchecked Sendable {
                 return nil
             }, argument)
         precondition(result == 0, "no thread for the journal")
+        if !preparesSegments { return }
+        let second = Unmanaged.passRetained(self).toOpaque()
+        let secondResult = pthread_create(
+            &preparationThread, nil,
+            { argument in
+                let commit = Unmanaged<GroupCommit>.fromOpaque(argument!).takeRetainedValue()
+                commit.runPreparation()
+                return nil
+            }, second)
+        precondition(secondResult == 0, "no thread for the journal's next segments")
+        preparationWake.post()
     }
 
     /// Ends the thread when everything handed in is durable, and waits for it.
@@ -147,6 +165,9 @@ final class GroupCommit: @unchecked Sendable {
         state.withLock { $0.isStopping = true }
         wake.post()
         pthread_join(thread, nil)
+        if !preparesSegments { return }
+        preparationWake.post()
+        pthread_join(preparationThread, nil)
     }
 
     // MARK: Without a thread
@@ -155,6 +176,9 @@ final class GroupCommit: @unchecked Sendable {
     var hasWork: Bool {
         current != nil || state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
     }
+
+    /// Whether the next segment waits.
+    var isSegmentPrepared: Bool { preparation.isPrepared }
 
     /// The segment that the next batch goes to, unless it is full.
     var segment: UInt64 { writer.segment }
@@ -167,7 +191,19 @@ final class GroupCommit: @unchecked Sendable {
             for submission in work.submissions { observe(submission.entries.separate) }
             current = Progress(work: work)
         }
+        let segment = writer.segment
         _ = proceed()
+        if writer.segment != segment { preparation.prepare() }
+    }
+
+    // MARK: The thread of the next segment
+
+    private func runPreparation() {
+        while true {
+            preparationWake.wait(spinNanoseconds: 0)
+            if state.withLock({ $0.isStopping }) { return }
+            preparation.prepare()
+        }
     }
 
     // MARK: The journal's thread
@@ -298,11 +334,13 @@ final class GroupCommit: @unchecked Sendable {
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
                 if writer.segment != knownSegment {
                     knownSegment = writer.segment
+                    preparationWake.post()
                     segmentBegan(writer.segment - writer.oldestSegment + 1)
                 }
             }
             if !work.rotations.isEmpty {
                 let result = try rotate()
+                preparationWake.post()
                 for done in work.rotations { done(result) }
             }
             for var removal in work.removals {

@@ -28,10 +28,12 @@ package struct JournalWriter: Sendable {
     private var nextBatch: UInt64
     private var previousCRC: UInt32
     private var failure: DiskError?
-    private var spares: SpareSegments
+    private let spares: SpareSegments
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
+    /// Makes the next segment ahead, on another thread.
+    package var preparation: SegmentPreparation { SegmentPreparation(spares: spares) }
     /// The segment that the next batch goes to, unless it is full.
     package var segment: UInt64 { header.number }
     /// Whether every later call fails: what is on the disk is open.
@@ -129,7 +131,7 @@ package struct JournalWriter: Sendable {
         let first = oldestSegment
         while oldestSegment < min(number, header.number), oldestSegment - first < limit {
             do throws(DiskError) {
-                try spares.retire(segment: oldestSegment, on: disk)
+                try spares.retire(segment: oldestSegment)
             } catch {
                 if !error.isMissing { throw error }
                 try disk.syncDirectory(JournalFormat.folder)
@@ -168,12 +170,12 @@ package struct JournalWriter: Sendable {
 
     /// Makes a segment under a temporary name, and gives it its name when it is complete and durable.
     ///
-    /// - Parameter spare: A file of that length that is no longer needed. Every byte of it is overwritten.
+    /// - Parameter spare: A file of that length. Every byte of it is overwritten, unless it is blank.
     private static func createSegment(
-        _ header: SegmentHeader, length: UInt64, of spare: String?, on disk: any Disk
+        _ header: SegmentHeader, length: UInt64, of spare: SpareSegments.Spare?, on disk: any Disk
     ) throws(DiskError) -> DiskFile {
         let path = JournalFormat.path(ofSegment: header.number)
-        let temporary = spare ?? path + temporaryFileSuffix
+        let temporary = spare?.path ?? path + temporaryFileSuffix
         if spare == nil {
             do throws(DiskError) {
                 try disk.remove(temporary)
@@ -183,7 +185,7 @@ package struct JournalWriter: Sendable {
         }
         let file = spare == nil ? try disk.create(temporary) : try disk.openForWriting(temporary)
         do throws(DiskError) {
-            try disk.fillWithZeros(file, length: length)
+            if spare?.isBlank != true { try disk.fillWithZeros(file, length: length) }
             try disk.write(header.encoded, to: file, at: 0)
             try disk.sync(file)
             try disk.rename(temporary, to: path)

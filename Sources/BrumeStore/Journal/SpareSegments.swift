@@ -1,47 +1,72 @@
-/// The files of journal segments that snapshots have made superfluous, kept to serve again.
+internal import Synchronization
+
+/// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is filled with zeros
+/// already.
 ///
-/// Their blocks and their places in the system's page cache are there already, so that filling one with zeros costs a fraction
-/// of what it costs for a new file. They stand in the journal's folder as `%016x.spare`, and no reader looks at them.
-struct SpareSegments: Sendable {
+/// The blocks of a file that served before, and its places in the system's page cache, are there already, so that filling it with
+/// zeros costs a fraction of what it costs for a new one. Filling ahead, on another thread than the journal's, keeps every commit
+/// from waiting for it: some milliseconds mostly, some tens where memory is new or the disk busy. All stand in the journal's folder as
+/// `*.spare`, and no reader looks at them.
+final class SpareSegments: Sendable {
     /// More would only take room: this is what the journal grows by between two snapshots, mostly.
     static let bytesLimit = 64 * 1024 * 1024
     static let countLimit = 16
 
     private static let suffix = ".spare"
+    /// What is filled ahead where no segment has left a file.
+    private static let aheadPath = JournalFormat.folder + "/ahead" + suffix
 
+    /// A file for a segment.
+    struct Spare: Sendable {
+        let path: String
+        /// Whether all of it is zero, and on the disk.
+        let isBlank: Bool
+    }
+
+    private struct State {
+        var paths: [String] = []
+        var blank: String?
+        var isPreparing = false
+    }
+
+    private let disk: any Disk
     /// Of every spare file: one of another length has no use.
     private let segmentBytes: UInt64
-    private var paths: [String] = []
+    private let state = Mutex(State())
 
     /// Takes over what an earlier process left, and removes what has no use.
     init(of disk: any Disk, segmentBytes: Int) throws(DiskError) {
+        self.disk = disk
         self.segmentBytes = UInt64(segmentBytes)
         for name in try disk.list(JournalFormat.folder) where name.hasSuffix(Self.suffix) {
             let path = JournalFormat.folder + "/" + name
-            if hasRoom, try isUsual(path, on: disk) {
-                paths.append(path)
+            if hasRoom, try isUsual(path) {
+                state.withLock { $0.paths.append(path) }
             } else {
                 try disk.remove(path)
             }
         }
     }
 
-    var count: Int { paths.count }
+    var isPrepared: Bool { state.withLock { $0.blank != nil } }
+
+    var count: Int { state.withLock { $0.paths.count } }
 
     private var hasRoom: Bool {
-        count < Self.countLimit && (UInt64(count) + 1) * segmentBytes <= UInt64(Self.bytesLimit)
+        let count = count
+        return count < Self.countLimit && (UInt64(count) + 1) * segmentBytes <= UInt64(Self.bytesLimit)
     }
 
-    private func isUsual(_ path: String, on disk: any Disk) throws(DiskError) -> Bool {
+    private func isUsual(_ path: String) throws(DiskError) -> Bool {
         let file = try disk.openForReading(path)
         defer { disk.close(file) }
         return try disk.size(of: file) == segmentBytes
     }
 
     /// Keeps a segment's file, or removes it. When this returns, the segment is gone for good.
-    mutating func retire(segment number: UInt64, on disk: any Disk) throws(DiskError) {
+    func retire(segment number: UInt64) throws(DiskError) {
         let path = JournalFormat.path(ofSegment: number)
-        guard hasRoom, try isUsual(path, on: disk) else {
+        guard hasRoom, try isUsual(path) else {
             try disk.remove(path)
             return try disk.syncDirectory(JournalFormat.folder)
         }
@@ -49,11 +74,56 @@ struct SpareSegments: Sendable {
         try disk.rename(path, to: spare)
         // Before the file is written to, the segment's name has to be gone from it for good.
         try disk.syncDirectory(JournalFormat.folder)
-        paths.append(spare)
+        state.withLock { $0.paths.append(spare) }
     }
 
     /// A file for a segment of so many bytes; nil where none is kept. The caller owns it.
-    mutating func take(length: UInt64) -> String? {
-        length == segmentBytes ? paths.popLast() : nil
+    func take(length: UInt64) -> Spare? {
+        guard length == segmentBytes else { return nil }
+        return state.withLock { state in
+            if let blank = state.blank.take() { return Spare(path: blank, isBlank: true) }
+            return state.paths.popLast().map { Spare(path: $0, isBlank: false) }
+        }
     }
+
+    /// Fills a file with zeros for the segment after this one, unless there is one. On any thread; one call at a time has an effect.
+    ///
+    /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells what is wrong.
+    func prepare() {
+        let claimed: (path: String, isNew: Bool)? = state.withLock { state in
+            if state.blank != nil || state.isPreparing { return nil }
+            state.isPreparing = true
+            return state.paths.popLast().map { ($0, false) } ?? (Self.aheadPath, true)
+        }
+        guard let (path, isNew) = claimed else { return }
+        let isDone = fill(path, isNew: isNew)
+        if !isDone { try? disk.remove(path) }
+        state.withLock { state in
+            state.isPreparing = false
+            if isDone { state.blank = path }
+        }
+    }
+
+    private func fill(_ path: String, isNew: Bool) -> Bool {
+        do throws(DiskError) {
+            let file = isNew ? try disk.create(path) : try disk.openForWriting(path)
+            defer { disk.close(file) }
+            try disk.fillWithZeros(file, length: segmentBytes)
+            try disk.sync(file)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+/// Makes the journal's next segment before it is needed; from any thread but the journal's.
+package struct SegmentPreparation: Sendable {
+    let spares: SpareSegments
+
+    /// Whether a segment waits.
+    package var isPrepared: Bool { spares.isPrepared }
+
+    /// Blocks on the disk. Does nothing when there is a segment that waits.
+    package func prepare() { spares.prepare() }
 }

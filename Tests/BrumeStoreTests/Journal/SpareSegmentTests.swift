@@ -108,4 +108,64 @@ struct SpareSegmentTests {
             #expect(try Self.reopened(folder.disk).names.contains("new"), "seed \(seed)")
         }
     }
+
+    @Test("a segment that was made ahead begins without being filled, and holds what is written to it")
+    func ahead() throws {
+        let folder = try Folder(segmentBytes: Self.segmentBytes)
+        try folder.makeZone()
+        try folder.save("first", bytes: 700)
+        for round in 0..<4 {
+            let before = folder.disk.calls
+            try folder.save("plain\(round)", bytes: 700)
+            let plainCalls = folder.disk.calls - before
+            folder.log.preparation.prepare()
+            folder.log.preparation.prepare()
+            #expect(Self.spares(folder.disk).count == 1, "one is enough")
+            let prepared = folder.disk.calls
+            try folder.save("ahead\(round)", bytes: 700)
+            // Neither the removal of an unfinished file nor the filling.
+            #expect(folder.disk.calls - prepared < plainCalls)
+            #expect(Self.spares(folder.disk).isEmpty)
+        }
+        #expect(try Self.reopened(folder.disk.copy()).names.count == 9)
+        #expect(try Verification(of: folder.disk).isSound)
+    }
+
+    @Test("a power cut at any call leaves all that was acknowledged, where segments are made ahead")
+    func crashesAhead() throws {
+        for seed in 0..<60 as Range<UInt64> {
+            let folder = try Self.folder()
+            let names = try folder.names
+            folder.disk.faults.powerCutCall = folder.disk.calls + Int(seed)
+            var acknowledged: Set<String> = []
+            do {
+                for round in 0..<5 {
+                    folder.log.preparation.prepare()
+                    try folder.save("d\(round)", bytes: 700)
+                    acknowledged.insert("d\(round)")
+                    if round % 2 == 0 { try Self.snapshot(folder) }
+                }
+            } catch {}
+            folder.disk.crash(seed: seed)
+            let again = try Self.reopened(folder.disk)
+            #expect(Set(try again.names).isSuperset(of: acknowledged.union(names)), "seed \(seed)")
+            again.log.preparation.prepare()
+            try again.save("new", bytes: 700)
+            #expect(try Self.reopened(folder.disk).names.contains("new"), "seed \(seed)")
+        }
+    }
+
+    @Test("a segment that could not be made ahead is made when it is needed")
+    func failedAhead() throws {
+        let folder = try Folder(segmentBytes: Self.segmentBytes)
+        try folder.makeZone()
+        for call in 0..<3 {
+            folder.disk.faults.failingCall = folder.disk.calls + call
+            folder.log.preparation.prepare()
+            folder.disk.faults.failingCall = nil
+            #expect(Self.spares(folder.disk).isEmpty)
+            try folder.save("r\(call)", bytes: 700)
+        }
+        #expect(try folder.names.count == 3)
+    }
 }
