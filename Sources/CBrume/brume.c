@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 int brume_accept(int listener, void *address, unsigned *length) {
     socklen_t size = *length;
@@ -42,7 +44,16 @@ int brume_write_back(int fd, int64_t offset, int64_t count, bool waits) {
     return sync_file_range(fd, offset, count, flags);
 }
 
-bool brume_is_only_descriptor(int fd) {
+bool brume_file_becomes_unreachable(int fd) {
+    // Who opens the file while it is leased is announced by a signal, by default one that ends the process. This one is ignored.
+    if (fcntl(fd, F_SETSIG, SIGURG) != 0) return false;
     // The kernel gives a write lease only while no other descriptor is open for the file. It ends with the descriptor.
-    return fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    if (fcntl(fd, F_SETLEASE, F_WRLCK) != 0) return false;
+    // Without a name and another descriptor nobody can come to it any more; links and other names would be found here.
+    struct stat status;
+    if (fstat(fd, &status) == 0 && status.st_nlink == 0) return true;
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
 }
+
+bool brume_file_is_unreachable(int fd) { return fcntl(fd, F_GETLEASE) == F_WRLCK; }

@@ -16,6 +16,27 @@ import Testing
         #expect(try FileSystem.list(directory.path) == ["settings"])
     }
 
+    @Test("a file gives its room back where nobody can come to it any more, and only there")
+    func givesBack() throws {
+        let (path, link) = (directory.file("large"), directory.file("link"))
+        let file = try File(path: path, mode: .createExclusively)
+        try file.writeZeros(0..<9 << 20)
+        file.giveBack()
+        #expect(try file.size() == 9 << 20, "it has its name")
+        try #require(Glibc.link(path, link) == 0)
+        try FileSystem.remove(path)
+        file.giveBack()
+        #expect(try file.size() == 9 << 20, "it has another name")
+        let reader = try File(path: link, mode: .read)
+        try FileSystem.remove(link)
+        file.giveBack()
+        #expect(try file.size() == 9 << 20, "somebody reads it")
+        reader.close()
+        file.giveBack()
+        #expect(try file.size() == 0)
+        file.close()
+    }
+
     @Test("the leftover of a crash does not stop the next replacement")
     func leftoverIsReplaced() throws {
         let path = directory.file("settings")

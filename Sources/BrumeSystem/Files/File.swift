@@ -117,13 +117,13 @@ package final class File: Sendable {
         try SystemCall.run("ftruncate", path) { ftruncate(fd, off_t(size)) }
     }
 
-    /// Gives the room of a file that has lost its name back, 4 MiB at a time, where no other descriptor is open for it: nobody can
-    /// come to read it then. What fails is left to the file's end.
+    /// Gives the room of a file back, 4 MiB at a time, where it has no name any more, links included, and no other descriptor is open
+    /// for it: nobody can come to read it then. Any other file stays as it is, and what fails is left to the file's end.
     ///
     /// A file system may take a quarter of a second to free a gigabyte at once, and syncs of other files wait for that.
     package func giveBack() {
-        guard brume_is_only_descriptor(fd), var left = try? size() else { return }
-        while left > 0 {
+        guard brume_file_becomes_unreachable(fd), var left = try? size() else { return }
+        while left > 0, brume_file_is_unreachable(fd) {
             left = max(left - (4 << 20), 0)
             guard (try? truncate(to: left)) != nil else { return }
         }
@@ -131,8 +131,10 @@ package final class File: Sendable {
 
     /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows now.
     package func writeZeros(_ range: Range<Int>) throws(SystemError) {
-        let zeros = [UInt8](repeating: 0, count: min(range.count, 1 << 20))
+        // Small enough for a core's own cache.
+        let zeros = [UInt8](repeating: 0, count: min(range.count, 64 << 10))
         var offset = range.lowerBound
+        var writtenBack = offset
         while offset < range.upperBound {
             let count = min(zeros.count, range.upperBound - offset)
             let written = try SystemCall.transferAll("pwrite", path, count: count) { done, remaining in
@@ -141,8 +143,11 @@ package final class File: Sendable {
             guard written == count else {
                 throw SystemError(call: "pwrite", errno: EIO, context: path, message: "the disk took only a part")
             }
-            try writeBack(offset..<offset + count)
             offset += count
+            if offset - writtenBack >= 1 << 20 {
+                try writeBack(writtenBack..<offset)
+                writtenBack = offset
+            }
         }
     }
 
