@@ -56,6 +56,8 @@ final class GroupCommit: @unchecked Sendable {
     private let preparesSegments: Bool
     private let preparationWake = Semaphore()
     private var preparationThread: pthread_t = 0
+    /// Of the segment after this one. The journal's thread's.
+    private var hasAskedAhead = false
     /// The segment that ``segmentBegan`` was told of last.
     private var knownSegment: UInt64
 
@@ -157,7 +159,6 @@ final class GroupCommit: @unchecked Sendable {
                 return nil
             }, second)
         precondition(secondResult == 0, "no thread for the journal's next segments")
-        preparationWake.post()
     }
 
     /// Ends the thread when everything handed in is durable, and waits for it.
@@ -177,6 +178,9 @@ final class GroupCommit: @unchecked Sendable {
         current != nil || state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
     }
 
+    /// Makes the next segment on the calling thread, unless it waits already: before ``rotate(_:)``, so that no commit waits for it.
+    func prepareSegment() { preparation.prepare() }
+
     /// Whether the next segment waits.
     var isSegmentPrepared: Bool { preparation.isPrepared }
 
@@ -191,9 +195,8 @@ final class GroupCommit: @unchecked Sendable {
             for submission in work.submissions { observe(submission.entries.separate) }
             current = Progress(work: work)
         }
-        let segment = writer.segment
         _ = proceed()
-        if writer.segment != segment { preparation.prepare() }
+        if writer.isNearlyFull { preparation.prepare() }
     }
 
     // MARK: The thread of the next segment
@@ -332,15 +335,19 @@ final class GroupCommit: @unchecked Sendable {
             current = nil
             if !work.submissions.isEmpty {
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
+                if !hasAskedAhead, writer.isNearlyFull {
+                    hasAskedAhead = true
+                    preparationWake.post()
+                }
                 if writer.segment != knownSegment {
                     knownSegment = writer.segment
-                    preparationWake.post()
+                    hasAskedAhead = false
                     segmentBegan(writer.segment - writer.oldestSegment + 1)
                 }
             }
             if !work.rotations.isEmpty {
                 let result = try rotate()
-                preparationWake.post()
+                hasAskedAhead = false
                 for done in work.rotations { done(result) }
             }
             for var removal in work.removals {

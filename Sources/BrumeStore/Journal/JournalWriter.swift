@@ -32,6 +32,9 @@ package struct JournalWriter: Sendable {
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
+    /// Whether the next segment is to be made: what is filled with zeros shortly before it is written to is in the processor's caches
+    /// still.
+    package var isNearlyFull: Bool { offset + UInt64(options.segmentBytes / 4) > segmentLength }
     /// Makes the next segment ahead, on another thread.
     package var preparation: SegmentPreparation { SegmentPreparation(spares: spares) }
     /// The segment that the next batch goes to, unless it is full.
@@ -150,8 +153,10 @@ package struct JournalWriter: Sendable {
             number: header.number + 1, firstBatch: nextBatch, salt: options.salt, previousCRC: previousCRC)
         let length = JournalWriter.segmentLength(options, batchBytes: batchBytes)
         let created: DiskFile
+        let spare = spares.take(length: length)
+        defer { spares.placed() }
         do throws(DiskError) {
-            created = try JournalWriter.createSegment(next, length: length, of: spares.take(length: length), on: disk)
+            created = try JournalWriter.createSegment(next, length: length, of: spare, on: disk)
         } catch {
             if !error.isFull { failure = error }
             throw error

@@ -27,6 +27,8 @@ final class SpareSegments: Sendable {
         var paths: [String] = []
         var blank: String?
         var isPreparing = false
+        /// The journal makes a segment of what it took, which has its old name still.
+        var isTaken = false
     }
 
     private let disk: any Disk
@@ -77,27 +79,31 @@ final class SpareSegments: Sendable {
         state.withLock { $0.paths.append(spare) }
     }
 
-    /// A file for a segment of so many bytes; nil where none is kept. The caller owns it.
+    /// A file for a segment of so many bytes; nil where none is kept. The caller owns it, and calls ``placed()`` when it has another
+    /// name, or is gone.
     func take(length: UInt64) -> Spare? {
-        guard length == segmentBytes else { return nil }
-        return state.withLock { state in
+        state.withLock { state in
+            state.isTaken = true
+            guard length == segmentBytes else { return nil }
             if let blank = state.blank.take() { return Spare(path: blank, isBlank: true) }
             return state.paths.popLast().map { Spare(path: $0, isBlank: false) }
         }
     }
+
+    /// What ``take(length:)`` gave is a segment, or failed to become one.
+    func placed() { state.withLock { $0.isTaken = false } }
 
     /// Fills a file with zeros for the segment after this one, unless there is one. On any thread; one call at a time has an effect.
     ///
     /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells what is wrong.
     func prepare() {
         let claimed: (path: String, isNew: Bool)? = state.withLock { state in
-            if state.blank != nil || state.isPreparing { return nil }
+            if state.blank != nil || state.isPreparing || state.isTaken { return nil }
             state.isPreparing = true
             return state.paths.popLast().map { ($0, false) } ?? (Self.aheadPath, true)
         }
         guard let (path, isNew) = claimed else { return }
         let isDone = fill(path, isNew: isNew)
-        if !isDone { try? disk.remove(path) }
         state.withLock { state in
             state.isPreparing = false
             if isDone { state.blank = path }
@@ -105,13 +111,16 @@ final class SpareSegments: Sendable {
     }
 
     private func fill(_ path: String, isNew: Bool) -> Bool {
+        // What can't be made or opened may be somebody else's: it stays.
+        guard let file = isNew ? try? disk.create(path) : try? disk.openForWriting(path) else { return false }
         do throws(DiskError) {
-            let file = isNew ? try disk.create(path) : try disk.openForWriting(path)
-            defer { disk.close(file) }
             try disk.fillWithZeros(file, length: segmentBytes)
             try disk.sync(file)
+            disk.close(file)
             return true
         } catch {
+            disk.close(file)
+            try? disk.remove(path)
             return false
         }
     }

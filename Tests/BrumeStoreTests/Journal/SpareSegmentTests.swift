@@ -1,7 +1,9 @@
 import BrumeModel
-import BrumeStore
 import BrumeTestKit
+import Synchronization
 import Testing
+
+@testable import BrumeStore
 
 /// The file of a segment that is no longer needed becomes another one, and nothing of what it was is left in it.
 @Suite("Spare segments")
@@ -168,4 +170,69 @@ struct SpareSegmentTests {
         }
         #expect(try folder.names.count == 3)
     }
+
+    @Test("who makes a segment ahead while the journal takes one leaves that alone")
+    func aheadOfItself() throws {
+        let disk = HookedDisk()
+        let recovery = try Recovery(
+            opening: disk, options: JournalWriter.Options(salt: 3, segmentBytes: Self.segmentBytes), newEpoch: 1)
+        var writer = recovery.writer
+        let preparation = writer.preparation
+        // In the middle of every segment that is begun: filled and named, or about to be.
+        disk.changed.withLock { $0 = { preparation.prepare() } }
+        for number in 2..<8 as Range<UInt64> {
+            if number % 2 == 0 { preparation.prepare() }
+            var batch = JournalBatch()
+            batch.append([UInt8](repeating: 7, count: 700))
+            try writer.write(&batch)
+            try writer.rotate()
+            #expect(writer.segment == number)
+        }
+        #expect(!writer.hasFailed)
+    }
+}
+
+/// A simulated disk that calls out before a file is synced or gets another name.
+private final class HookedDisk: Disk {
+    let disk = SimulatedDisk()
+    let changed = Mutex<@Sendable () -> Void>({})
+
+    /// Not within itself.
+    private func hook() {
+        let body = changed.withLock { changed in
+            defer { changed = {} }
+            return changed
+        }
+        body()
+        changed.withLock { $0 = body }
+    }
+
+    func sync(_ file: DiskFile) throws(DiskError) {
+        hook()
+        try disk.sync(file)
+    }
+    func rename(_ path: String, to target: String) throws(DiskError) {
+        hook()
+        try disk.rename(path, to: target)
+    }
+
+    func openForReading(_ path: String) throws(DiskError) -> DiskFile { try disk.openForReading(path) }
+    func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try disk.openForWriting(path) }
+    func create(_ path: String) throws(DiskError) -> DiskFile { try disk.create(path) }
+    func close(_ file: DiskFile) { disk.close(file) }
+    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
+        try disk.write(bytes, to: file, at: offset)
+    }
+    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+        try disk.read(file, at: offset, length: length)
+    }
+    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
+    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
+        try disk.fillWithZeros(file, length: length)
+    }
+    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
+    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
+    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
+    func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
+    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
 }
