@@ -92,8 +92,11 @@ final class DeviceStream: @unchecked Sendable {
     /// The device opened another stream.
     func displaced() {
         if isClosed { return }
-        session.deviceStreamClosed(self)
-        session.fail(stream: id, ServiceError(.operationCancelled, "the device opened another notification stream"))
+        // The session's reference may be the last one.
+        withExtendedLifetime(self) {
+            session.deviceStreamClosed(self)
+            session.fail(stream: id, ServiceError(.operationCancelled, "the device opened another notification stream"))
+        }
     }
 
     // MARK: Events

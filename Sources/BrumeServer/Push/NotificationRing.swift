@@ -16,7 +16,8 @@ struct NotificationRing {
         var hint: Hint?
     }
 
-    /// A zone or database subscription that was fired. It takes next to nothing beside the event's place.
+    /// A zone or database subscription that was fired. It takes next to nothing beside the event's place while the subscription is
+    /// there; when that is replaced, the hint is who holds it.
     struct Hint: Equatable {
         var subscription: KeptSubscription
         var committedMilliseconds: Int64
@@ -63,7 +64,7 @@ struct NotificationRing {
         precondition(event.position > head, "events come in the order of commits")
         events.append(event)
         head = event.position
-        byteCount += event.message.count
+        byteCount += Self.bytes(of: event)
         while events.count - first > eventLimit || (byteCount > byteLimit && events.count - first > 1) { dropFirst() }
         forgetDropped()
     }
@@ -85,9 +86,17 @@ struct NotificationRing {
         hasDropped = true
     }
 
+    /// What an event counts in ``byteCount``.
+    private static func bytes(of event: Event) -> Int {
+        event.message.count + (event.hint.map { hintBytes + $0.subscription.textBytes } ?? 0)
+    }
+
+    /// About what the message of a hint takes beside the subscription's texts.
+    private static let hintBytes = 64
+
     private mutating func dropFirst() {
         floor = events[first].position
-        byteCount -= events[first].message.count
+        byteCount -= Self.bytes(of: events[first])
         events[first].message = []
         events[first].hint = nil
         first += 1

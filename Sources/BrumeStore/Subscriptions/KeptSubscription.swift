@@ -4,7 +4,7 @@ package import BrumeModel
 package final class KeptSubscription: Sendable {
     package let subscription: Subscription
     /// Bytes of its texts.
-    let textBytes: Int
+    package let textBytes: Int
     /// About the bytes of its predicate, encoded.
     let predicateBytes: Int
 
