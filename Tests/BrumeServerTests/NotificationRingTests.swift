@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeStore
 import Testing
 
 @testable import BrumeServer
@@ -81,6 +82,25 @@ private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int 
                 known = next.sequence
             }
         }
+    }
+
+    @Test("hints count as what they hold, and the oldest go where that is too much")
+    func hintsAreBounded() {
+        let id = String(repeating: "s", count: 1_000)
+        var ring = NotificationRing(head: .start, eventLimit: 100, byteLimit: 10_000)
+        for sequence in 1...50 as ClosedRange<UInt64> {
+            // Each another one, as when a client saves its subscription over and over.
+            let kept = KeptSubscription(Subscription(id: id, kind: .database(recordType: "")))
+            ring.append(
+                .init(
+                    position: position(sequence), origin: phone, message: [],
+                    hint: .init(subscription: kept, committedMilliseconds: 1)))
+            #expect(ring.byteCount <= 10_000)
+        }
+        #expect((8...9).contains(ring.eventCount))
+        #expect(ring.next(after: .start, device: laptop) == .missed(floor: ring.floor))
+        ring.drop(through: position(50))
+        #expect(ring.byteCount == 0)
     }
 }
 
