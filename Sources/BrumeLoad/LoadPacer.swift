@@ -18,15 +18,7 @@ final class LoadPacer: Sendable {
 
     /// Begins; the first operation is due at once.
     func start() {
-        var thread: pthread_t = 0
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<LoadPacer>.fromOpaque(argument!).takeRetainedValue().run()
-                return nil
-            }, Unmanaged.passRetained(self).toOpaque())
-        precondition(result == 0, "no thread to keep the rate")
-        pthread_detach(thread)
+        SystemThread(needed: "the rate of operations") { self.run() }.detach()
     }
 
     /// No operation is due any more, but for those of the turn in progress.

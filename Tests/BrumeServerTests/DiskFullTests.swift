@@ -127,7 +127,7 @@ struct DiskFullTests {
         try await events.wait(for: "durable 1")
         // More than three quarters of a segment: the next one is asked for.
         journal.submit(byteCount: 6_500)
-        while !journal.commit.isSegmentPrepared { try await Task.sleep(for: .milliseconds(1)) }
+        while !journal.commit.preparer.isPrepared { try await Task.sleep(for: .milliseconds(1)) }
         journal.limit(toMore: 10)
         journal.commit.rotate { events.add("\($0)") }
         try await events.wait(for: "success(2)")

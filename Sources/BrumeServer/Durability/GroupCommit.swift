@@ -50,14 +50,12 @@ final class GroupCommit: @unchecked Sendable {
     private var writer: JournalWriter
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
-    private var thread: pthread_t = 0
-    /// Makes the next segment while the current one is written, on a thread of its own: no commit waits for that.
-    private let preparation: SegmentPreparation
+    private var thread: SystemThread?
+    /// Of the segments to come.
+    let preparer: SegmentPreparer
     private let preparesSegments: Bool
-    private let preparationWake = Semaphore()
-    private var preparationThread: pthread_t = 0
-    /// Of the segment after this one. The journal's thread's.
-    private var hasAskedAhead = false
+    /// The segment whose successor ``preparer`` was asked for last. The journal's thread's.
+    private var precededSegment: UInt64 = 0
     /// The segment that ``segmentBegan`` was told of last.
     private var knownSegment: UInt64
 
@@ -85,7 +83,7 @@ final class GroupCommit: @unchecked Sendable {
         self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
         self.spinNanoseconds = spinNanoseconds
         knownSegment = writer.segment
-        preparation = writer.preparation
+        preparer = SegmentPreparer(writer.preparation)
         self.preparesSegments = preparesSegments
         var counted = ServerFigures.Journal()
         counted.segments = Int(clamping: writer.segment - writer.oldestSegment + 1)
@@ -140,35 +138,16 @@ final class GroupCommit: @unchecked Sendable {
     }
 
     func start() {
-        let argument = Unmanaged.passRetained(self).toOpaque()
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                let commit = Unmanaged<GroupCommit>.fromOpaque(argument!).takeRetainedValue()
-                commit.run()
-                return nil
-            }, argument)
-        precondition(result == 0, "no thread for the journal")
-        if !preparesSegments { return }
-        let second = Unmanaged.passRetained(self).toOpaque()
-        let secondResult = pthread_create(
-            &preparationThread, nil,
-            { argument in
-                let commit = Unmanaged<GroupCommit>.fromOpaque(argument!).takeRetainedValue()
-                commit.runPreparation()
-                return nil
-            }, second)
-        precondition(secondResult == 0, "no thread for the journal's next segments")
+        thread = SystemThread(needed: "the journal") { self.run() }
+        if preparesSegments { preparer.start() }
     }
 
     /// Ends the thread when everything handed in is durable, and waits for it.
     func stop() {
         state.withLock { $0.isStopping = true }
         wake.post()
-        pthread_join(thread, nil)
-        if !preparesSegments { return }
-        preparationWake.post()
-        pthread_join(preparationThread, nil)
+        thread?.join()
+        preparer.stop()
     }
 
     // MARK: Without a thread
@@ -177,12 +156,6 @@ final class GroupCommit: @unchecked Sendable {
     var hasWork: Bool {
         current != nil || state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
     }
-
-    /// Makes the next segment on the calling thread, unless it waits already: before ``rotate(_:)``, so that no commit waits for it.
-    func prepareSegment() { preparation.prepare() }
-
-    /// Whether the next segment waits.
-    var isSegmentPrepared: Bool { preparation.isPrepared }
 
     /// The segment that the next batch goes to, unless it is full.
     var segment: UInt64 { writer.segment }
@@ -196,17 +169,7 @@ final class GroupCommit: @unchecked Sendable {
             current = Progress(work: work)
         }
         _ = proceed()
-        if writer.isNearlyFull { preparation.prepare() }
-    }
-
-    // MARK: The thread of the next segment
-
-    private func runPreparation() {
-        while true {
-            preparationWake.wait(spinNanoseconds: 0)
-            if state.withLock({ $0.isStopping }) { return }
-            preparation.prepare()
-        }
+        if writer.isNearlyFull { preparer.prepare() }
     }
 
     // MARK: The journal's thread
@@ -335,19 +298,17 @@ final class GroupCommit: @unchecked Sendable {
             current = nil
             if !work.submissions.isEmpty {
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
-                if !hasAskedAhead, writer.isNearlyFull {
-                    hasAskedAhead = true
-                    preparationWake.post()
+                if writer.isNearlyFull, precededSegment != writer.segment {
+                    precededSegment = writer.segment
+                    preparer.ask()
                 }
                 if writer.segment != knownSegment {
                     knownSegment = writer.segment
-                    hasAskedAhead = false
                     segmentBegan(writer.segment - writer.oldestSegment + 1)
                 }
             }
             if !work.rotations.isEmpty {
                 let result = try rotate()
-                hasAskedAhead = false
                 for done in work.rotations { done(result) }
             }
             for var removal in work.removals {

@@ -107,7 +107,7 @@ final class Snapshots: @unchecked Sendable {
         case .start:
             let run = RunBox(Run(waiting: requests))
             requests = []
-            server.groupCommit.prepareSegment()
+            server.groupCommit.preparer.prepare()
             server.groupCommit.rotate { [self] result in
                 loop.execute { [self] in
                     switch result {

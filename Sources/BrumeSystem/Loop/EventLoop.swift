@@ -59,7 +59,7 @@ package final class EventLoop: @unchecked Sendable {
     private var lastEventNanoseconds: UInt64 = 0
 
     private let owner = Atomic<UInt>(0)
-    private let thread = Mutex<pthread_t?>(nil)
+    private let thread = Mutex<SystemThread?>(nil)
 
     /// - Throws: When the process has no descriptors left for it.
     package init(name: String) throws(SystemError) {
@@ -91,24 +91,14 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Runs the loop on a thread of its own, named after it.
     package func start() {
-        let loop = Unmanaged.passRetained(self).toOpaque()
-        var handle: pthread_t = 0
-        let result = pthread_create(
-            &handle, nil,
-            { argument in
-                let loop = Unmanaged<EventLoop>.fromOpaque(argument!).takeRetainedValue()
-                loop.run()
-                return nil
-            }, loop)
-        precondition(result == 0, "no thread for the event loop: \(SystemError.text(of: result))")
-        thread.withLock { $0 = handle }
+        let started = SystemThread(needed: "an event loop") { self.run() }
+        thread.withLock { $0 = started }
     }
 
     /// Waits until the thread of `start()` has ended. Not from the loop itself.
     package func join() {
         precondition(!isCurrent, "a loop cannot wait for its own end")
-        guard let handle = thread.withLock({ $0.take() }) else { return }
-        pthread_join(handle, nil)
+        thread.withLock { $0.take() }?.join()
     }
 
     // MARK: The loop's thread

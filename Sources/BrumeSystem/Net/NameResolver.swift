@@ -41,33 +41,13 @@ enum NameResolver {
             loop.execute { body(literal) }
             return
         }
-        let request = Unmanaged.passRetained(Request(host: host, port: port, loop: loop, body: body))
-        var thread: pthread_t = 0
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                let request = Unmanaged<Request>.fromOpaque(argument!).takeRetainedValue()
-                let outcome = NameResolver.resolve(host: request.host, port: request.port, isNumeric: false)
-                let body = request.body
-                request.loop.execute { body(outcome) }
-                return nil
-            }, request.toOpaque())
-        guard result == 0 else {
-            request.release()
+        do throws(SystemError) {
+            try SystemThread {
+                let outcome = NameResolver.resolve(host: host, port: port, isNumeric: false)
+                loop.execute { body(outcome) }
+            }.detach()
+        } catch {
             loop.execute { body(.failed("\(host): no thread to resolve it")) }
-            return
-        }
-        pthread_detach(thread)
-    }
-
-    private final class Request: Sendable {
-        let host: String
-        let port: UInt16
-        let loop: EventLoop
-        let body: @Sendable (Outcome) -> Void
-
-        init(host: String, port: UInt16, loop: EventLoop, body: @escaping @Sendable (Outcome) -> Void) {
-            (self.host, self.port, self.loop, self.body) = (host, port, loop, body)
         }
     }
 }
