@@ -3,8 +3,8 @@ internal import BrumeStore
 /// A disk that does not do all that it says: for the proof that a simulation notices.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
-final class LyingDisk: Disk, @unchecked Sendable {
-    private let disk: SimulatedDisk
+final class LyingDisk: ForwardingDisk, @unchecked Sendable {
+    let disk: SimulatedDisk
     private let promise: BrokenPromise
     /// Files of the journal that have their header.
     private var journal: Set<DiskFile> = []
@@ -27,7 +27,6 @@ final class LyingDisk: Disk, @unchecked Sendable {
         try disk.syncDirectory(path)
     }
 
-    func openForReading(_ path: String) throws(DiskError) -> DiskFile { try disk.openForReading(path) }
     func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
         let file = try disk.openForWriting(path)
         if path.hasSuffix(".journal") { journal.insert(file) }
@@ -39,7 +38,6 @@ final class LyingDisk: Disk, @unchecked Sendable {
         if path.hasPrefix("journal/") { unfinished.insert(file) }
         return file
     }
-    func close(_ file: DiskFile) { disk.close(file) }
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         do throws(DiskError) {
             try disk.write(bytes, to: file, at: offset)
@@ -47,10 +45,6 @@ final class LyingDisk: Disk, @unchecked Sendable {
             if promise != .swallowsFullDisk || !error.isFull { throw error }
         }
     }
-    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
-        try disk.read(file, at: offset, length: length)
-    }
-    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
     func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
         do throws(DiskError) {
             try disk.fillWithZeros(file, length: length)
@@ -77,7 +71,4 @@ final class LyingDisk: Disk, @unchecked Sendable {
         if promise == .keepsSegments, path.hasPrefix("journal/"), path.hasSuffix(".journal") { return }
         try disk.remove(path)
     }
-    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
-    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
-    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
 }

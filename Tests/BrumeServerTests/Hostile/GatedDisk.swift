@@ -1,10 +1,11 @@
 import BrumeServer
 import BrumeStore
+import BrumeTestKit
 import Glibc
 import Synchronization
 
 /// A real disk whose calls are counted, whose syncs may be left out, and whose snapshots are not read while a gate is shut: whoever reads one stands at it.
-final class GatedDisk: Disk {
+final class GatedDisk: ForwardingDisk {
     private struct State {
         var isShut = false
         var waiting = 0
@@ -12,7 +13,7 @@ final class GatedDisk: Disk {
         var snapshotsOpened = 0
     }
 
-    private let disk: RealDisk
+    let disk: RealDisk
     private let syncs: Bool
     private let maker = pthread_self()
     private let state = Mutex(State())
@@ -70,20 +71,6 @@ final class GatedDisk: Disk {
         disk.close(file)
     }
 
-    func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try disk.openForWriting(path) }
-    func create(_ path: String) throws(DiskError) -> DiskFile { try disk.create(path) }
-    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
-        try disk.write(bytes, to: file, at: offset)
-    }
-    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
     func sync(_ file: DiskFile) throws(DiskError) { if syncs { try disk.sync(file) } }
-    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.fillWithZeros(file, length: length)
-    }
-    func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
-    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
-    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
-    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
     func syncDirectory(_ path: String) throws(DiskError) { if syncs { try disk.syncDirectory(path) } }
-    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
 }

@@ -193,7 +193,7 @@ struct SpareSegmentTests {
 }
 
 /// A simulated disk that calls out before a file is synced or gets another name.
-private final class HookedDisk: Disk {
+private final class HookedDisk: ForwardingDisk {
     let disk = SimulatedDisk()
     let changed = Mutex<@Sendable () -> Void>({})
 
@@ -215,24 +215,4 @@ private final class HookedDisk: Disk {
         hook()
         try disk.rename(path, to: target)
     }
-
-    func openForReading(_ path: String) throws(DiskError) -> DiskFile { try disk.openForReading(path) }
-    func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try disk.openForWriting(path) }
-    func create(_ path: String) throws(DiskError) -> DiskFile { try disk.create(path) }
-    func close(_ file: DiskFile) { disk.close(file) }
-    func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
-        try disk.write(bytes, to: file, at: offset)
-    }
-    func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
-        try disk.read(file, at: offset, length: length)
-    }
-    func size(of file: DiskFile) throws(DiskError) -> UInt64 { try disk.size(of: file) }
-    func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
-        try disk.fillWithZeros(file, length: length)
-    }
-    func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
-    func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
-    func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
-    func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
-    func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
 }
