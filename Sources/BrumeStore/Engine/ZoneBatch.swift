@@ -267,9 +267,7 @@ struct ZoneBatch {
     }
 
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds.
-    private mutating func stageDeletion(
-        of name: String, item: Int, in zone: ZoneState
-    ) -> ServiceError? {
+    private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
         guard let slot = zone.liveSlot(of: name) else { return nil }
         let record = zone[slot]
         if record.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }

@@ -23,11 +23,6 @@ struct WireFiller {
         varint(value)
     }
 
-    /// A field of bytes, which is left out where there are none.
-    mutating func data(_ number: UInt8, _ content: [UInt8]) {
-        if !content.isEmpty { message(number, content) }
-    }
-
     /// A field that holds a message, also one without content.
     mutating func message(_ number: UInt8, _ content: [UInt8]) {
         content.withUnsafeBytes { message(number, $0) }
