@@ -103,4 +103,24 @@ struct ModifyRecordsReaderTests {
             #expect(inPlace == byMessage, "seed \(seed), round \(round): \(bytes)")
         }
     }
+
+    @Test("what the reader says of a request holds: no name twice, and no reference where none may be")
+    func knowledge() throws {
+        let coder = MessageCoder()
+        let fields: [(value: FieldValue, mayHold: Bool)] = [
+            (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
+            (.reference(Reference(recordName: "r", deletesSelf: true)), true),
+            (.references([Reference(recordName: "r", deletesSelf: true)]), true),
+        ]
+        for (value, mayHold) in fields {
+            var request = MessageSamples.modifyRequest
+            request.zones[0].saves[0].fields = ["a": .int64(0), "f": value]
+            let arrived = try coder.encodeModifyRecordsRequest(request).decoded(coder.decodeModifyRecordsRequest)
+            let save = arrived.zones[0].saves[0]
+            #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
+            #expect(arrived.zones[0].isKnownDistinct)
+            let targets = try save.fields.puts.flatMap { try StoredRecord.cascadeTargets(of: $0) }
+            #expect(targets.isEmpty != mayHold)
+        }
+    }
 }
