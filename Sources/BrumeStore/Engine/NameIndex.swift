@@ -9,34 +9,25 @@ internal import BrumeWire
 /// Hashes are the process's own (SipHash with a key of chance): nobody outside can choose names that collide.
 struct NameIndex: Sendable {
     /// The first bits of a hash choose the leaf, the last ones the place in it.
-    typealias Hash = UInt32
+    typealias Hash = HashedSlots.Hash
 
     private struct Leaf {
         /// How many first bits all of its hashes have in common.
         var depth: Int
-        var count = 0
-        /// The hash in the upper half, the slot and 1 in the lower one; 0: nothing. A power of 2 of them.
-        var places: [UInt64]
+        var slots = HashedSlots()
     }
 
-    private static let leafPlacesMin = 8
     /// Split into two such leaves, 3,072 slots take some 20 microseconds.
     private static let leafPlacesMax = 4_096
     /// Leaves that share more bits than this grow instead: hashes are too short to tell more apart.
     private static let depthMax = 24
 
-    private var leaves = [Leaf(depth: 0, places: [UInt64](repeating: 0, count: leafPlacesMin))]
+    private var leaves = [Leaf(depth: 0)]
     /// Leaves by the first bits of a hash. A leaf of lesser depth stands there several times.
     private var directory: [Int32] = [0]
     private var directoryDepth = 0
 
     init() {}
-
-    static func hash(_ name: UnsafeRawBufferPointer) -> Hash {
-        var hasher = Hasher()
-        hasher.combine(bytes: name)
-        return Hash(truncatingIfNeeded: hasher.finalize() >> 16)
-    }
 
     /// Makes the index of all slots at once; nil when two have the same name.
     ///
@@ -55,10 +46,10 @@ struct NameIndex: Sendable {
         for hash in hashes { starts[leaf(hash) + 1] += 1 }
         for index in 0..<leafCount { starts[index + 1] += starts[index] }
         var next = starts
-        var entries = [UInt64](repeating: 0, count: hashes.count)
+        var entries = [HashedSlots.Entry](repeating: 0, count: hashes.count)
         for (slot, hash) in hashes.enumerated() {
             let index = leaf(hash)
-            entries[next[index]] = UInt64(hash) << 32 | UInt64(slot + 1)
+            entries[next[index]] = HashedSlots.entry(Int32(slot), hash: hash)
             next[index] += 1
         }
         directory = (0..<Int32(leafCount)).map { $0 }
@@ -66,49 +57,23 @@ struct NameIndex: Sendable {
         leaves.reserveCapacity(leafCount)
         for index in 0..<leafCount {
             let range = starts[index]..<starts[index + 1]
-            var places = Self.leafPlacesMin
-            while range.count * 4 > places * 3 { places *= 2 }
-            var leaf = Leaf(depth: depth, count: range.count, places: [UInt64](repeating: 0, count: places))
+            var leaf = Leaf(depth: depth, slots: HashedSlots(roomFor: range.count))
             for entry in entries[range] {
-                guard Self.putNew(entry, into: &leaf.places, of: slots) else { return nil }
+                let other = leaf.slots.slot(hash: HashedSlots.hash(of: entry)) { other in
+                    slots.withBytes(of: HashedSlots.slot(of: entry)) {
+                        slots.isNamed(StoredRecord.head(of: $0).name, other)
+                    }
+                }
+                if other != nil { return nil }
+                leaf.slots.insert(entry)
             }
             leaves.append(leaf)
         }
     }
 
-    /// Puts an entry whose name is not there yet; false when it is.
-    private static func putNew(_ entry: UInt64, into places: inout [UInt64], of slots: RecordSlots) -> Bool {
-        places.withUnsafeMutableBufferPointer { places in
-            let mask = places.count - 1
-            var place = Int(truncatingIfNeeded: entry >> 32) & mask
-            while places[place] != 0 {
-                if places[place] >> 32 == entry >> 32 {
-                    let other = slot(of: places[place])
-                    if slots.withBytes(of: slot(of: entry), { slots.isNamed(StoredRecord.head(of: $0).name, other) }) {
-                        return false
-                    }
-                }
-                place = (place + 1) & mask
-            }
-            places[place] = entry
-            return true
-        }
-    }
-
     /// The slot of a name in UTF-8, which has this hash.
     func slot(of name: UnsafeRawBufferPointer, hash: Hash, in slots: RecordSlots) -> Int32? {
-        leaves[leafIndex(of: hash)].places.withUnsafeBufferPointer { places in
-            let mask = places.count - 1
-            var place = Int(hash) & mask
-            while places[place] != 0 {
-                if Hash(truncatingIfNeeded: places[place] >> 32) == hash {
-                    let slot = Self.slot(of: places[place])
-                    if slots.isNamed(name, slot) { return slot }
-                }
-                place = (place + 1) & mask
-            }
-            return nil
-        }
+        leaves[leafIndex(of: hash)].slots.slot(hash: hash) { slots.isNamed(name, $0) }
     }
 
     /// The slot of a name.
@@ -116,97 +81,56 @@ struct NameIndex: Sendable {
         var name = name
         return name.withUTF8 { name in
             let name = UnsafeRawBufferPointer(name)
-            return slot(of: name, hash: Self.hash(name), in: slots)
+            return slot(of: name, hash: HashedSlots.hash(name), in: slots)
         }
     }
 
     static func hash(_ name: String) -> Hash {
         var name = name
-        return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+        return name.withUTF8 { HashedSlots.hash(UnsafeRawBufferPointer($0)) }
     }
 
     /// Adds a slot under the hash of its name, which is not there yet.
     mutating func insert(_ slot: Int32, hash: Hash) {
         var index = leafIndex(of: hash)
-        while (leaves[index].count + 1) * 4 > leaves[index].places.count * 3 {
+        while leaves[index].slots.isFull {
             makeRoom(inLeafAt: index)
             index = leafIndex(of: hash)
         }
-        leaves[index].count += 1
-        Self.put(UInt64(hash) << 32 | UInt64(UInt32(bitPattern: slot) + 1), into: &leaves[index].places)
+        leaves[index].slots.insert(HashedSlots.entry(slot, hash: hash))
     }
 
     /// Removes a slot, which is there under this hash.
     mutating func remove(_ slot: Int32, hash: Hash) {
-        let index = leafIndex(of: hash)
-        let entry = UInt64(hash) << 32 | UInt64(UInt32(bitPattern: slot) + 1)
-        leaves[index].count -= 1
-        leaves[index].places.withUnsafeMutableBufferPointer { places in
-            let mask = places.count - 1
-            var hole = Int(hash) & mask
-            while places[hole] != entry {
-                precondition(places[hole] != 0, "a name is removed that is not there")
-                hole = (hole + 1) & mask
-            }
-            // What would not be found behind an empty place moves into it.
-            var place = hole
-            while true {
-                place = (place + 1) & mask
-                if places[place] == 0 { break }
-                let home = Int(truncatingIfNeeded: places[place] >> 32) & mask
-                if (place - home) & mask >= (place - hole) & mask {
-                    places[hole] = places[place]
-                    hole = place
-                }
-            }
-            places[hole] = 0
-        }
-    }
-
-    private static func slot(of entry: UInt64) -> Int32 {
-        Int32(bitPattern: UInt32(truncatingIfNeeded: entry) - 1)
+        leaves[leafIndex(of: hash)].slots.remove(HashedSlots.entry(slot, hash: hash))
     }
 
     private func leafIndex(of hash: Hash) -> Int {
         directoryDepth == 0 ? 0 : Int(directory[Int(hash >> Hash(32 - directoryDepth))])
     }
 
-    private static func put(_ entry: UInt64, into places: inout [UInt64]) {
-        places.withUnsafeMutableBufferPointer { places in
-            let mask = places.count - 1
-            var place = Int(truncatingIfNeeded: entry >> 32) & mask
-            while places[place] != 0 { place = (place + 1) & mask }
-            places[place] = entry
-        }
-    }
-
-    private static func table(of entries: [UInt64], places: Int) -> [UInt64] {
-        var table = [UInt64](repeating: 0, count: places)
-        for entry in entries { put(entry, into: &table) }
-        return table
-    }
-
     /// Doubles a leaf, or splits it.
     private mutating func makeRoom(inLeafAt index: Int) {
         let leaf = leaves[index]
-        let entries = leaf.places.filter { $0 != 0 }
-        guard leaf.places.count >= Self.leafPlacesMax, leaf.depth < Self.depthMax else {
-            leaves[index].places = Self.table(of: entries, places: leaf.places.count * 2)
-            return
+        guard leaf.slots.placeCount >= Self.leafPlacesMax, leaf.depth < Self.depthMax else {
+            return leaves[index].slots.grow()
         }
         if leaf.depth == directoryDepth {
             directory = directory.flatMap { [$0, $0] }
             directoryDepth += 1
         }
-        // The bit that tells the two apart, in a hash and in the upper half of an entry.
-        let bit = UInt64(1) << UInt64(63 - leaf.depth)
-        let (upper, lower) = (entries.filter { $0 & bit != 0 }, entries.filter { $0 & bit == 0 })
-        leaves[index] = Leaf(
-            depth: leaf.depth + 1, count: lower.count, places: Self.table(of: lower, places: leaf.places.count))
-        leaves.append(
-            Leaf(depth: leaf.depth + 1, count: upper.count, places: Self.table(of: upper, places: leaf.places.count)))
+        // The bit that tells the two apart.
+        let bit = Hash(1) << Hash(31 - leaf.depth)
+        var lower = Leaf(depth: leaf.depth + 1, slots: HashedSlots(places: leaf.slots.placeCount))
+        var upper = lower
+        let entries = leaf.slots.entries
+        for entry in entries {
+            if HashedSlots.hash(of: entry) & bit == 0 { lower.slots.insert(entry) } else { upper.slots.insert(entry) }
+        }
+        leaves[index] = lower
+        leaves.append(upper)
         // The leaf's part of the directory is contiguous; its upper half goes to the new one.
-        let hash = Hash(truncatingIfNeeded: (entries.first ?? 0) >> 32)
+        let hash = HashedSlots.hash(of: entries.first ?? 0)
         let span = 1 << (directoryDepth - leaf.depth)
         let start = Int(hash >> Hash(32 - directoryDepth)) & ~(span - 1)
         for place in start + span / 2..<start + span { directory[place] = Int32(leaves.count - 1) }

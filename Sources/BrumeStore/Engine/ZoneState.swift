@@ -110,7 +110,7 @@ struct ZoneState: Sendable {
         if existing == nil {
             (hash, found) = record.withBytes { bytes in
                 let name = StoredRecord.head(of: bytes).name
-                let hash = NameIndex.hash(name)
+                let hash = HashedSlots.hash(name)
                 return (hash, names.slot(of: name, hash: hash, in: slots))
             }
         }

@@ -115,7 +115,7 @@ struct LoadedRecords: Sendable {
         if summary.refersToOthers { referring.append(slots.count) }
         liveCount += 1
         storedBytes += bytes.count
-        hashes.append(NameIndex.hash(summary.name))
+        hashes.append(HashedSlots.hash(summary.name))
         let slot = RecordSlot(
             in: pack, at: range, refersToOthers: summary.refersToOthers, position: item.position, created: item.created)
         approximateBytes += slot.approximateBytes
