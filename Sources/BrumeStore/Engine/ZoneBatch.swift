@@ -34,7 +34,7 @@ struct ZoneBatch {
     let caller: Caller
     let scope: DatabaseScope
     let tag: ChangeTag
-    private let tagText: String
+    private let tagText: [UInt8]
     let nowMilliseconds: Int64
     /// Changes that the commit has room for.
     let changesLeft: Int
@@ -57,7 +57,7 @@ struct ZoneBatch {
         self.caller = caller
         self.scope = scope
         self.tag = tag
-        tagText = tag.text
+        tagText = tag.utf8
         self.nowMilliseconds = nowMilliseconds
         self.changesLeft = changesLeft
         self.bytesLeft = bytesLeft

@@ -57,9 +57,9 @@ extension MessageCoder {
     /// The position of an event as the field that stands before an event which was encoded without one: so devices that stand at
     /// different places share the rest. A message's fields may stand in any order.
     package static func positionField(_ position: [UInt8]) -> [UInt8] {
-        var writer = WireWriter(capacity: position.count + 4)
-        writer.message(1, position)
-        return writer.bytes
+        var field: [UInt8] = []
+        field.append(byteCount: WireSize.message(position.count)) { $0.message(1, position) }
+        return field
     }
 
     /// What a notification carries of a record: the values of `keys`, bounded (cloudkit.md 2.8).

@@ -46,26 +46,30 @@ extension MessageCoder {
             capacity += zoneField.count + match.record.count + 24
         }
         zone = nil
-        var writer = WireWriter(capacity: capacity)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(capacity)
         for match in page.matches {
             if match.zone != zone {
                 zone = match.zone
                 zoneField = self.zoneField(match.zone)
             }
-            writer.messageHeader(1, count: zoneField.count + WireWriter.messageBytes(match.record.count))
-            writer.append(zoneField)
-            writer.message(2, match.record)
+            let count = zoneField.count + WireSize.message(match.record.count)
+            bytes.append(byteCount: WireSize.message(count)) { filler in
+                filler.messageHeader(1, count: count)
+                zoneField.withUnsafeBytes { filler.append($0) }
+                filler.message(2, match.record)
+            }
         }
-        if !page.cursor.isEmpty { writer.message(2, page.cursor) }
-        return writer.bytes
+        bytes.append(byteCount: WireSize.data(page.cursor.count)) { $0.data(2, page.cursor) }
+        return bytes
     }
 
     /// Field 1 of a match.
     private func zoneField(_ zone: ZoneID) -> [UInt8] {
         let zone = encode { $0.zoneID(zone) }
-        var writer = WireWriter(capacity: zone.count + 8)
-        writer.message(1, zone)
-        return writer.bytes
+        var field: [UInt8] = []
+        field.append(byteCount: WireSize.message(zone.count)) { $0.message(1, zone) }
+        return field
     }
 
     package func encodeExplainResponse(_ plan: QueryPlan) -> [UInt8] {

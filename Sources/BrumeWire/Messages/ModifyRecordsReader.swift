@@ -150,7 +150,7 @@ struct ModifyRecordsReader {
                 if !isPlain { save.fields.mayHoldReferences = true }
                 let text = String(decoding: key, as: UTF8.self)
                 if let field {
-                    recordBytes += WireWriter.messageBytes(field.count)
+                    recordBytes += WireSize.message(field.count)
                     save.fields.puts.append(EncodedField(key: text, bytes: field))
                 } else {
                     save.fields.removals.append(text)
@@ -201,7 +201,7 @@ struct ModifyRecordsReader {
         case 2:
             // The last of ten bytes has room for one bit.
             return bytes[0] == 2 << 3
-                && bytes.count == 1 + WireWriter.varintBytes(Int(bitPattern: UInt(element.scalar)))
+                && bytes.count == 1 + WireSize.varint(Int(bitPattern: UInt(element.scalar)))
                 && (bytes.count < 11 || bytes[10] == 1)
         case 3: return bytes[0] == 3 << 3 | 1
         case 4: return isShortest(element, in: bytes)
@@ -212,7 +212,7 @@ struct ModifyRecordsReader {
 
     /// Whether the tag and the length of a length-delimited field have the shortest form.
     private static func isShortest(_ element: WireReader.Element, in bytes: UnsafeRawBufferPointer) -> Bool {
-        element.isLengthDelimited && element.range.count == WireWriter.messageBytes(element.content.count)
+        element.isLengthDelimited && element.range.count == WireSize.message(element.content.count)
     }
 
     // MARK: Elements

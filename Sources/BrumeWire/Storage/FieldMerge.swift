@@ -118,25 +118,25 @@ package struct FieldMerge: ~Copyable {
     /// The record's bytes, and how many of them stand before its fields: alone they are the record without any.
     ///
     /// - Parameters:
+    ///   - changeTag: Its text in UTF-8.
     ///   - user: Who saves, and makes the record where it is new.
     ///   - savedMilliseconds: The server's clock, since 1970.
     ///   - parent: The name of the parent record, or empty.
     package func encode(
-        name: String, type: String, changeTag: String, user: String, savedMilliseconds: Int64, parent: String
+        name: String, type: String, changeTag: [UInt8], user: String, savedMilliseconds: Int64, parent: String
     ) -> (bytes: [UInt8], systemByteCount: Int) {
         let saved = UInt64(bitPattern: savedMilliseconds)
         let isNew = stored.isEmpty
-        let savingBytes = WireWriter.dataBytes(user.utf8.count) + WireWriter.integerBytes(saved)
+        let savingBytes = WireSize.data(user.utf8.count) + WireSize.integer(saved)
         let systemByteCount =
-            WireWriter.dataBytes(name.utf8.count) + WireWriter.dataBytes(type.utf8.count)
-            + WireWriter.dataBytes(changeTag.utf8.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
-            + WireWriter.dataBytes(parent.utf8.count)
-        var bytes = [UInt8](repeating: 0, count: systemByteCount + fieldsByteCount)
-        bytes.withUnsafeMutableBytes { buffer in
-            var filler = WireFiller(buffer)
+            WireSize.data(name.utf8.count) + WireSize.data(type.utf8.count)
+            + WireSize.data(changeTag.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
+            + WireSize.data(parent.utf8.count)
+        var bytes: [UInt8] = []
+        bytes.append(byteCount: systemByteCount + fieldsByteCount) { filler in
             filler.text(1, name)
             filler.text(2, type)
-            filler.text(3, changeTag)
+            filler.data(3, changeTag)
             if isNew {
                 filler.text(4, user)
                 filler.integer(5, saved)
@@ -147,7 +147,6 @@ package struct FieldMerge: ~Copyable {
             filler.integer(7, saved)
             filler.text(8, parent)
             appendFields(to: &filler)
-            precondition(filler.count == buffer.count, "a record has another size than was counted")
         }
         return (bytes, systemByteCount)
     }
@@ -158,11 +157,11 @@ package struct FieldMerge: ~Copyable {
             for piece in pieces {
                 switch piece {
                 case .stored(let range): count += range.count
-                case .sent(let index): count += WireWriter.messageBytes(sent[index].bytes.count)
+                case .sent(let index): count += WireSize.message(sent[index].bytes.count)
                 }
             }
         } else {
-            for index in sent.indices { count += WireWriter.messageBytes(sent[index].bytes.count) }
+            for index in sent.indices { count += WireSize.message(sent[index].bytes.count) }
         }
         return count
     }

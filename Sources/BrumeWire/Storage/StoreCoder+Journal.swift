@@ -8,46 +8,67 @@ extension StoreCoder {
     /// Every save comes through here, so it is written in place, each record copied once; the bytes are those that protobuf-c
     /// makes of the message.
     package static func encodeJournalEntry(_ entry: JournalEntry, into bytes: inout [UInt8]) {
+        // Changes of other kinds than most are packed before, in their order.
+        var packedChanges: [[UInt8]] = []
+        var packedToken: [UInt8]?
         let database = entry.database
-        let databaseBytes =
-            WireWriter.dataBytes(database.container.utf8.count)
-            + WireWriter.integerBytes(UInt64(database.environment.rawValue))
-            + WireWriter.integerBytes(UInt64(database.scope.rawValue))
-            + WireWriter.dataBytes(database.owner.utf8.count)
-        var capacity = 64 + databaseBytes + entry.operationID.count + entry.operationAnswer.count
-        for case .recordPut(_, let record) in entry.changes { capacity += record.count + 32 }
-
-        var former: [UInt8] = []
-        swap(&former, &bytes)
-        var writer = WireWriter(continuing: consume former, capacity: capacity)
-        writer.messageHeader(1, count: databaseBytes)
-        writer.text(1, database.container)
-        writer.integer(2, UInt64(database.environment.rawValue))
-        writer.integer(3, UInt64(database.scope.rawValue))
-        writer.text(4, database.owner)
-        writer.integer(2, entry.sequence)
-        writer.integer(3, entry.committedMilliseconds)
-        for change in entry.changes { append(change, to: &writer) }
-        writer.data(5, entry.operationID)
-        writer.data(6, entry.operationAnswer)
-        writer.integer(7, UInt64(entry.run))
+        let databaseCount = byteCount(of: database)
+        var count =
+            WireSize.message(databaseCount) + WireSize.integer(entry.sequence)
+            + WireSize.integer(UInt64(bitPattern: entry.committedMilliseconds))
+        for change in entry.changes {
+            if case .recordPut(let zone, let record) = change {
+                count += WireSize.message(WireSize.message(putByteCount(zone: zone, record: record)))
+            } else {
+                let arena = MessageArena(bytesLimit: .max)
+                withExtendedLifetime(arena) { packedChanges.append(packed(arena.change(change))) }
+                count += WireSize.message(packedChanges.last!.count)
+            }
+        }
+        count +=
+            WireSize.data(entry.operationID.count) + WireSize.data(entry.operationAnswer.count)
+            + WireSize.integer(UInt64(entry.run))
         if let put = entry.clientToken {
             let arena = MessageArena(bytesLimit: .max)
-            withExtendedLifetime(arena) { writer.message(8, packed(arena.clientTokenPut(put))) }
+            packedToken = withExtendedLifetime(arena) { packed(arena.clientTokenPut(put)) }
+            count += WireSize.message(packedToken!.count)
         }
-        bytes = writer.bytes
+
+        bytes.append(byteCount: count) { filler in
+            filler.messageHeader(1, count: databaseCount)
+            filler.text(1, database.container)
+            filler.integer(2, UInt64(database.environment.rawValue))
+            filler.integer(3, UInt64(database.scope.rawValue))
+            filler.text(4, database.owner)
+            filler.integer(2, entry.sequence)
+            filler.integer(3, UInt64(bitPattern: entry.committedMilliseconds))
+            var nextPacked = 0
+            for change in entry.changes {
+                if case .recordPut(let zone, let record) = change {
+                    let putCount = putByteCount(zone: zone, record: record)
+                    filler.messageHeader(4, count: WireSize.message(putCount))
+                    filler.messageHeader(1, count: putCount)
+                    filler.integer(1, zone)
+                    filler.data(2, record)
+                } else {
+                    filler.message(4, packedChanges[nextPacked])
+                    nextPacked += 1
+                }
+            }
+            filler.data(5, entry.operationID)
+            filler.data(6, entry.operationAnswer)
+            filler.integer(7, UInt64(entry.run))
+            if let packedToken { filler.message(8, packedToken) }
+        }
     }
 
-    private static func append(_ change: Change, to writer: inout WireWriter) {
-        guard case .recordPut(let zone, let record) = change else {
-            let arena = MessageArena(bytesLimit: .max)
-            return withExtendedLifetime(arena) { writer.message(4, packed(arena.change(change))) }
-        }
-        let putBytes = WireWriter.integerBytes(zone) + WireWriter.dataBytes(record.count)
-        writer.messageHeader(4, count: WireWriter.messageBytes(putBytes))
-        writer.messageHeader(1, count: putBytes)
-        writer.integer(1, zone)
-        writer.data(2, record)
+    private static func byteCount(of database: DatabaseID) -> Int {
+        WireSize.data(database.container.utf8.count) + WireSize.integer(UInt64(database.environment.rawValue))
+            + WireSize.integer(UInt64(database.scope.rawValue)) + WireSize.data(database.owner.utf8.count)
+    }
+
+    private static func putByteCount(zone: UInt64, record: [UInt8]) -> Int {
+        WireSize.integer(zone) + WireSize.data(record.count)
     }
 
     /// Reads the body of a journal entry.

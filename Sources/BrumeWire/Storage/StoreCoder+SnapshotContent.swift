@@ -68,15 +68,15 @@ extension StoreCoder {
     ) {
         let created = created == position ? 0 : created.rawValue
         let count =
-            WireWriter.integerBytes(zone) + WireWriter.integerBytes(position.rawValue)
-            + WireWriter.messageBytes(record.count) + WireWriter.integerBytes(created)
-        var writer = WireWriter(continuing: exchange(&content, with: []), capacity: WireWriter.messageBytes(count))
-        writer.messageHeader(UInt8(recordsNumber), count: count)
-        writer.integer(1, zone)
-        writer.integer(2, position.rawValue)
-        writer.messageHeader(3, count: record.count)
-        writer.append(record)
-        writer.integer(4, created)
-        content = writer.bytes
+            WireSize.integer(zone) + WireSize.integer(position.rawValue)
+            + WireSize.message(record.count) + WireSize.integer(created)
+        content.append(byteCount: WireSize.message(count)) { filler in
+            filler.messageHeader(UInt8(recordsNumber), count: count)
+            filler.integer(1, zone)
+            filler.integer(2, position.rawValue)
+            filler.messageHeader(3, count: record.count)
+            filler.append(record)
+            filler.integer(4, created)
+        }
     }
 }

@@ -24,7 +24,7 @@ package enum StoredRecord {
     static let fieldsNumber: UInt8 = 15
 
     /// Bytes that a field of `count` bytes takes in its record beside its own.
-    static func fieldOverhead(_ count: Int) -> Int { 1 + WireWriter.varintBytes(count) }
+    static func fieldOverhead(_ count: Int) -> Int { 1 + WireSize.varint(count) }
 
     /// The record's bytes. Fields may come in any order, each key once.
     package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {
@@ -32,31 +32,31 @@ package enum StoredRecord {
         if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
             fields.sort { $0.key < $1.key }
         }
-        var capacity = systemBytesMax(system)
-        for field in fields { capacity += WireWriter.messageBytes(field.bytes.count) }
-        var writer = WireWriter(capacity: capacity)
-        write(system, to: &writer)
-        for field in fields { writer.message(fieldsNumber, field.bytes) }
-        return writer.bytes
+        var count = byteCount(of: system)
+        for field in fields { count += WireSize.message(field.bytes.count) }
+        var bytes: [UInt8] = []
+        bytes.append(byteCount: count) { filler in
+            filler.text(1, system.name)
+            filler.text(2, system.type)
+            filler.text(3, system.changeTag)
+            filler.text(4, system.creator)
+            filler.integer(5, UInt64(bitPattern: system.createdMilliseconds))
+            filler.text(6, system.modifier)
+            filler.integer(7, UInt64(bitPattern: system.modifiedMilliseconds))
+            filler.text(8, system.parent ?? "")
+            for field in fields { filler.message(fieldsNumber, field.bytes) }
+        }
+        return bytes
     }
 
-    /// Room for what ``write(_:to:)`` writes.
-    static func systemBytesMax(_ system: SystemFields) -> Int {
-        // Six texts and two numbers with their tags and lengths; a text with a length of more than two bytes is none of ours.
-        6 * 4 + 2 * 11 + system.name.utf8.count + system.type.utf8.count + system.changeTag.utf8.count
-            + system.creator.utf8.count + system.modifier.utf8.count + (system.parent?.utf8.count ?? 0)
-    }
-
-    /// What stands before the fields.
-    static func write(_ system: SystemFields, to writer: inout WireWriter) {
-        writer.text(1, system.name)
-        writer.text(2, system.type)
-        writer.text(3, system.changeTag)
-        writer.text(4, system.creator)
-        writer.integer(5, system.createdMilliseconds)
-        writer.text(6, system.modifier)
-        writer.integer(7, system.modifiedMilliseconds)
-        writer.text(8, system.parent ?? "")
+    /// Bytes that the system fields take.
+    private static func byteCount(of system: SystemFields) -> Int {
+        WireSize.data(system.name.utf8.count) + WireSize.data(system.type.utf8.count)
+            + WireSize.data(system.changeTag.utf8.count) + WireSize.data(system.creator.utf8.count)
+            + WireSize.integer(UInt64(bitPattern: system.createdMilliseconds))
+            + WireSize.data(system.modifier.utf8.count)
+            + WireSize.integer(UInt64(bitPattern: system.modifiedMilliseconds))
+            + WireSize.data(system.parent?.utf8.count ?? 0)
     }
 
     /// Takes a record apart. Throws `internalError` for bytes that are no record.

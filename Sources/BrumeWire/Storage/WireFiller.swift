@@ -1,6 +1,8 @@
-/// Writes protobuf fields into memory that has room for them, in the same form as ``WireWriter``.
+/// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and nothing for a
+/// zero or an empty text. Writing beyond the room traps.
 ///
-/// For what every save writes: an array that grows looks at itself before each byte. Writing beyond the room traps.
+/// The size is counted first (``WireSize``), then all is written at once: see ``Swift/Array/append(byteCount:_:)``. An array that
+/// is asked to grow looks at itself before each byte.
 struct WireFiller {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0
@@ -21,6 +23,11 @@ struct WireFiller {
         if value == 0 { return }
         byte(number << 3)
         varint(value)
+    }
+
+    /// A field of bytes, which is left out where there are none.
+    mutating func data(_ number: UInt8, _ content: [UInt8]) {
+        if !content.isEmpty { message(number, content) }
     }
 
     /// A field that holds a message, also one without content.
@@ -60,5 +67,20 @@ struct WireFiller {
         precondition(count < target.count, "what is encoded has no room")
         target.baseAddress!.storeBytes(of: value, toByteOffset: count, as: UInt8.self)
         count += 1
+    }
+}
+
+extension [UInt8] {
+    /// Appends so many bytes, all of which `fill` writes.
+    @inline(__always)
+    mutating func append(byteCount: Int, _ fill: (inout WireFiller) -> Void) {
+        append(addingCapacity: byteCount) { span in
+            span.withUnsafeMutableBufferPointer { room, count in
+                var filler = WireFiller(UnsafeMutableRawBufferPointer(room))
+                fill(&filler)
+                precondition(filler.count == byteCount, "what is encoded has another size than was counted")
+                count = byteCount
+            }
+        }
     }
 }
