@@ -217,12 +217,26 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
 // module calls them.
 
 extension ZoneModification<CheckedFields> {
-    package static func nothing(in zone: ZoneID) -> Self { Self(zone: zone) }
+    /// One that names no record twice.
+    package static func distinct(
+        in zone: ZoneID, saves: consuming [RecordSave<CheckedFields>], deletions: consuming [String]
+    ) -> Self {
+        var modification = Self(zone: zone, saves: saves, deletions: deletions)
+        modification.isKnownDistinct = true
+        return modification
+    }
 }
 
 extension RecordSave<CheckedFields> {
-    /// Of no record yet.
-    package static var blank: Self { Self(name: "", type: "", fields: CheckedFields()) }
+    /// One whose fields have been checked.
+    package static func read(
+        name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
+        puts: consuming [EncodedField], removals: consuming [String], mayHoldReferences: Bool
+    ) -> Self {
+        var fields = CheckedFields(puts: puts, removals: removals)
+        fields.mayHoldReferences = mayHoldReferences
+        return Self(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
+    }
 }
 
 extension SaveResult<[UInt8]> {

@@ -72,34 +72,32 @@ struct ModifyRecordsReader {
     private mutating func zone(
         _ bytes: UnsafeRawBufferPointer
     ) throws(WireReader.Damage) -> ZoneModification<CheckedFields> {
-        var modification = ZoneModification.nothing(in: .defaultZone)
-        var hasZone = false
+        var id: ZoneID?
+        var saves: [RecordSave<CheckedFields>] = []
+        var deletions: [String] = []
         var reader = WireReader(bytes)
         var last: UInt64 = 0
         while let element = try reader.next() {
             guard element.number > last || element.number > 1 && element.number == last else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1:
-                modification.zone = try zoneID(try content(element))
-                hasZone = true
-            case 2: modification.saves.append(try save(try content(element)))
-            case 3: modification.deletions.append(try text(element))
+            case 1: id = try zoneID(try content(element))
+            case 2: saves.append(try save(try content(element)))
+            case 3: deletions.append(try text(element))
             default: throw Unusual()
             }
             if element.number > 1 { itemCount += 1 }
             guard itemCount <= Limits.itemsPerRequest else { throw Unusual() }
         }
-        guard hasZone else { throw Unusual() }
-        if modification.saves.count + modification.deletions.count > 1 {
-            var seen = Set<String>(minimumCapacity: modification.saves.count + modification.deletions.count)
-            for index in modification.saves.indices {
-                guard seen.insert(modification.saves[index].name).inserted else { throw Unusual() }
+        guard let id else { throw Unusual() }
+        if saves.count + deletions.count > 1 {
+            var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
+            for index in saves.indices {
+                guard seen.insert(saves[index].name).inserted else { throw Unusual() }
             }
-            for name in modification.deletions where !seen.insert(name).inserted { throw Unusual() }
+            for name in deletions where !seen.insert(name).inserted { throw Unusual() }
         }
-        modification.isKnownDistinct = true
-        return modification
+        return .distinct(in: id, saves: saves, deletions: deletions)
     }
 
     private func zoneID(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> ZoneID {
@@ -120,8 +118,12 @@ struct ModifyRecordsReader {
     }
 
     private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
-        var save = RecordSave.blank
-        save.fields.mayHoldReferences = false
+        // Put together at the end: a save that grows field by field would begin as a copy of one without any.
+        var (name, type, changeTag) = ("", "", "")
+        var parent = ParentChange.unchanged
+        var puts: [EncodedField] = []
+        var removals: [String] = []
+        var mayHoldReferences = false
         var recordBytes = 0
         var fieldCount = 0
         var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -133,36 +135,38 @@ struct ModifyRecordsReader {
             guard element.number != 5 || last != 4 else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1: save.name = try text(element)
-            case 2: save.type = try text(element)
-            case 3: save.changeTag = try text(element)
+            case 1: name = try text(element)
+            case 2: type = try text(element)
+            case 3: changeTag = try text(element)
             case 4:
-                let parent = try text(element)
-                guard Names.isUserRecordName(parent) || Names.problemWithRecordName(parent) == nil else {
+                let name = try text(element)
+                guard Names.isUserRecordName(name) || Names.problemWithRecordName(name) == nil else {
                     throw Unusual()
                 }
-                save.parent = .set(parent)
-            case 5: save.parent = try flag(element) ? .removed : .unchanged
+                parent = .set(name)
+            case 5: parent = try flag(element) ? .removed : .unchanged
             case 15:
                 fieldCount += 1
                 let (key, field, isPlain) = try field(try content(element), after: lastKey)
                 lastKey = key
-                if !isPlain { save.fields.mayHoldReferences = true }
+                if !isPlain { mayHoldReferences = true }
                 let text = String(decoding: key, as: UTF8.self)
                 if let field {
                     recordBytes += WireSize.message(field.count)
-                    save.fields.puts.append(EncodedField(key: text, bytes: field))
+                    puts.append(EncodedField(key: text, bytes: field))
                 } else {
-                    save.fields.removals.append(text)
+                    removals.append(text)
                 }
             default: throw Unusual()
             }
         }
-        recordBytes += save.name.utf8.count + save.type.utf8.count
+        recordBytes += name.utf8.count + type.utf8.count
         guard fieldCount <= Limits.fieldsPerRecord, recordBytes <= Limits.recordBytes,
-            MessageCoder.problem(name: save.name, type: save.type) == nil
+            MessageCoder.problem(name: name, type: type) == nil
         else { throw Unusual() }
-        return save
+        return .read(
+            name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
+            mayHoldReferences: mayHoldReferences)
     }
 
     // MARK: Fields
