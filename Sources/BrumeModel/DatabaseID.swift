@@ -11,20 +11,48 @@ package enum DatabaseScope: UInt8, Hashable, Sendable {
 }
 
 /// A database: the unit of ownership, order, loading and snapshots.
+///
+/// Every commit and every journal entry has one: a copy counts one reference, whatever it names.
 package struct DatabaseID: Hashable, Sendable {
-    package let container: String
-    package let environment: Environment
-    package let scope: DatabaseScope
+    private let parts: Parts
+
+    private final class Parts: Sendable {
+        let container: String
+        let environment: Environment
+        let scope: DatabaseScope
+        let owner: String
+
+        init(container: String, environment: Environment, scope: DatabaseScope, owner: String) {
+            self.container = container
+            self.environment = environment
+            self.scope = scope
+            self.owner = owner
+        }
+    }
+
+    package var container: String { parts.container }
+    package var environment: Environment { parts.environment }
+    package var scope: DatabaseScope { parts.scope }
     /// The owner's user record name; empty for the public database.
-    package let owner: String
+    package var owner: String { parts.owner }
 
     package init(container: String, environment: Environment, scope: DatabaseScope, owner: String) {
         precondition(
             (scope == .public) == owner.isEmpty,
             "a public database has no owner, and a private database has exactly one")
-        self.container = container
-        self.environment = environment
-        self.scope = scope
-        self.owner = owner
+        parts = Parts(container: container, environment: environment, scope: scope, owner: owner)
+    }
+
+    package static func == (left: DatabaseID, right: DatabaseID) -> Bool {
+        left.parts === right.parts
+            || left.owner == right.owner && left.scope == right.scope && left.environment == right.environment
+                && left.container == right.container
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(owner)
+        hasher.combine(scope)
+        hasher.combine(environment)
+        hasher.combine(container)
     }
 }

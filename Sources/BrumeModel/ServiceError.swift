@@ -38,14 +38,36 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
 /// A failure that a client is told: CloudKit's code and a sentence that says what was wrong and what to do next.
 ///
 /// Both a request's failure (thrown) and an item's (a value in its result). Holds nothing of another account.
+///
+/// Every item has room for one, and few have one: it is one reference in size.
 package struct ServiceError: Error, Equatable, Sendable {
-    package var code: ErrorCode
-    package var message: String
+    private let content: Content
+
+    private final class Content: Sendable {
+        let code: ErrorCode
+        let message: String
+        let retryAfterMilliseconds: UInt32
+        let serverRecord: [UInt8]?
+        let detail: Detail
+
+        init(
+            _ code: ErrorCode, _ message: String, retryAfterMilliseconds: UInt32, serverRecord: [UInt8]?, detail: Detail
+        ) {
+            self.code = code
+            self.message = message
+            self.retryAfterMilliseconds = retryAfterMilliseconds
+            self.serverRecord = serverRecord
+            self.detail = detail
+        }
+    }
+
+    package var code: ErrorCode { content.code }
+    package var message: String { content.message }
     /// When to try again; 0: no advice.
-    package var retryAfterMilliseconds: UInt32
+    package var retryAfterMilliseconds: UInt32 { content.retryAfterMilliseconds }
     /// For `serverRecordChanged`: the record as the server has it, an encoded `brume.v1.Record`.
-    package var serverRecord: [UInt8]?
-    package var detail: Detail
+    package var serverRecord: [UInt8]? { content.serverRecord }
+    package var detail: Detail { content.detail }
 
     /// What a code leaves open where a client has to know. Raw values are those of the wire.
     package enum Detail: UInt8, Sendable {
@@ -58,10 +80,14 @@ package struct ServiceError: Error, Equatable, Sendable {
         _ code: ErrorCode, _ message: String, retryAfterMilliseconds: UInt32 = 0, serverRecord: [UInt8]? = nil,
         detail: Detail = .none
     ) {
-        self.code = code
-        self.message = message
-        self.retryAfterMilliseconds = retryAfterMilliseconds
-        self.serverRecord = serverRecord
-        self.detail = detail
+        content = Content(
+            code, message, retryAfterMilliseconds: retryAfterMilliseconds, serverRecord: serverRecord, detail: detail)
+    }
+
+    package static func == (left: ServiceError, right: ServiceError) -> Bool {
+        left.content === right.content
+            || left.code == right.code && left.message == right.message
+                && left.retryAfterMilliseconds == right.retryAfterMilliseconds
+                && left.serverRecord == right.serverRecord && left.detail == right.detail
     }
 }

@@ -2,7 +2,9 @@
 ///
 /// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles that the
 /// operator put them into. A type that the schema does not know, of records from before it was kept, grants as a learned one.
-package struct PublicAccess: Equatable, Sendable {
+///
+/// An object, because whoever asks carries one: most have none, and for them it is to be no more than a word.
+package final class PublicAccess: Sendable {
     package let schema: Schema
     package let place: SchemaPlace
     /// User record name; empty without an account.

@@ -192,20 +192,20 @@ extension Shard {
                     of: InterceptedPeer(identity))
                 request.forgetWhatIsKnown()
             }
-            let decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
+            var decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
             figures.modified(decision.answer)
             return commit(
-                decision, answer: coder.encodeModifyRecordsResponse(decision.answer), operationKey: operationKey,
-                to: loaded, identity: identity)
+                &decision.commit, answer: coder.encodeModifyRecordsResponse(decision.answer),
+                operationKey: operationKey, to: loaded, identity: identity)
         case .modifyZones(let request):
-            let decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
+            var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
             return commit(
-                decision, answer: coder.encodeModifyZonesResponse(decision.answer), operationKey: operationKey,
-                to: loaded, identity: identity)
+                &decision.commit, answer: coder.encodeModifyZonesResponse(decision.answer),
+                operationKey: operationKey, to: loaded, identity: identity)
         case .modifySubscriptions(let request):
-            let decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
+            var decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
             return commit(
-                decision, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
+                &decision.commit, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
                 operationKey: operationKey, to: loaded, identity: identity)
         case .fetchRecords(let request):
             return coder.encodeFetchRecordsResponse(database.fetchRecords(request, caller: caller))
@@ -244,18 +244,18 @@ extension Shard {
         }
     }
 
-    /// Takes the commit of a decision, with the answer that a retry of the operation gets again.
-    private func commit<Answer>(
-        _ decision: Decision<Answer>, answer: [UInt8], operationKey: [UInt8], to loaded: LoadedDatabase,
-        identity: Identity
+    /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is handed on
+    /// where it stands, as everywhere: a copy counts a reference for each of its parts.
+    private func commit(
+        _ commit: inout Commit?, answer: [UInt8], operationKey: [UInt8], to loaded: LoadedDatabase, identity: Identity
     ) -> [UInt8] {
-        guard var commit = decision.commit else { return answer }
+        if commit == nil { return answer }
         if !operationKey.isEmpty {
-            commit.entry.operationID = operationKey
-            commit.entry.operationAnswer = answer
+            commit!.entry.operationID = operationKey
+            commit!.entry.operationAnswer = answer
             loaded.database.remember(operation: operationKey, answer: answer)
         }
-        append(commit, to: loaded, origin: identity.deviceID)
+        append(commit!, to: loaded, origin: identity.deviceID)
         return answer
     }
 

@@ -43,7 +43,7 @@ package struct TouchedZone: Equatable, Sendable {
 }
 
 /// Who asks. The server has authenticated them; the engine knows only what its own rules need.
-package struct Caller: Equatable, Sendable {
+package struct Caller: Sendable {
     /// The user record name; empty for a caller without an account.
     package var user: String
     /// Whether a private database is the caller's own.

@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// Gathers what one request changes, zone by zone, into one commit.
-struct CommitBuilder {
+/// Gathers what one request changes, zone by zone, into one commit. Never copied: every save makes one.
+struct CommitBuilder: ~Copyable {
     /// The sequence that the commit will have, if anything changes.
     let sequence: UInt64
     private(set) var changes: [Change] = []
@@ -65,10 +65,9 @@ struct CommitBuilder {
         clientToken = ClientTokenPut(token: token, zones: (clientToken?.zones ?? []) + [incarnation])
     }
 
-    /// The commit, or nil when nothing changed.
-    func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit? {
-        if isEmpty { return nil }
-        return Commit(
+    /// The commit of what changed.
+    consuming func commit(of database: DatabaseID, run: UInt32, nowMilliseconds: Int64) -> Commit {
+        Commit(
             entry: JournalEntry(
                 database: database, sequence: sequence, committedMilliseconds: nowMilliseconds, changes: changes,
                 run: run, clientToken: clientToken),

@@ -34,7 +34,8 @@ extension Database {
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
                     tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
                     changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft, bytesLeft: bytesLeft)
-                let result = batch.evaluate(in: zoneStates[index])
+                // Where the zone stands: a copy counts a reference for each of its parts.
+                let result = withZone(at: index) { batch.evaluate(in: $0) }
                 bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
@@ -67,18 +68,17 @@ extension Database {
     }
 
     /// Counts the commit, if anything changed.
-    func finish(_ builder: CommitBuilder, nowMilliseconds: Int64) -> Commit? {
-        var builder = builder
+    func finish(_ builder: consuming CommitBuilder, nowMilliseconds: Int64) -> Commit? {
         if !builder.records.isEmpty { matchSubscriptions(into: &builder) }
-        guard let commit = builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds) else { return nil }
-        count(commit.entry)
-        return commit
+        if builder.isEmpty { return nil }
+        count(builder.sequence, run: run)
+        return builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds)
     }
 
     /// What every commit ends with, when it is made and when it is replayed.
-    func count(_ entry: JournalEntry) {
-        sequence = entry.sequence
-        runHistory.note(entry.sequence, run: entry.run, limit: history.runs)
+    func count(_ sequence: UInt64, run: UInt32) {
+        self.sequence = sequence
+        runHistory.note(sequence, run: run, limit: history.runs)
         forgetDeletedZones()
     }
 

@@ -144,6 +144,8 @@ extension Database {
 
     /// Forgets the older half of the deleted zones when there are too many; tokens that need them expire.
     func forgetDeletedZones() {
+        // Mostly there are none. Asked for after every commit.
+        if zoneStates.count == zoneIndexOfIncarnation.count { return }
         let count = deletedZoneCount
         if count < max(history.deletedZones, zoneIndexOfIncarnation.count - 1) { return }
         var left = count / 2

@@ -46,7 +46,7 @@ extension Database {
             if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
         }
         if !entry.operationID.isEmpty { remember(operation: entry.operationID, answer: entry.operationAnswer) }
-        count(entry)
+        count(entry.sequence, run: entry.run)
     }
 
     private func apply(

@@ -46,25 +46,22 @@ extension Database {
     /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of that type,
     /// and, since what was lost with a zone is not looked at, for the deletion of any zone.
     package func matchingSubscriptions(for commit: Commit) -> [KeptSubscription] {
-        // A zone's own tell of its end, and went with it.
-        var matching = commit.endedHints
         let hints = subscriptionTable.hints
-        for kept in hints {
-            switch kept.subscription.kind {
-            case .zone(let zone, let recordType):
-                if commit.zones.contains(where: {
-                    $0.incarnation != 0 && $0.zone.name == zone.name && $0.concerns(recordType)
-                }) {
-                    matching.append(kept)
-                }
-            case .database(let recordType):
-                if commit.zones.contains(where: { $0.incarnation != 0 && $0.concerns(recordType) }) {
-                    matching.append(kept)
-                }
-            case .query: break
+        // Mostly there are few, and all are.
+        if commit.endedHints.isEmpty, hints.allSatisfy({ Database.fires($0, for: commit) }) { return hints }
+        // A zone's own tell of its end, and went with it.
+        return commit.endedHints + hints.filter { Database.fires($0, for: commit) }
+    }
+
+    private static func fires(_ hint: KeptSubscription, for commit: Commit) -> Bool {
+        switch hint.subscription.kind {
+        case .zone(let zone, let recordType):
+            commit.zones.contains {
+                $0.incarnation != 0 && $0.zone.name == zone.name && $0.concerns(recordType)
             }
+        case .database(let recordType): commit.zones.contains { $0.incarnation != 0 && $0.concerns(recordType) }
+        case .query: false
         }
-        return matching
     }
 
     /// Finds the query subscriptions that the commit fires, and removes those among them that fire once.

@@ -171,10 +171,12 @@ package final class Database {
         zoneFeedHead = zoneStates[index].lastChange
         zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
         if zoneFeed.needsCompaction {
-            // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to be held.
-            zoneFeed.compact {
-                zoneStates[Int($0.slot)].lastChange == $0.position
-                    || zoneStates[Int($0.slot)].earlierDeletion?.position == $0.position
+            zoneStates.withUnsafeBufferPointer { zones in
+                zoneFeed.compact {
+                    // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to be held.
+                    zones[Int($0.slot)].lastChange == $0.position
+                        || zones[Int($0.slot)].earlierDeletion?.position == $0.position
+                }
             }
         }
     }

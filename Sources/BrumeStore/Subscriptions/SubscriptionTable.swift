@@ -23,7 +23,9 @@ struct SubscriptionTable {
     private var shares: [String: Share] = [:]
     private var bytes = 0
     /// Zone and database subscriptions: looked at for every commit. Only private databases have them.
-    private var hintSlots: [Int32] = []
+    ///
+    /// In the order of their first save.
+    private(set) var hints: [KeptSubscription] = []
     private(set) var approximateBytes = 0
     private(set) var index = SubscriptionIndex()
 
@@ -35,9 +37,6 @@ struct SubscriptionTable {
         if shares.count == 1, let share = shares.first?.value { return share.slots.map { slots[Int($0)]! } }
         return slots.compactMap { $0 }
     }
-
-    /// Zone and database subscriptions, in the order of their first save.
-    var hints: [KeptSubscription] { hintSlots.map { slots[Int($0)]! } }
 
     /// In the order of their first save.
     func subscriptions(of owner: String) -> [KeptSubscription] {
@@ -113,7 +112,7 @@ struct SubscriptionTable {
         if let query = subscription.query {
             index.add(query, owner: subscription.owner, slot: slot)
         } else {
-            hintSlots.append(slot)
+            hints.append(subscription)
         }
         return slot
     }
@@ -138,7 +137,7 @@ struct SubscriptionTable {
         if let query = subscription.query {
             index.remove(query, owner: subscription.owner, slot: slot)
         } else {
-            hintSlots.removeAll { $0 == slot }
+            hints.removeAll { $0 === subscription }
         }
     }
 }

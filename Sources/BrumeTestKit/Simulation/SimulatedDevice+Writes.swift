@@ -36,7 +36,7 @@ extension SimulatedDevice {
             return
         }
         simulation.report.writesRefused += 1
-        if simulation.options.brokenPromise == .hidesRetryTime { error.retryAfterMilliseconds = 0 }
+        if simulation.options.brokenPromise == .hidesRetryTime { error = ServiceError(error.code, error.message) }
         if error.retryAfterMilliseconds == 0 {
             simulation.violated("F5: a write is refused without a time to come back: \(error.message)")
         }
