@@ -22,7 +22,7 @@ extension Shard {
     ) {
         switch request {
         case .modifyRecords(let modification):
-            let (checked, lesson) = check(modification, identity: session.identity)
+            let (checked, lesson) = check(modification, of: session)
             if lesson.isEmpty {
                 return route(.modifyRecords(checked), byteCount: byteCount, session: session, stream: stream)
             }
@@ -141,6 +141,14 @@ extension Shard {
     private static let schemaIsBusy = ServiceError(
         .serviceUnavailable, "the schema changes all the time; try again shortly", retryAfterMilliseconds: 1_000)
 
+    /// The same for a session of this loop, which keeps it until the next change of any schema.
+    private func stage(for session: Session) -> ContainerSchemas.Stage {
+        if let known = session.knownStage, known.version == schemasVersion { return known.stage }
+        let stage = stage(for: session.identity!)
+        session.knownStage = (schemasVersion, stage)
+        return stage
+    }
+
     /// The schema that holds for who asks, and what its rules are.
     func stage(for identity: Identity) -> ContainerSchemas.Stage {
         schemas[identity.container]?[identity.environment] ?? Self.emptyStage
@@ -167,12 +175,13 @@ extension Shard {
 
     /// The request with the schema's refusals as problems of their items, and what the schema has to learn before.
     private func check(
-        _ request: ModifyRecordsRequest<CheckedFields>, identity: Identity
+        _ request: ModifyRecordsRequest<CheckedFields>, of session: Session
     ) -> (ModifyRecordsRequest<CheckedFields>, SchemaLesson) {
         var lesson = SchemaLesson()
+        let identity = session.identity!
         // Who may save nothing teaches nothing; the engine tells them.
         guard case .account = identity.role else { return (request, lesson) }
-        let schema = stage(for: identity).schema
+        let schema = stage(for: session).schema
         let place = place(of: identity)
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request

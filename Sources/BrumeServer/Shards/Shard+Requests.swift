@@ -12,6 +12,10 @@ extension Shard {
     func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
         do throws(ServiceError) {
             switch method {
+            // What comes most is looked for first.
+            case .recordsModify, .recordsFetch, .recordsChanges:
+                let request = try DataRequest(method, payload, coder: coder)
+                admit(request, byteCount: payload.count, session: session, stream: stream)
             case .healthCheck:
                 try coder.decodeHealthRequest(payload)
                 session.answer(

@@ -26,7 +26,11 @@ final class Shard: @unchecked Sendable {
     /// Bytes of all calls that wait for them.
     var waitingCallBytes = 0
     /// Of all containers, as the admin loop told last; see ``SchemaRegistry``.
-    var schemas: [String: ContainerSchemas]
+    var schemas: [String: ContainerSchemas] {
+        didSet { schemasVersion += 1 }
+    }
+    /// Another one with every change of ``schemas``.
+    private(set) var schemasVersion: UInt64 = 0
     /// Databases with commits that their snapshots don't have, each once.
     var changed: [DatabaseID] = []
     private var sessions: [ObjectIdentifier: Session] = [:]
