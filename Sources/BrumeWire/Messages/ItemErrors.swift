@@ -32,12 +32,6 @@ extension MessageArena {
         if let error { result.pointee.error = itemError(error) }
         return result
     }
-
-    func deletionResultView(_ error: ServiceError?) -> Pointer<Brume__Server__V1__DeletionResultView> {
-        let result = make(brume__server__v1__deletion_result_view__init)
-        if let error { result.pointee.error = itemErrorView(error) }
-        return result
-    }
 }
 
 extension ServiceError {

@@ -63,11 +63,16 @@ extension MessageArena {
 func packed<Message>(_ message: UnsafeMutablePointer<Message>) -> [UInt8] {
     let base = UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self)
     let size = protobuf_c_message_get_packed_size(base)
-    guard size > 0 else { return [] }
-    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-        count = protobuf_c_message_pack(base, buffer.baseAddress)
-        precondition(count == size, "protobuf-c packed another size than it said")
+    var bytes: [UInt8] = []
+    if size == 0 { return bytes }
+    // Room at the end of an empty array, since one that is made with its room looks its type up at run time.
+    bytes.append(addingCapacity: size) { span in
+        span.withUnsafeMutableBufferPointer { room, count in
+            count = protobuf_c_message_pack(base, room.baseAddress)
+            precondition(count == size, "protobuf-c packed another size than it said")
+        }
     }
+    return bytes
 }
 
 /// How many bytes ``packed(_:)`` will give.

@@ -107,12 +107,34 @@ extension MessageCoder {
 
     /// Reads a call's header. A method that this version doesn't know survives as its number.
     package func decodeCall(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> CallHeader {
+        if let header = Self.plainCall(bytes) { return header }
         let message = try request(brume__v1__call__unpack, bytes)
         return CallHeader(
             method: Method(rawValue: message.pointee.method.rawValue),
             timeoutMilliseconds: message.pointee.timeout_milliseconds,
             requestID: try Self.shortText(message.pointee.request_id, 64, "a request id"),
             operationGroup: try Self.shortText(message.pointee.operation_group, 255, "an operation group's name"))
+    }
+
+    /// A header that says nothing but method and time, as most do, read where it lies; nil for any other one.
+    private static func plainCall(_ bytes: UnsafeRawBufferPointer) -> CallHeader? {
+        var numbers: (method: UInt32, timeout: UInt32) = (0, 0)
+        var last: UInt64 = 0
+        var reader = WireReader(bytes)
+        do throws(WireReader.Damage) {
+            while let element = try reader.next() {
+                guard element.number > last, let number = UInt32(exactly: try element.integer()) else { return nil }
+                last = element.number
+                switch element.number {
+                case 1: numbers.method = number
+                case 2: numbers.timeout = number
+                default: return nil
+                }
+            }
+        } catch {
+            return nil
+        }
+        return CallHeader(method: Method(rawValue: numbers.method), timeoutMilliseconds: numbers.timeout)
     }
 
     package func encodeStatus(_ status: CallStatus) -> [UInt8] {

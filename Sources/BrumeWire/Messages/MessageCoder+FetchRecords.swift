@@ -5,7 +5,16 @@ internal import CProtobufC
 /// `Records.Fetch`, both sides.
 extension MessageCoder {
     /// Reads a request. Record names are still to be checked by ``Names``; a name may stand there twice.
+    ///
+    /// A request that is encoded as usual, and right, is read where it lies.
     package func decodeFetchRecordsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> FetchRecordsRequest
+    {
+        if bytes.count <= Limits.requestBytes, let request = FetchRecordsReader.read(bytes) { return request }
+        return try decodeFetchRecordsMessage(bytes)
+    }
+
+    /// The same by way of the message, whatever the request is: what reading in place falls back on.
+    package func decodeFetchRecordsMessage(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> FetchRecordsRequest
     {
         let message = try request(brume__v1__fetch_records_request__unpack, bytes)
         let database = try RequestChecks.scope(message.pointee.database)
@@ -24,17 +33,41 @@ extension MessageCoder {
     }
 
     /// Writes the answer, one list of outcomes for each zone; records go into it as they are given.
+    ///
+    /// It is written in place, each record copied once; the bytes are those that protobuf-c makes of the message.
     package func encodeFetchRecordsResponse(_ zones: [[RecordOutcome<[UInt8]>]]) -> [UInt8] {
-        encode { arena in
-            let message = arena.make(brume__server__v1__fetch_records_response_view__init)
-            message.pointee.n_zones = zones.count
-            message.pointee.zones = arena.messages(zones) { outcomes in
-                let zone = arena.make(brume__server__v1__zone_fetch_result_view__init)
-                zone.pointee.n_records = outcomes.count
-                zone.pointee.records = arena.messages(outcomes, arena.recordResult)
-                return zone
+        var bytes: [UInt8] = []
+        var errors = PackedErrors()
+        for outcomes in zones {
+            errors.removeAll()
+            var count = 0
+            for outcome in outcomes { count += WireSize.message(byteCount(of: outcome, &errors)) }
+            bytes.append(byteCount: WireSize.message(count)) { filler in
+                filler.messageHeader(1, count: count)
+                for outcome in outcomes {
+                    switch outcome {
+                    case .record(let record):
+                        filler.messageHeader(1, count: WireSize.message(record.count))
+                        filler.message(1, record)
+                    case .failure:
+                        let error = errors.next()
+                        filler.messageHeader(1, count: WireSize.message(error.count))
+                        filler.message(2, error)
+                    case .deferred:
+                        filler.messageHeader(1, count: WireSize.integer(1))
+                        filler.integer(3, 1)
+                    }
+                }
             }
-            return message
+        }
+        return bytes
+    }
+
+    private func byteCount(of outcome: RecordOutcome<[UInt8]>, _ errors: inout PackedErrors) -> Int {
+        switch outcome {
+        case .record(let record): WireSize.message(record.count)
+        case .failure(let error): WireSize.message(errors.append(encode { $0.itemErrorView(error) }))
+        case .deferred: WireSize.integer(1)
         }
     }
 
@@ -74,23 +107,5 @@ extension MessageCoder {
                 }
             }
         }
-    }
-}
-
-extension MessageArena {
-    fileprivate func recordResult(_ outcome: RecordOutcome<[UInt8]>) -> Pointer<Brume__Server__V1__RecordResultView> {
-        let message = make(brume__server__v1__record_result_view__init)
-        switch outcome {
-        case .record(let record):
-            message.pointee.outcome_case = BRUME__SERVER__V1__RECORD_RESULT_VIEW__OUTCOME_RECORD
-            message.pointee.record = data(record)
-        case .failure(let error):
-            message.pointee.outcome_case = BRUME__SERVER__V1__RECORD_RESULT_VIEW__OUTCOME_ERROR
-            message.pointee.error = itemErrorView(error)
-        case .deferred:
-            message.pointee.outcome_case = BRUME__SERVER__V1__RECORD_RESULT_VIEW__OUTCOME_DEFERRED
-            message.pointee.deferred = 1
-        }
-        return message
     }
 }

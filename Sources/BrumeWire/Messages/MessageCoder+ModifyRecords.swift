@@ -107,37 +107,55 @@ extension MessageCoder {
     }
 
     /// Writes the answer; records go into it as they are stored.
+    ///
+    /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the message.
     package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<[UInt8]>]) -> [UInt8] {
-        encode { arena in
-            let message = arena.make(brume__server__v1__modify_records_response_view__init)
-            message.pointee.n_zones = results.count
-            message.pointee.zones = arena.messages(results) { result in
-                let zone = arena.make(brume__server__v1__zone_modification_result_view__init)
-                zone.pointee.n_saves = result.saves.count
-                zone.pointee.saves = arena.messages(result.saves, arena.saveResult)
-                zone.pointee.n_deletions = result.deletions.count
-                zone.pointee.deletions = arena.messages(result.deletions, arena.deletionResultView)
-                return zone
+        var bytes: [UInt8] = []
+        var errors = PackedErrors()
+        for result in results {
+            errors.removeAll()
+            var count = 0
+            for save in result.saves { count += WireSize.message(byteCount(of: save, &errors)) }
+            for deletion in result.deletions { count += WireSize.message(byteCount(of: deletion, &errors)) }
+            bytes.append(byteCount: WireSize.message(count)) { filler in
+                filler.messageHeader(1, count: count)
+                for save in result.saves { Self.write(save, &errors, to: &filler) }
+                for deletion in result.deletions {
+                    let error = deletion.map { _ in errors.next() }
+                    filler.messageHeader(2, count: error.map { WireSize.message($0.count) } ?? 0)
+                    if let error { filler.message(1, error) }
+                }
             }
-            return message
         }
+        return bytes
     }
-}
 
-extension MessageArena {
-    fileprivate func saveResult(_ result: SaveResult<[UInt8]>) -> Pointer<Brume__Server__V1__SaveResultView> {
-        let message = make(brume__server__v1__save_result_view__init)
-        message.pointee.fields_omitted = result.fieldsOmitted ? 1 : 0
-        switch result.outcome {
-        case .record(let record):
-            message.pointee.outcome_case = BRUME__SERVER__V1__SAVE_RESULT_VIEW__OUTCOME_RECORD
-            message.pointee.record = data(record)
-        case .failure(let error):
-            message.pointee.outcome_case = BRUME__SERVER__V1__SAVE_RESULT_VIEW__OUTCOME_ERROR
-            message.pointee.error = itemErrorView(error)
-        case .deferred:
-            preconditionFailure("only a fetched record can be deferred; a save is done or fails")
+    private func byteCount(of save: SaveResult<[UInt8]>, _ errors: inout PackedErrors) -> Int {
+        let outcome: Int
+        switch save.outcome {
+        case .record(let record): outcome = record.count
+        case .failure(let error): outcome = errors.append(encode { $0.itemErrorView(error) })
+        case .deferred: preconditionFailure("only a fetched record can be deferred; a save is done or fails")
         }
-        return message
+        return WireSize.message(outcome) + WireSize.integer(save.fieldsOmitted ? 1 : 0)
+    }
+
+    private func byteCount(of deletion: ServiceError?, _ errors: inout PackedErrors) -> Int {
+        deletion.map { error in WireSize.message(errors.append(encode { $0.itemErrorView(error) })) } ?? 0
+    }
+
+    private static func write(
+        _ save: SaveResult<[UInt8]>, _ errors: inout PackedErrors, to filler: inout WireFiller
+    ) {
+        let omission: UInt64 = save.fieldsOmitted ? 1 : 0
+        if case .record(let record) = save.outcome {
+            filler.messageHeader(1, count: WireSize.message(record.count) + WireSize.integer(omission))
+            filler.message(1, record)
+        } else {
+            let error = errors.next()
+            filler.messageHeader(1, count: WireSize.message(error.count) + WireSize.integer(omission))
+            filler.message(2, error)
+        }
+        filler.integer(3, omission)
     }
 }

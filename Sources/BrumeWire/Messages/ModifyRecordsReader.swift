@@ -40,24 +40,19 @@ struct ModifyRecordsReader {
             guard element.number > last || element.number == 5 && last == 5 else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1:
-                switch try number(element) {
-                case 1: database = .public
-                case 2: database = .private
-                default: throw Unusual()
-                }
+            case 1: database = try element.scope()
             case 2:
-                guard let policy = UInt8(exactly: try number(element)).flatMap(SavePolicy.init) else { throw Unusual() }
+                guard let policy = UInt8(exactly: try element.integer()).flatMap(SavePolicy.init) else { throw Unusual() }
                 request.savePolicy = policy
-            case 3: request.isAtomic = try !flag(element)
+            case 3: request.isAtomic = try !element.flag()
             case 4:
-                request.operationID = [UInt8](try content(element))
+                request.operationID = [UInt8](try element.message())
                 guard [0, 16].contains(request.operationID.count) else { throw Unusual() }
             case 5:
                 guard request.zones.count < Limits.itemsPerRequest else { throw Unusual() }
-                request.zones.append(try zone(try content(element)))
+                request.zones.append(try zone(try element.message()))
             case 6:
-                request.clientToken = [UInt8](try content(element))
+                request.clientToken = [UInt8](try element.message())
                 guard request.clientToken.count <= Limits.clientTokenBytes else { throw Unusual() }
             default: throw Unusual()
             }
@@ -81,9 +76,9 @@ struct ModifyRecordsReader {
             guard element.number > last || element.number > 1 && element.number == last else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1: id = try zoneID(try content(element))
-            case 2: saves.append(try save(try content(element)))
-            case 3: deletions.append(try text(element))
+            case 1: id = try .read(try element.message())
+            case 2: saves.append(try save(try element.message()))
+            case 3: deletions.append(try element.text())
             default: throw Unusual()
             }
             if element.number > 1 { itemCount += 1 }
@@ -98,23 +93,6 @@ struct ModifyRecordsReader {
             for name in deletions where !seen.insert(name).inserted { throw Unusual() }
         }
         return .distinct(in: id, saves: saves, deletions: deletions)
-    }
-
-    private func zoneID(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> ZoneID {
-        var id = ZoneID(name: "", owner: "")
-        var reader = WireReader(bytes)
-        var last: UInt64 = 0
-        while let element = try reader.next() {
-            guard element.number > last else { throw Unusual() }
-            last = element.number
-            switch element.number {
-            case 1: id.name = try text(element)
-            case 2: id.owner = try text(element)
-            default: throw Unusual()
-            }
-        }
-        guard (try? RequestChecks.zone(id)) != nil else { throw Unusual() }
-        return id
     }
 
     private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
@@ -135,19 +113,19 @@ struct ModifyRecordsReader {
             guard element.number != 5 || last != 4 else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1: name = try text(element)
-            case 2: type = try text(element)
-            case 3: changeTag = try text(element)
+            case 1: name = try element.text()
+            case 2: type = try element.text()
+            case 3: changeTag = try element.text()
             case 4:
-                let name = try text(element)
+                let name = try element.text()
                 guard Names.isUserRecordName(name) || Names.problemWithRecordName(name) == nil else {
                     throw Unusual()
                 }
                 parent = .set(name)
-            case 5: parent = try flag(element) ? .removed : .unchanged
+            case 5: parent = try element.flag() ? .removed : .unchanged
             case 15:
                 fieldCount += 1
-                let (key, field, isPlain) = try field(try content(element), after: lastKey)
+                let (key, field, isPlain) = try field(try element.message(), after: lastKey)
                 lastKey = key
                 if !isPlain { mayHoldReferences = true }
                 let text = String(decoding: key, as: UTF8.self)
@@ -217,30 +195,5 @@ struct ModifyRecordsReader {
     /// Whether the tag and the length of a length-delimited field have the shortest form.
     private static func isShortest(_ element: WireReader.Element, in bytes: UnsafeRawBufferPointer) -> Bool {
         element.isLengthDelimited && element.range.count == WireSize.message(element.content.count)
-    }
-
-    // MARK: Elements
-
-    private func content(_ element: WireReader.Element) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
-        guard element.isLengthDelimited else { throw Unusual() }
-        return element.content
-    }
-
-    private func text(_ element: WireReader.Element) throws(WireReader.Damage) -> String {
-        guard let text = String(checkedUTF8: try content(element).assumingMemoryBound(to: UInt8.self)) else {
-            throw Unusual()
-        }
-        return text
-    }
-
-    private func number(_ element: WireReader.Element) throws(WireReader.Damage) -> UInt64 {
-        guard element.isVarint else { throw Unusual() }
-        return element.scalar
-    }
-
-    private func flag(_ element: WireReader.Element) throws(WireReader.Damage) -> Bool {
-        let number = try number(element)
-        guard number <= 1 else { throw Unusual() }
-        return number == 1
     }
 }
