@@ -15,7 +15,7 @@ final class ShardLog: CommitLog {
     /// Those of them with commits that no snapshot holds.
     private var unsaved: Set<DatabaseID> = []
 
-    private var outbox = JournalEntries()
+    @exclusivity(unchecked) private var outbox = JournalEntries()
     private var submitted: UInt64 = 0
     private(set) var durablePosition: UInt64 = 0
 

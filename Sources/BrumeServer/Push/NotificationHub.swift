@@ -25,7 +25,7 @@ final class NotificationHub {
     private let coder: MessageCoder
     private let backlogEvents: Int
     private let backlogBytes: Int
-    private var mailboxes: [String: NotificationMailbox] = [:]
+    @exclusivity(unchecked) private var mailboxes: [String: NotificationMailbox] = [:]
     /// Where the ring of a user begins who has none yet: nothing is known of what was before.
     private var floor: ChangePosition
     /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that the hub
@@ -33,12 +33,12 @@ final class NotificationHub {
     private let hasForgottenDevices: Bool
     private var listenerCount = 0
     /// All rings' events, oldest first, where several users share the room for them.
-    private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
+    @exclusivity(unchecked) private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
-    private var eventCount = 0 {
+    @exclusivity(unchecked) private var eventCount = 0 {
         didSet { figures.backlogEvents += eventCount - oldValue }
     }
-    private var ringBytes = 0 {
+    @exclusivity(unchecked) private var ringBytes = 0 {
         didSet { figures.backlogBytes += ringBytes - oldValue }
     }
     /// Of all hubs of the shard.

@@ -8,7 +8,7 @@ final class NotificationMailbox {
 
     /// As subscriptions name their owner: empty in a private database.
     let owner: String
-    private(set) var ring: NotificationRing
+    @exclusivity(unchecked) private(set) var ring: NotificationRing
     var listeners: [any NotificationListener] = []
     /// Where each device acknowledged last, and a count that says how recently.
     private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]

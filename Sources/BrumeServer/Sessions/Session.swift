@@ -7,7 +7,8 @@ internal import BrumeWire
 /// Born on the loop that accepted it; after the hello it moves to the loop that owns its account's private database, with
 /// its connection, its state and the bytes that it has not read yet.
 ///
-/// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
+/// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop. For
+/// `@exclusivity(unchecked)` see ``Shard``.
 final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Sendable {
     private(set) var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
@@ -20,16 +21,16 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     private var connection: (any PeerConnection)!
     private var reader: FrameReader
-    private var machine: ServerConnectionStateMachine
+    @exclusivity(unchecked) private var machine: ServerConnectionStateMachine
     let server: ServerCore
     /// The notification streams that are open, and what ends each in its databases.
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
     /// Answers of this session that wait for the disk or another shard; they count as output.
     var heldByteCount = 0
     /// Queries that run for this session's calls, here or on another loop.
-    private var queries: [UInt32: QueryTicket] = [:]
+    @exclusivity(unchecked) private var queries: [UInt32: QueryTicket] = [:]
     /// What an interceptor wants of calls when their answers leave.
-    var lastSteps: [UInt32: CallPlan.Step] = [:]
+    @exclusivity(unchecked) var lastSteps: [UInt32: CallPlan.Step] = [:]
     private var isReadingPaused = false
     private var isEnding = false
     private var isGone = false

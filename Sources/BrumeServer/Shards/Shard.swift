@@ -9,6 +9,9 @@ internal import BrumeWire
 /// they are durable, the answers that waited are given, then the pushes.
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use `loop.execute` only.
+///
+/// `@exclusivity(unchecked)`, here and in what a shard owns: asked for several times with every request, and whatever changes it
+/// only computes. It calls nothing that could look at it meanwhile, which is what the check would find.
 final class Shard: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
@@ -20,9 +23,9 @@ final class Shard: @unchecked Sendable {
     let server: ServerCore
     /// Databases whose snapshot on disk is damaged.
     var unloadable: Set<DatabaseID> = []
-    var databases = LoadedDatabases()
+    @exclusivity(unchecked) var databases = LoadedDatabases()
     /// Databases that are being loaded on another thread, and those that were and have calls that wait still.
-    var loads: [DatabaseID: DatabaseLoad] = [:]
+    @exclusivity(unchecked) var loads: [DatabaseID: DatabaseLoad] = [:]
     /// Bytes of all calls that wait for them.
     var waitingCallBytes = 0
     /// Of all containers, as the admin loop told last; see ``SchemaRegistry``.
@@ -40,7 +43,7 @@ final class Shard: @unchecked Sendable {
     var nextSaveToDropNanoseconds: UInt64 = 0
     var nextBudgetWarningNanoseconds: UInt64 = 0
     /// What is counted here, for the operator.
-    var figures = ShardFigures()
+    @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
     /// Queries that have begun and not ended, in the order of their turns.
     var queries = RunningQueries()
@@ -56,7 +59,7 @@ final class Shard: @unchecked Sendable {
         /// What most wait with, without a closure for each. `byteCount` of it is held.
         case reply(Reply, byteCount: Int, session: Session, stream: UInt32)
     }
-    private var waiting = DurabilityQueue<Waiter>()
+    @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Bytes of the answers among them.
     private(set) var heldByteCount = 0
 

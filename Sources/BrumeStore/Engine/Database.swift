@@ -6,11 +6,14 @@ package import BrumeModel
 /// given, or a read is answered that could show it. Not thread-safe: all of a database belongs to one event loop. It knows
 /// no clock (time is an argument), no disk and no network.
 ///
+/// `@exclusivity(unchecked)`: asked for several times with every request, and whatever changes it only computes. It calls nothing
+/// that could look at it meanwhile, which is what the check would find.
+///
 /// Every commit has the next sequence number. All changes of a request, in whatever zones, are one commit.
 package final class Database {
     package let id: DatabaseID
     /// Which run of the server wrote which commits: part of all tokens.
-    var runHistory: RunHistory
+    @exclusivity(unchecked) var runHistory: RunHistory
     /// The run of the server that the next commit belongs to: part of new change tags.
     private(set) var run: UInt32
     package var history: HistoryLimits
@@ -20,9 +23,9 @@ package final class Database {
     /// The default zone first; a deleted zone keeps its place, for its name.
     var zoneStates: [ZoneState]
     /// Deleted zones included.
-    var zoneIndexOfName: [String: Int]
+    @exclusivity(unchecked) var zoneIndexOfName: [String: Int]
     /// Zones that exist.
-    var zoneIndexOfIncarnation: [UInt64: Int]
+    @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
     /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
     var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
@@ -36,7 +39,7 @@ package final class Database {
     private(set) lazy var wordBreaker = WordBreaker()
     /// Zones with fewer records are looked through, whatever is asked.
     package var indexedZoneMinimum = 256
-    var subscriptionTable = SubscriptionTable()
+    @exclusivity(unchecked) var subscriptionTable = SubscriptionTable()
     let subscriptionMatcher = SubscriptionMatcher()
     /// What query subscriptions may be about, and what they may tell of.
     package var subscriptionGate = SubscriptionGate.open {
@@ -44,7 +47,7 @@ package final class Database {
     }
     /// Only a public database has any.
     var formerSubscribers = FormerSubscribers()
-    var operations: RememberedOperations
+    @exclusivity(unchecked) var operations: RememberedOperations
 
     /// An empty database.
     ///
