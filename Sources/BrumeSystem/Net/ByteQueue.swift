@@ -58,7 +58,9 @@ struct ByteQueue: ~Copyable {
             memory.copyMemory(from: memory + start, byteCount: count)
         } else {
             let newCapacity = max(needed, 2 * capacity, 1024)
-            let new = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
+            // No larger alignment than malloc's own, of which Swift is not sure at 16: it asks for aligned memory then, which costs
+            // several times as much.
+            let new = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
             if let memory {
                 new.copyMemory(from: memory + start, byteCount: count)
                 memory.deallocate()

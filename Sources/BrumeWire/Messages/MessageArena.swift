@@ -106,7 +106,7 @@ final class MessageArena {
         let needed = size + MemoryLayout<ChunkHeader>.size
         let bytes = min(max(state.pointee.nextChunkBytes, needed), state.pointee.limit - state.pointee.allocated)
         guard bytes >= needed else { return false }
-        let chunk = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
+        let chunk = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
         chunk.storeBytes(of: ChunkHeader(previous: state.pointee.chunk, bytes: bytes), as: ChunkHeader.self)
         state.pointee.chunk = chunk
         state.pointee.cursor = chunk + MemoryLayout<ChunkHeader>.size
