@@ -12,7 +12,7 @@ final class DeviceStream: @unchecked Sendable {
     /// Its count is not kept for every event: the session owns the stream, and closes it before it goes.
     private unowned(unsafe) let session: Session
     private let interceptor: (any ServerInterceptor)?
-    private let sealer: PositionSealer
+    private let frames: EventFrames
     /// Of the private database.
     private let scope: [UInt8]
     /// Whether the device may be told of changes in the databases: asked once, since a session's identity never changes.
@@ -39,7 +39,7 @@ final class DeviceStream: @unchecked Sendable {
 
     /// - Parameter publicPlace: Where the device stood; kept for the case that the public database can't be loaded.
     init(
-        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, sealer: PositionSealer,
+        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, frames: EventFrames,
         scope: [UInt8],
         privateID: DatabaseID
     ) {
@@ -49,7 +49,7 @@ final class DeviceStream: @unchecked Sendable {
         device = session.identity.deviceID
         position = NotificationPosition(
             privatePlace: .init(epoch: 0, position: .start), publicPlace: publicPlace)
-        self.sealer = sealer
+        self.frames = frames
         self.scope = scope
         mayReceivePrivate = Authorisation.mayReceive(from: privateID, session.identity)
         mayReceivePublic = Authorisation.mayReceive(from: session.identity.publicDatabase, session.identity)
@@ -106,7 +106,7 @@ final class DeviceStream: @unchecked Sendable {
         guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
         if !isReady {
             isReady = true
-            session.send(stream: id, message: sealer.field(for: position, scope: scope), ready)
+            session.send(stream: id, message: frames.sealer.field(for: position, scope: scope), ready)
             ready = []
             interceptor?.notificationsChanged(isOpen: true, of: InterceptedPeer(session.identity))
         }
@@ -122,6 +122,18 @@ final class DeviceStream: @unchecked Sendable {
     func sendPrivate(_ delivery: NotificationDelivery) {
         position.privatePlace = delivery.place
         send(delivery.message)
+    }
+
+    /// All events of a run at once, or none of them, where they have to leave one by one: then false.
+    func sendPrivate(_ run: NotificationRun) -> Bool {
+        let count = run.deliveries.count
+        guard interceptor == nil, isReady, !isClosed, mayReceivePrivate, session.maySend(stream: id, count: count)
+        else { return false }
+        let bytes = frames.frames(of: run, behind: position, stream: id, scope: scope)
+        position.privatePlace = run.deliveries[count - 1].place
+        session.shard.push.sent += UInt64(count)
+        session.send(stream: id, count: count, frames: bytes)
+        return true
     }
 
     func receivedPublic(_ deliveries: [NotificationDelivery]) {
@@ -148,7 +160,7 @@ final class DeviceStream: @unchecked Sendable {
 
     /// Sends an event, which has no position yet, at the stream's.
     private func send(_ event: [UInt8]) {
-        let field = sealer.field(for: position, scope: scope)
+        let field = frames.sealer.field(for: position, scope: scope)
         guard let interceptor else { return transmit(field, event) }
         let message = field + event
         switch interceptor.plan(for: message, to: InterceptedPeer(session.identity)) {

@@ -5,8 +5,9 @@ internal import BrumeWire
 /// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to those users'
 /// devices.
 ///
-/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; each device
-/// takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however
+/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at the end of
+/// the turn (``deliver()``) the devices that stand where all others stand are given what the turn brought in one piece, and each
+/// other one takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however
 /// many listen, and little for those of whom no device is there.
 final class NotificationHub {
     /// What one commit tells, matched when it was applied and published when it is durable.
@@ -32,6 +33,9 @@ final class NotificationHub {
     /// doesn't know, may have missed something.
     private let hasForgottenDevices: Bool
     private var listenerCount = 0
+    /// Mailboxes with devices that were not given the newest events, each once.
+    @exclusivity(unchecked) private var undelivered: [NotificationMailbox] = []
+    private var undeliveredEvents = 0
     /// All rings' events, oldest first, where several users share the room for them.
     @exclusivity(unchecked) private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
@@ -176,10 +180,7 @@ final class NotificationHub {
                 listener.take(NotificationDelivery(place: self.place(place), message: message))
             case .hint(let place, let hint):
                 listener.place = place
-                let message = encode(
-                    kind(of: hint.subscription), at: place, subscription: hint.subscription.subscription,
-                    committedMilliseconds: hint.committedMilliseconds)
-                listener.take(NotificationDelivery(place: self.place(place), message: message))
+                listener.take(NotificationDelivery(place: self.place(place), message: encode(hint, at: place)))
             }
         }
         listener.flush()
@@ -219,14 +220,8 @@ final class NotificationHub {
 
     // MARK: Events
 
-    /// A commit became durable: its events go into the rings of those whom they concern, and to their devices.
+    /// A commit became durable: its events go into the rings of those whom they concern, and with ``deliver()`` to their devices.
     func publish(_ publication: Publication) {
-        var touched: [NotificationMailbox] = []
-        func touch(_ owner: String) -> NotificationMailbox {
-            let mailbox = mailbox(of: owner)
-            if touched.last !== mailbox, mailbox.ring.head.sequence != publication.sequence { touched.append(mailbox) }
-            return mailbox
-        }
         func append(
             _ kept: KeptSubscription, in mailbox: NotificationMailbox, _ kind: NotificationEvent.Kind?
         ) {
@@ -241,26 +236,70 @@ final class NotificationHub {
                     subscription: kept, committedMilliseconds: publication.committedMilliseconds)
             }
             note(mailbox) { mailbox.append(event) }
+            list(mailbox)
             figures.published += 1
             if isPublic { order.append((mailbox, event.position)) }
         }
         for kept in publication.hints {
-            let mailbox = touch(kept.owner)
+            let mailbox = mailbox(of: kept.owner)
             append(kept, in: mailbox, mailbox.listeners.isEmpty ? nil : kind(of: kept))
         }
         for match in publication.matches.matches {
             if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
-            append(match.subscription, in: touch(match.subscription.owner), .recordChanged(recordChange(of: match)))
+            append(match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)))
         }
         for owner in publication.matches.overflowingOwners {
-            let mailbox = touch(owner)
+            let mailbox = mailbox(of: owner)
             let position = mailbox.nextPosition(inCommit: publication.sequence)
             note(mailbox) { mailbox.overflow(at: position) }
+            list(mailbox)
         }
+        // Before the rings drop what was not given to anybody.
+        if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
         if isPublic { dropOldest() }
-        for mailbox in touched {
-            for listener in mailbox.listeners { pump(listener, mailbox) }
+    }
+
+    private func list(_ mailbox: NotificationMailbox) {
+        if mailbox.listeners.isEmpty { return }
+        undeliveredEvents += 1
+        if mailbox.isListed { return }
+        mailbox.isListed = true
+        undelivered.append(mailbox)
+    }
+
+    /// Whether ``deliver()`` has anything to do.
+    var hasUndelivered: Bool { !undelivered.isEmpty }
+
+    /// Gives the devices the events that were published since the last time. At the end of each turn.
+    func deliver() {
+        let mailboxes = exchange(&undelivered, with: [])
+        undeliveredEvents = 0
+        for mailbox in mailboxes {
+            mailbox.isListed = false
+            var run: NotificationRun?
+            for listener in mailbox.listeners {
+                if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
+                if let run, !run.leavesOut(listener.device), listener.take(run) {
+                    listener.place = run.end
+                    listener.flush()
+                } else {
+                    pump(listener, mailbox)
+                }
+            }
         }
+    }
+
+    /// The events behind a place, where there are some, none is missing, and they are few.
+    private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
+        guard let events = mailbox.ring.events(after: place), !events.isEmpty,
+            events.count <= 2 * ServerLimits.undeliveredEvents
+        else { return nil }
+        let deliveries = events.map { event in
+            NotificationDelivery(
+                place: self.place(event.position),
+                message: event.hint.map { encode($0, at: event.position) } ?? event.message)
+        }
+        return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
     }
 
     /// What a zone or database subscription tells.
@@ -285,6 +324,12 @@ final class NotificationHub {
             preconditionFailure("a stored record can't be read: \(error.message)")
         }
         return change
+    }
+
+    private func encode(_ hint: NotificationRing.Hint, at position: ChangePosition) -> [UInt8] {
+        encode(
+            kind(of: hint.subscription), at: position, subscription: hint.subscription.subscription,
+            committedMilliseconds: hint.committedMilliseconds)
     }
 
     private func encode(

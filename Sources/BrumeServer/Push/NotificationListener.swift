@@ -16,6 +16,8 @@ protocol NotificationListener: AnyObject {
     /// Whether it takes an event now.
     var mayTake: Bool { get }
     func take(_ delivery: NotificationDelivery)
+    /// Takes all events of a run, or none: then false, and it is asked for each.
+    func take(_ run: NotificationRun) -> Bool
     /// No more events come in this turn.
     func flush()
     /// The device opened another stream.
@@ -36,6 +38,7 @@ final class NearListener: NotificationListener {
 
     var mayTake: Bool { stream.mayTakePrivateEvent }
     func take(_ delivery: NotificationDelivery) { stream.sendPrivate(delivery) }
+    func take(_ run: NotificationRun) -> Bool { stream.sendPrivate(run) }
     func flush() {}
     func displaced() { stream.displaced() }
 }
@@ -70,6 +73,13 @@ final class FarListener: NotificationListener, @unchecked Sendable {
     func take(_ delivery: NotificationDelivery) {
         credit -= 1
         batch.append(delivery)
+    }
+
+    func take(_ run: NotificationRun) -> Bool {
+        guard credit >= run.deliveries.count else { return false }
+        credit -= run.deliveries.count
+        batch += run.deliveries
+        return true
     }
 
     func grant(_ count: Int) { credit += count }

@@ -10,6 +10,8 @@ final class NotificationMailbox {
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
     var listeners: [any NotificationListener] = []
+    /// Whether the hub's list of those with new events has it.
+    var isListed = false
     /// Where each device acknowledged last, and a count that says how recently.
     private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
     private let deviceLimit: Int

@@ -138,6 +138,11 @@ struct NotificationRing {
         return skippedTo.map { .skipped(to: $0) } ?? .none
     }
 
+    /// All events behind a place; nil where some of them are gone.
+    func events(after place: ChangePosition) -> ArraySlice<Event>? {
+        place < floor ? nil : events[firstIndex(after: place)...]
+    }
+
     private func firstIndex(after place: ChangePosition) -> Int {
         // Devices that listen have taken everything but the newest event.
         if events.count - first >= 2, events[events.count - 2].position <= place {

@@ -332,16 +332,26 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         for ticket in queries.values { ticket.cancel() }
     }
 
-    /// Whether the stream has credit and the connection room.
-    func maySend(stream: UInt32) -> Bool {
-        !isGone && !isEnding && machine.sendCredit(ofStream: stream) > 0
+    /// Whether the stream has credit for so many messages, and the connection room.
+    func maySend(stream: UInt32, count: Int = 1) -> Bool {
+        !isGone && !isEnding && machine.sendCredit(ofStream: stream) >= count
             && !connection.isOutputFull
     }
 
     /// A message of a stream that ``maySend(stream:)``, which may be in two parts.
     func send(stream: UInt32, message front: [UInt8], _ back: [UInt8] = []) {
-        machine.messageSent(stream: stream)
+        machine.messagesSent(stream: stream)
         write(.message, stream: stream, payload: front, back)
+    }
+
+    /// As many messages of a stream as it ``maySend(stream:count:)``, in their frames.
+    func send(stream: UInt32, count: Int, frames: [UInt8]) {
+        machine.messagesSent(stream: stream, count: count)
+        if isGone || isEnding { return }
+        connection.withOutput(minimumCapacity: frames.count) { target in
+            target.copyBytes(from: frames)
+            return frames.count
+        }
     }
 
     // MARK: Notification streams

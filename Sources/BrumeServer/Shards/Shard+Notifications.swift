@@ -30,7 +30,7 @@ extension Shard {
             let resumption = try sealer.open(position, kind: .notifications, scope: scope).map(
                 NotificationPosition.init)
             let stream = DeviceStream(
-                session, id: id, publicPlace: resumption?.publicPlace, sealer: positionSealer, scope: scope,
+                session, id: id, publicPlace: resumption?.publicPlace, frames: eventFrames, scope: scope,
                 privateID: loaded.database.id)
             let near = NearListener(stream)
             let start = try hub.add(near, of: "", place: resumption?.privatePlace).get()

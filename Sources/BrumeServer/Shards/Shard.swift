@@ -17,7 +17,7 @@ final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let coder = MessageCoder()
     let sealer: TokenSealer
-    let positionSealer: PositionSealer
+    let eventFrames: EventFrames
     let cursorSealer: CursorSealer
 
     let server: ServerCore
@@ -60,7 +60,9 @@ final class Shard: @unchecked Sendable {
         case reply(Reply, byteCount: Int, session: Session, stream: UInt32)
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
-    /// Bytes of the answers among them.
+    /// Hubs with events that their devices were not given yet.
+    private var undeliveredHubs: [NotificationHub] = []
+    /// Bytes of the answers among what waits.
     private(set) var heldByteCount = 0
 
     init(index: Int, loop: EventLoop, server: ServerCore) {
@@ -69,7 +71,7 @@ final class Shard: @unchecked Sendable {
         self.server = server
         schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
-        positionSealer = PositionSealer(sealer)
+        eventFrames = EventFrames(PositionSealer(sealer))
         cursorSealer = CursorSealer(key: server.secrets.key)
     }
 
@@ -83,6 +85,7 @@ final class Shard: @unchecked Sendable {
         }
         loop.turnEnded = { [unowned self] in
             self.log.submit()
+            deliverEvents()
             queryBudget.turnEnded()
             if mayDrop { dropIdleDatabases() }
         }
@@ -103,11 +106,19 @@ final class Shard: @unchecked Sendable {
         if publication.isEmpty { return }
         let committedNanoseconds = loop.nowNanoseconds
         whenDurable(loaded.lastPosition) { [self] in
+            let isListed = loaded.hub.hasUndelivered
             loaded.hub.publish(publication)
+            if !isListed, loaded.hub.hasUndelivered { undeliveredHubs.append(loaded.hub) }
             measureBacklog(loaded)
             figures.published(
                 committedNanoseconds: committedNanoseconds, nowNanoseconds: loop.currentNanoseconds)
         }
+    }
+
+    /// Gives devices the events of what became durable in this turn.
+    private func deliverEvents() {
+        if undeliveredHubs.isEmpty { return }
+        for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
     }
 
     /// Runs `action` when everything up to the position is on disk: at once if it is.

@@ -43,6 +43,16 @@ package struct FrameHeader: Equatable, Sendable {
         buffer.storeBytes(of: isLast ? Self.lastFlag : 0, toByteOffset: 5, as: UInt8.self)
         buffer.storeBytes(of: stream.bigEndian, toByteOffset: 6, as: UInt32.self)
     }
+
+    /// Appends the header to `bytes`.
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(addingCapacity: Self.byteCount) { span in
+            span.withUnsafeMutableBufferPointer { room, count in
+                encode(to: UnsafeMutableRawBufferPointer(room))
+                count = Self.byteCount
+            }
+        }
+    }
 }
 
 /// A frame that breaks the protocol. The connection ends with it.

@@ -268,12 +268,12 @@ package struct ServerConnectionStateMachine {
     /// How many messages the stream may send now; 0 for one that has ended.
     package func sendCredit(ofStream stream: UInt32) -> Int { index(of: stream).map { streams[$0].sendCredit } ?? 0 }
 
-    /// A message was sent on a stream.
-    package mutating func messageSent(stream: UInt32) {
-        guard let index = index(of: stream), streams[index].sendCredit > 0 else {
+    /// Messages were sent on a stream.
+    package mutating func messagesSent(stream: UInt32, count: Int = 1) {
+        guard let index = index(of: stream), streams[index].sendCredit >= count else {
             preconditionFailure("a stream sends with credit only")
         }
-        streams[index].sendCredit -= 1
+        streams[index].sendCredit -= count
     }
 
     /// Calls that have not ended.

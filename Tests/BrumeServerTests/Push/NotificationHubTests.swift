@@ -13,6 +13,9 @@ private final class Taker: NotificationListener {
     var taken: [NotificationEvent] = []
     var places: [NotificationPosition.Place] = []
     var isDisplaced = false
+    var takesRuns = true
+    /// How many events each run had that it took.
+    var runs: [Int] = []
 
     init(_ device: UInt8) { self.device = Array(repeating: device, count: 16) }
 
@@ -26,6 +29,14 @@ private final class Taker: NotificationListener {
                     preconditionFailure("an event can't be read: \(error.message)")
                 }
             })
+    }
+
+    /// All at once only where it was asked to.
+    func take(_ run: NotificationRun) -> Bool {
+        guard takesRuns, mayTake else { return false }
+        runs.append(run.deliveries.count)
+        for delivery in run.deliveries { take(delivery) }
+        return true
     }
 
     func flush() {}
@@ -80,6 +91,7 @@ struct NotificationHubTests {
             NotificationHub.Publication(
                 sequence: commit.sequence, origin: Array(repeating: origin, count: 16), committedMilliseconds: 1,
                 hints: [], matches: commit.matches))
+        hub.deliver()
     }
 
     @discardableResult
@@ -308,12 +320,16 @@ struct PrivateNotificationHubTests {
                 epoch: 7), head: .start, coder: MessageCoder())
     }
 
-    private func publish(_ sequence: UInt64, by origin: UInt8, _ kinds: [Subscription.Kind], to hub: NotificationHub) {
+    private func publish(
+        _ sequence: UInt64, by origin: UInt8, _ kinds: [Subscription.Kind], to hub: NotificationHub,
+        delivers: Bool = true
+    ) {
         hub.publish(
             NotificationHub.Publication(
                 sequence: sequence, origin: Array(repeating: origin, count: 16),
                 committedMilliseconds: Int64(sequence) * 1_000,
                 hints: kinds.map { KeptSubscription(Subscription(id: "\($0)", kind: $0)) }, matches: CommitMatches()))
+        if delivers { hub.deliver() }
     }
 
     @Test("a device that comes later gets the same events as one that listened")
@@ -340,5 +356,43 @@ struct PrivateNotificationHubTests {
             late.summary.prefix(2) == [
                 "\(NotificationEvent.Kind.zoneChanged(zone))", "databaseChanged(BrumeModel.DatabaseScope.private)",
             ])
+    }
+
+    @Test("what a turn brought is given in one piece, and is what is given one by one")
+    func runs() throws {
+        let hub = hub()
+        let kinds: [Subscription.Kind] = [.zone(zone, recordType: ""), .database(recordType: "")]
+        let (together, alone, maker, late) = (Taker(1), Taker(2), Taker(3), Taker(4))
+        alone.takesRuns = false
+        late.mayTake = false
+        for taker in [together, alone, maker, late] { _ = try hub.add(taker, of: "", place: nil).get() }
+        for sequence in 1...3 { publish(UInt64(sequence), by: sequence == 2 ? 3 : 9, kinds, to: hub, delivers: false) }
+        #expect(hub.hasUndelivered && together.taken.isEmpty)
+        hub.deliver()
+        #expect(together.runs == [6] && together.taken.count == 6 && !hub.hasUndelivered)
+        #expect(alone.runs.isEmpty && alone.taken == together.taken && alone.places == together.places)
+        // Its own change is left out, so that what it gets is no run.
+        #expect(maker.runs.isEmpty && maker.taken == together.taken.filter { $0.committedMilliseconds != 2_000 })
+        #expect(late.taken.isEmpty)
+        late.mayTake = true
+        hub.pump(late, of: "")
+        #expect(late.taken == together.taken && late.place == together.place)
+        publish(4, by: 9, kinds, to: hub)
+        #expect(together.runs == [6, 2] && late.runs == [2] && maker.runs == [2])
+        #expect(late.taken == together.taken && alone.taken == together.taken)
+    }
+
+    @Test("no device that listens misses an event, however many come in one turn")
+    func manyInATurn() throws {
+        let hub = hub()
+        let taker = Taker(1)
+        _ = try hub.add(taker, of: "", place: nil).get()
+        let count = 3 * ServerLimits.backlogEvents
+        for sequence in 1...count {
+            publish(UInt64(sequence), by: 9, [.database(recordType: "")], to: hub, delivers: false)
+        }
+        hub.deliver()
+        #expect(taker.taken.count == count && taker.runs.allSatisfy { $0 <= ServerLimits.undeliveredEvents })
+        #expect(taker.summary.allSatisfy { $0.hasPrefix("databaseChanged") })
     }
 }
