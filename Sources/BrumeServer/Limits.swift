@@ -19,7 +19,7 @@ enum ServerLimits {
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
     static let batchBytes = 8 * 1024 * 1024
 
-    /// Room that a loop keeps for the commits of its next turn, when the last one had as many.
+    /// What a loop expects of a turn: room for twice as much is kept for the next ones.
     static let expectedTurnBytes = 1024 * 1024
 
     /// Events that a database keeps for a user's devices that are away or slow. Overflow becomes "fetch from your token".

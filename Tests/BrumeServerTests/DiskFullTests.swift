@@ -58,7 +58,7 @@ struct DiskFullTests {
                 operationID: [UInt8](repeating: 1, count: 16), operationAnswer: [UInt8](repeating: 7, count: byteCount))
             var entries = JournalEntries()
             entries.append(entry)
-            commit.submit(GroupCommit.Submission(shard: 0, entries: entries, lastPosition: position))
+            commit.submit(JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position))
         }
 
         /// The entries that a start would find now.

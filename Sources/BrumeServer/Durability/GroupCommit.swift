@@ -15,26 +15,8 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that runs.
 final class GroupCommit: @unchecked Sendable {
-    /// What a shard hands in: encoded entries, and how many it has handed in altogether.
-    struct Submission {
-        var shard: Int
-        var entries: JournalEntries
-        var lastPosition: UInt64
-
-        var byteCount: Int { entries.byteCount }
-    }
-
-    private struct Removal {
-        var firstKept: UInt64
-        var removedCount = 0
-        var done: @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
-    }
-
     private struct State {
-        var submissions: [Submission] = []
-        var byteCount = 0
-        var rotations: [@Sendable (Result<UInt64, DiskError>) -> Void] = []
-        var removals: [Removal] = []
+        var queue = JournalQueue()
         var isStopping = false
         /// Whether a full disk ends the process, because it is to end anyway.
         var givesUp = false
@@ -97,20 +79,20 @@ final class GroupCommit: @unchecked Sendable {
     // MARK: Any thread
 
     /// Hands in committed entries. Once per loop turn.
-    func submit(_ submission: Submission) {
-        let isFirst = state.withLock { state in
-            state.byteCount += submission.byteCount
-            state.submissions.append(submission)
-            return state.submissions.count == 1
-        }
+    ///
+    /// - Returns: Room for those of the next turn.
+    @discardableResult
+    func submit(_ submission: JournalQueue.Submission) -> JournalEntries {
+        let (isFirst, room) = state.withLock { ($0.queue.append(submission), $0.queue.takeEmptied()) }
         if isFirst { wake.post() }
+        return room
     }
 
     /// What was written since the start.
     var figures: ServerFigures.Journal { counted.withLock { $0 } }
 
     /// Bytes that wait for the disk.
-    var pendingByteCount: Int { state.withLock { $0.byteCount } }
+    var pendingByteCount: Int { state.withLock { $0.queue.byteCount } }
 
     /// Whether a batch waits for room on the disk. New writes are to be refused then.
     var isDiskFull: Bool { diskIsFull.load(ordering: .relaxed) }
@@ -124,7 +106,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread, or the
     /// error of a disk that has no room for one, which leaves the journal as it was.
     func rotate(_ done: @escaping @Sendable (Result<UInt64, DiskError>) -> Void) {
-        state.withLock { $0.rotations.append(done) }
+        state.withLock { $0.queue.append(done) }
         wake.post()
     }
 
@@ -133,7 +115,7 @@ final class GroupCommit: @unchecked Sendable {
     func removeSegments(
         before number: UInt64, _ done: @escaping @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
     ) {
-        state.withLock { $0.removals.append(Removal(firstKept: number, done: done)) }
+        state.withLock { $0.queue.append(JournalQueue.Removal(firstKept: number, done: done)) }
         wake.post()
     }
 
@@ -153,9 +135,7 @@ final class GroupCommit: @unchecked Sendable {
     // MARK: Without a thread
 
     /// Whether something is to be done.
-    var hasWork: Bool {
-        current != nil || state.withLock { !$0.submissions.isEmpty || !$0.rotations.isEmpty || !$0.removals.isEmpty }
-    }
+    var hasWork: Bool { current != nil || state.withLock { !$0.queue.isEmpty } }
 
     /// The segment that the next batch goes to, unless it is full.
     var segment: UInt64 { writer.segment }
@@ -186,39 +166,12 @@ final class GroupCommit: @unchecked Sendable {
                 }
                 if outcome == .failed { return }
             }
-            if state.withLock({ $0.isStopping && $0.submissions.isEmpty }) { return }
+            if state.withLock({ $0.isStopping && !$0.queue.hasSubmissions }) { return }
         }
     }
 
-    private struct Work {
-        var submissions: [Submission]
-        var rotations: [@Sendable (Result<UInt64, DiskError>) -> Void]
-        var removals: [Removal]
-    }
-
-    private func takeWork() -> Work? {
-        state.withLock { state in
-            if state.submissions.isEmpty, state.rotations.isEmpty, state.removals.isEmpty { return nil }
-            var count = 0
-            var bytes = 0
-            while count < state.submissions.count,
-                count == 0 || bytes + state.submissions[count].byteCount <= ServerLimits.batchBytes
-            {
-                bytes += state.submissions[count].byteCount
-                count += 1
-            }
-            let isAll = count == state.submissions.count
-            let work = Work(
-                submissions: Array(state.submissions.prefix(count)), rotations: isAll ? state.rotations : [],
-                removals: isAll ? state.removals : [])
-            state.submissions.removeFirst(count)
-            state.byteCount -= bytes
-            if isAll {
-                state.rotations = []
-                state.removals = []
-            }
-            return work
-        }
+    private func takeWork() -> JournalQueue.Work? {
+        state.withLock { $0.queue.take(bytesLimit: ServerLimits.batchBytes) }
     }
 
     /// Writes the batch; false when there is no room for it now.
@@ -277,7 +230,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// How far a piece of work has come.
     private struct Progress {
-        let work: Work
+        let work: JournalQueue.Work
         /// The next submission that goes into the batch, and where its next entry begins.
         var submission = 0
         var offset = 0
@@ -294,10 +247,16 @@ final class GroupCommit: @unchecked Sendable {
     private func proceed() -> Outcome {
         do throws(DiskError) {
             guard try writeEntries() else { return .diskIsFull }
-            let work = current!.work
+            var work = current!.work
             current = nil
             if !work.submissions.isEmpty {
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
+                state.withLock { state in
+                    // Taken out one by one: what somebody else holds still can't be used again.
+                    while var submission = work.submissions.popLast() {
+                        state.queue.recycle(exchange(&submission.entries, with: JournalEntries()))
+                    }
+                }
                 if writer.isNearlyFull, precededSegment != writer.segment {
                     precededSegment = writer.segment
                     preparer.ask()
@@ -315,7 +274,7 @@ final class GroupCommit: @unchecked Sendable {
                 if try removeSegment(before: removal.firstKept) {
                     // What came meanwhile is written first.
                     removal.removedCount += 1
-                    state.withLock { $0.removals.append(removal) }
+                    state.withLock { $0.queue.append(removal) }
                 } else {
                     removal.done(removal.removedCount, writer.segment - writer.oldestSegment + 1)
                 }

@@ -69,11 +69,8 @@ final class ShardLog: CommitLog {
     func submit() {
         if outbox.isEmpty { return }
         submitted += UInt64(outbox.count)
-        // The next turn is expected to be like this one: growing step by step would copy its entries once more.
-        let capacity = min(outbox.byteCount, ServerLimits.expectedTurnBytes)
-        groupCommit.submit(
-            GroupCommit.Submission(shard: shard, entries: outbox, lastPosition: submitted))
-        outbox = JournalEntries(capacity: capacity)
+        outbox = groupCommit.submit(
+            JournalQueue.Submission(shard: shard, entries: outbox, lastPosition: submitted))
     }
 
     /// The journal's thread has synced everything up to the position.

@@ -7,15 +7,21 @@ package struct JournalEntries: Sendable {
     private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
 
-    /// - Parameter capacity: Bytes that are expected.
-    package init(capacity: Int = 0) {
-        bytes.reserveCapacity(capacity)
-    }
+    package init() {}
 
     package var isEmpty: Bool { count == 0 }
 
     /// About what they take in memory and on the disk.
     package var byteCount: Int { bytes.count }
+
+    /// Bytes that they have room for.
+    package var capacity: Int { bytes.capacity }
+
+    /// Empties it, and keeps the room.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        count = 0
+    }
 
     package mutating func append(_ entry: JournalEntry) {
         let start = bytes.count

@@ -1,0 +1,82 @@
+internal import BrumeStore
+
+/// What waits for the journal's thread: submissions in the order in which they came, then what has to come behind all of them.
+struct JournalQueue {
+    /// What a shard hands in: encoded entries, and how many it has handed in altogether.
+    struct Submission {
+        var shard: Int
+        var entries: JournalEntries
+        var lastPosition: UInt64
+
+        var byteCount: Int { entries.byteCount }
+    }
+
+    struct Removal {
+        var firstKept: UInt64
+        var removedCount = 0
+        var done: @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
+    }
+
+    typealias Rotation = @Sendable (Result<UInt64, DiskError>) -> Void
+
+    /// What is done in one go.
+    struct Work {
+        var submissions: [Submission]
+        var rotations: [Rotation]
+        var removals: [Removal]
+    }
+
+    private var submissions: [Submission] = []
+    private var rotations: [Rotation] = []
+    private var removals: [Removal] = []
+    /// Of the submissions.
+    private(set) var byteCount = 0
+    private var emptied: [JournalEntries] = []
+
+    /// Room of emptied submissions that is kept: for as many loops, each with what it expects of a turn.
+    private static let emptiedMax = 4
+
+    var isEmpty: Bool { submissions.isEmpty && rotations.isEmpty && removals.isEmpty }
+    var hasSubmissions: Bool { !submissions.isEmpty }
+
+    /// Returns whether it is the only one.
+    mutating func append(_ submission: Submission) -> Bool {
+        byteCount += submission.byteCount
+        submissions.append(submission)
+        return submissions.count == 1
+    }
+
+    mutating func append(_ rotation: @escaping Rotation) { rotations.append(rotation) }
+
+    mutating func append(_ removal: Removal) { removals.append(removal) }
+
+    /// Takes submissions of up to so many bytes, at least one, and with the last of them all the rest; nil: there is nothing.
+    mutating func take(bytesLimit: Int) -> Work? {
+        if isEmpty { return nil }
+        var count = 0
+        var bytes = 0
+        while count < submissions.count, count == 0 || bytes + submissions[count].byteCount <= bytesLimit {
+            bytes += submissions[count].byteCount
+            count += 1
+        }
+        byteCount -= bytes
+        if count < submissions.count {
+            defer { submissions.removeFirst(count) }
+            return Work(submissions: Array(submissions.prefix(count)), rotations: [], removals: [])
+        }
+        defer { (submissions, rotations, removals) = ([], [], []) }
+        return Work(submissions: submissions, rotations: rotations, removals: removals)
+    }
+
+    // MARK: Memory that is used again
+
+    /// Takes back what has become durable: filling memory that was filled before needs no new pages of the system.
+    mutating func recycle(_ entries: consuming JournalEntries) {
+        guard emptied.count < Self.emptiedMax, entries.capacity <= 2 * ServerLimits.expectedTurnBytes else { return }
+        entries.removeAll()
+        emptied.append(entries)
+    }
+
+    /// Room for the entries of a turn.
+    mutating func takeEmptied() -> JournalEntries { emptied.popLast() ?? JournalEntries() }
+}

@@ -1,0 +1,61 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeServer
+@testable import BrumeStore
+
+@Suite("What waits for the journal's thread")
+struct JournalQueueTests {
+    private static let database = DatabaseID(container: "c", environment: .development, scope: .private, owner: "_0")
+
+    private static func submission(_ position: UInt64, recordBytes: Int = 100) -> JournalQueue.Submission {
+        var entries = JournalEntries()
+        entries.append(
+            JournalEntry(
+                database: database, sequence: position, committedMilliseconds: 0,
+                changes: [.recordPut(zone: 0, record: [UInt8](repeating: 1, count: recordBytes))]))
+        return JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position)
+    }
+
+    @Test("submissions are taken in their order, up to the limit, and the rest of the work with the last of them")
+    func order() throws {
+        var queue = JournalQueue()
+        let nothing = queue.take(bytesLimit: 1)
+        #expect(queue.isEmpty && nothing.map { $0.submissions.count } == nil)
+        let first = queue.append(Self.submission(1))
+        let second = queue.append(Self.submission(2))
+        #expect(first && !second)
+        _ = queue.append(Self.submission(3, recordBytes: 10_000))
+        queue.append { _ in }
+        queue.append(JournalQueue.Removal(firstKept: 7) { _, _ in })
+        var taken = queue.take(bytesLimit: 1_000)
+        var work = try #require(taken)
+        #expect(work.submissions.map(\.lastPosition) == [1, 2] && work.rotations.isEmpty && work.removals.isEmpty)
+        #expect(queue.byteCount > 10_000 && queue.hasSubmissions)
+        // One that is larger than the limit goes by itself.
+        taken = queue.take(bytesLimit: 1_000)
+        work = try #require(taken)
+        #expect(work.submissions.map(\.lastPosition) == [3] && work.rotations.count == 1)
+        #expect(work.removals.map(\.firstKept) == [7])
+        #expect(queue.isEmpty && queue.byteCount == 0)
+        queue.append { _ in }
+        #expect(!queue.isEmpty && !queue.hasSubmissions)
+        taken = queue.take(bytesLimit: 1)
+        #expect(taken?.rotations.count == 1)
+    }
+
+    @Test("room of what became durable is used again, but for more than a few and for what is too large")
+    func recycling() throws {
+        var queue = JournalQueue()
+        var room = queue.takeEmptied()
+        #expect(room.capacity == 0)
+        for position in 1...10 as ClosedRange<UInt64> { queue.recycle(Self.submission(position).entries) }
+        queue.recycle(Self.submission(11, recordBytes: 3 * ServerLimits.expectedTurnBytes).entries)
+        for _ in 0..<4 {
+            room = queue.takeEmptied()
+            #expect(room.isEmpty && room.byteCount == 0 && room.capacity > 0 && room.capacity < 1_000)
+        }
+        room = queue.takeEmptied()
+        #expect(room.capacity == 0)
+    }
+}
