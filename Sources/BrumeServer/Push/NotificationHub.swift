@@ -22,11 +22,11 @@ final class NotificationHub {
         var isEmpty: Bool { hints.isEmpty && matches.isEmpty }
     }
 
-    private let database: Database
-    private let coder: MessageCoder
+    let database: Database
+    let coder: MessageCoder
     private let backlogEvents: Int
     private let backlogBytes: Int
-    @exclusivity(unchecked) private var mailboxes: [String: NotificationMailbox] = [:]
+    @exclusivity(unchecked) private(set) var mailboxes: [String: NotificationMailbox] = [:]
     /// Where the ring of a user begins who has none yet: nothing is known of what was before.
     private var floor: ChangePosition
     /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that the hub
@@ -34,8 +34,8 @@ final class NotificationHub {
     private let hasForgottenDevices: Bool
     private var listenerCount = 0
     /// Mailboxes with devices that were not given the newest events, each once.
-    @exclusivity(unchecked) private var undelivered: [NotificationMailbox] = []
-    private var undeliveredEvents = 0
+    @exclusivity(unchecked) var undelivered: [NotificationMailbox] = []
+    var undeliveredEvents = 0
     /// All rings' events, oldest first, where several users share the room for them.
     @exclusivity(unchecked) private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
@@ -46,7 +46,7 @@ final class NotificationHub {
         didSet { figures.backlogBytes += ringBytes - oldValue }
     }
     /// Of all hubs of the shard.
-    private let figures: PushFigures
+    let figures: PushFigures
 
     /// - Parameters:
     ///   - backlogBytes: Of all users' events together.
@@ -157,36 +157,8 @@ final class NotificationHub {
         mailbox.acknowledge(isOurs ? place.position : .start, by: device)
     }
 
-    /// Sends what the device may have now.
-    func pump(_ listener: any NotificationListener, of user: String) {
-        guard let mailbox = mailboxes[user] else { return }
-        pump(listener, mailbox)
-    }
-
-    private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
-        // Asked for only while there is something to take: of a device that is up to date nobody wants to know.
-        while listener.place < mailbox.ring.head, listener.mayTake {
-            switch mailbox.ring.next(after: listener.place, device: listener.device) {
-            case .none: return listener.flush()
-            case .skipped(let place):
-                listener.place = place
-            case .missed(let floor):
-                figures.missed += 1
-                listener.place = floor
-                let hint = encode(.fetchFromToken(database.id.scope), at: floor)
-                listener.take(NotificationDelivery(place: self.place(floor), message: hint))
-            case .event(let place, let message):
-                listener.place = place
-                listener.take(NotificationDelivery(place: self.place(place), message: message))
-            case .hint(let place, let hint):
-                listener.place = place
-                listener.take(NotificationDelivery(place: self.place(place), message: encode(hint, at: place)))
-            }
-        }
-        listener.flush()
-    }
-
-    private func place(_ position: ChangePosition) -> NotificationPosition.Place {
+    /// A position in the run that wrote it.
+    func place(_ position: ChangePosition) -> NotificationPosition.Place {
         // An event goes to many devices in a row.
         if lastPlace.position != position {
             lastPlace = NotificationPosition.Place(epoch: database.run(of: position), position: position)
@@ -246,7 +218,8 @@ final class NotificationHub {
         }
         for match in publication.matches.matches {
             if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
-            append(match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)))
+            append(
+                match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)))
         }
         for owner in publication.matches.overflowingOwners {
             let mailbox = mailbox(of: owner)
@@ -257,102 +230,6 @@ final class NotificationHub {
         // Before the rings drop what was not given to anybody.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
         if isPublic { dropOldest() }
-    }
-
-    private func list(_ mailbox: NotificationMailbox) {
-        if mailbox.listeners.isEmpty { return }
-        undeliveredEvents += 1
-        if mailbox.isListed { return }
-        mailbox.isListed = true
-        undelivered.append(mailbox)
-    }
-
-    /// Whether ``deliver()`` has anything to do.
-    var hasUndelivered: Bool { !undelivered.isEmpty }
-
-    /// Gives the devices the events that were published since the last time. At the end of each turn.
-    func deliver() {
-        let mailboxes = exchange(&undelivered, with: [])
-        undeliveredEvents = 0
-        for mailbox in mailboxes {
-            mailbox.isListed = false
-            var run: NotificationRun?
-            for listener in mailbox.listeners {
-                if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
-                if let run, !run.leavesOut(listener.device), listener.take(run) {
-                    listener.place = run.end
-                    listener.flush()
-                } else {
-                    pump(listener, mailbox)
-                }
-            }
-        }
-    }
-
-    /// The events behind a place, where there are some, none is missing, and they are few.
-    private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
-        guard let events = mailbox.ring.events(after: place), !events.isEmpty,
-            events.count <= 2 * ServerLimits.undeliveredEvents
-        else { return nil }
-        let deliveries = events.map { event in
-            NotificationDelivery(
-                place: self.place(event.position),
-                message: event.hint.map { encode($0, at: event.position) } ?? event.message)
-        }
-        return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
-    }
-
-    /// What a zone or database subscription tells.
-    private func kind(of hint: KeptSubscription) -> NotificationEvent.Kind {
-        switch hint.subscription.kind {
-        case .zone(let zone, _): .zoneChanged(zone)
-        case .database: .databaseChanged(database.id.scope)
-        case .query: preconditionFailure("a query subscription is told of records")
-        }
-    }
-
-    /// What a match tells its user, made for them alone.
-    private func recordChange(of match: SubscriptionMatch) -> RecordChange {
-        var change = RecordChange(
-            database: database.id.scope, zone: match.record.zone, recordName: match.record.name,
-            reason: match.record.reason)
-        let keys = match.subscription.subscription.notificationInfo?.desiredKeys ?? []
-        if keys.isEmpty || match.record.reason == .deleted { return change }
-        do throws(ServiceError) {
-            (change.fields, change.isPruned) = try coder.notificationFields(of: match.record.bytes, keys: keys)
-        } catch {
-            preconditionFailure("a stored record can't be read: \(error.message)")
-        }
-        return change
-    }
-
-    private func encode(_ hint: NotificationRing.Hint, at position: ChangePosition) -> [UInt8] {
-        encode(
-            kind(of: hint.subscription), at: position, subscription: hint.subscription.subscription,
-            committedMilliseconds: hint.committedMilliseconds)
-    }
-
-    private func encode(
-        _ kind: NotificationEvent.Kind, at position: ChangePosition, subscription: Subscription? = nil,
-        committedMilliseconds: Int64 = 0
-    ) -> [UInt8] {
-        NotificationHub.encode(
-            kind, at: place(position), in: database.id.scope, coder: coder, subscription: subscription,
-            committedMilliseconds: committedMilliseconds)
-    }
-
-    /// An event without its position.
-    static func encode(
-        _ kind: NotificationEvent.Kind, at place: NotificationPosition.Place, in scope: DatabaseScope,
-        coder: MessageCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0
-    ) -> [UInt8] {
-        coder.encodeNotificationEvent(
-            NotificationEvent(
-                position: [],
-                notificationID: (scope == .public ? "p-" : "") + String(place.epoch, radix: 36) + "-"
-                    + String(place.position.rawValue, radix: 36),
-                subscriptionID: subscription?.id ?? "", notificationInfo: subscription?.notificationInfo, kind: kind,
-                committedMilliseconds: committedMilliseconds))
     }
 
     // MARK: Room

@@ -42,7 +42,9 @@ struct ModifyRecordsReader {
             switch element.number {
             case 1: database = try element.scope()
             case 2:
-                guard let policy = UInt8(exactly: try element.integer()).flatMap(SavePolicy.init) else { throw Unusual() }
+                guard let policy = UInt8(exactly: try element.integer()).flatMap(SavePolicy.init) else {
+                    throw Unusual()
+                }
                 request.savePolicy = policy
             case 3: request.isAtomic = try !element.flag()
             case 4:

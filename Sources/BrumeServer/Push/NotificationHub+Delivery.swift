@@ -1,0 +1,78 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// Events on their way to devices: together at the end of a turn, or one by one.
+extension NotificationHub {
+    /// Devices of the mailbox are to be given something at the end of the turn.
+    func list(_ mailbox: NotificationMailbox) {
+        if mailbox.listeners.isEmpty { return }
+        undeliveredEvents += 1
+        if mailbox.isListed { return }
+        mailbox.isListed = true
+        undelivered.append(mailbox)
+    }
+
+    /// Whether ``deliver()`` has anything to do.
+    var hasUndelivered: Bool { !undelivered.isEmpty }
+
+    /// Gives the devices the events that were published since the last time. At the end of each turn.
+    func deliver() {
+        let mailboxes = exchange(&undelivered, with: [])
+        undeliveredEvents = 0
+        for mailbox in mailboxes {
+            mailbox.isListed = false
+            var run: NotificationRun?
+            for listener in mailbox.listeners {
+                if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
+                if let run, !run.leavesOut(listener.device), listener.take(run) {
+                    listener.place = run.end
+                    listener.flush()
+                } else {
+                    pump(listener, mailbox)
+                }
+            }
+        }
+    }
+
+    /// The events behind a place, where there are some, none is missing, and they are few.
+    private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
+        guard let events = mailbox.ring.events(after: place), !events.isEmpty,
+            events.count <= 2 * ServerLimits.undeliveredEvents
+        else { return nil }
+        let deliveries = events.map { event in
+            NotificationDelivery(
+                place: self.place(event.position),
+                message: event.hint.map { encode($0, at: event.position) } ?? event.message)
+        }
+        return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
+    }
+
+    /// Sends what the device may have now.
+    func pump(_ listener: any NotificationListener, of user: String) {
+        guard let mailbox = mailboxes[user] else { return }
+        pump(listener, mailbox)
+    }
+
+    private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
+        // Asked for only while there is something to take: of a device that is up to date nobody wants to know.
+        while listener.place < mailbox.ring.head, listener.mayTake {
+            switch mailbox.ring.next(after: listener.place, device: listener.device) {
+            case .none: return listener.flush()
+            case .skipped(let place):
+                listener.place = place
+            case .missed(let floor):
+                figures.missed += 1
+                listener.place = floor
+                let hint = encode(.fetchFromToken(database.id.scope), at: floor)
+                listener.take(NotificationDelivery(place: self.place(floor), message: hint))
+            case .event(let place, let message):
+                listener.place = place
+                listener.take(NotificationDelivery(place: self.place(place), message: message))
+            case .hint(let place, let hint):
+                listener.place = place
+                listener.take(NotificationDelivery(place: self.place(place), message: encode(hint, at: place)))
+            }
+        }
+        listener.flush()
+    }
+}
