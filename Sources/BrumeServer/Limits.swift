@@ -27,8 +27,8 @@ enum ServerLimits {
 
     /// Bytes of those events.
     static let backlogBytes = 1024 * 1024
-    /// Events of a database that wait for the end of the turn to be given to devices: far fewer than a ring holds, so that no device
-    /// that listens misses one.
+
+    /// Events of a database that wait for the end of the turn to be given to devices. With more they are given sooner.
     static let undeliveredEvents = 16
 
     /// Bytes of the events that a public database keeps for all of its users: those of some ten thousand who are away.

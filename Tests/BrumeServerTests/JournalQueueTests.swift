@@ -44,16 +44,21 @@ struct JournalQueueTests {
         #expect(taken?.rotations.count == 1)
     }
 
-    @Test("room of what became durable is used again, but for more than a few and for what is too large")
+    @Test("room of what became durable is used again, but for more than a few and what is too small or too large")
     func recycling() throws {
         var queue = JournalQueue()
         var room = queue.takeEmptied()
         #expect(room.capacity == 0)
-        for position in 1...10 as ClosedRange<UInt64> { queue.recycle(Self.submission(position).entries) }
-        queue.recycle(Self.submission(11, recordBytes: 3 * ServerLimits.expectedTurnBytes).entries)
-        for _ in 0..<4 {
+        var emptied = Self.submission(1, recordBytes: 10_000).entries
+        #expect(JournalQueue.mayKeep(emptied) && !JournalQueue.mayKeep(Self.submission(2).entries))
+        let large = Self.submission(3, recordBytes: 3 * ServerLimits.expectedTurnBytes).entries
+        #expect(!JournalQueue.mayKeep(large))
+        emptied.removeAll()
+        queue.recycle([emptied, emptied, emptied])
+        queue.recycle([emptied, emptied, emptied])
+        for _ in 0..<JournalQueue.emptiedMax {
             room = queue.takeEmptied()
-            #expect(room.isEmpty && room.byteCount == 0 && room.capacity > 0 && room.capacity < 1_000)
+            #expect(room.isEmpty && room.byteCount == 0 && room.capacity >= 10_000)
         }
         room = queue.takeEmptied()
         #expect(room.capacity == 0)

@@ -66,34 +66,30 @@ package struct ChangeTag: Hashable, Sendable {
     package var utf8: [UInt8] {
         // Made for every save: the standard library's conversion takes a microsecond for each of the numbers.
         var utf8: [UInt8] = []
-        utf8.reserveCapacity(Self.textBytesMax)
-        Self.append(UInt64(epoch), to: &utf8)
-        utf8.append(UInt8(ascii: "-"))
-        Self.append(sequence, to: &utf8)
+        utf8.append(addingCapacity: Self.textBytesMax) { span in
+            span.withUnsafeMutableBufferPointer { buffer, count in
+                Self.append(UInt64(epoch), to: buffer, &count)
+                buffer.initializeElement(at: count, to: UInt8(ascii: "-"))
+                count += 1
+                Self.append(sequence, to: buffer, &count)
+            }
+        }
         return utf8
     }
 
     /// Digits of the largest numbers, and the dash.
     private static let textBytesMax = 7 + 1 + 13
 
-    private static func append(_ number: UInt64, to text: inout [UInt8]) {
-        var count = 1
+    private static func append(_ number: UInt64, to buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        let first = count
         var rest = number
-        while rest >= 36 {
-            rest /= 36
+        repeat {
+            let digit = UInt8(truncatingIfNeeded: rest % 36)
+            buffer.initializeElement(
+                at: count, to: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
             count += 1
-        }
-        text.append(addingCapacity: count) { span in
-            span.withUnsafeMutableBufferPointer { digits, initializedCount in
-                var rest = number
-                for place in (0..<count).reversed() {
-                    let digit = UInt8(truncatingIfNeeded: rest % 36)
-                    digits.initializeElement(
-                        at: place, to: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-                    rest /= 36
-                }
-                initializedCount = count
-            }
-        }
+            rest /= 36
+        } while rest > 0
+        buffer[first..<count].reverse()
     }
 }

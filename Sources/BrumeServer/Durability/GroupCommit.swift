@@ -251,12 +251,7 @@ final class GroupCommit: @unchecked Sendable {
             current = nil
             if !work.submissions.isEmpty {
                 for submission in work.submissions { becameDurable(submission.shard, submission.lastPosition) }
-                state.withLock { state in
-                    // Taken out one by one: what somebody else holds still can't be used again.
-                    while var submission = work.submissions.popLast() {
-                        state.queue.recycle(exchange(&submission.entries, with: JournalEntries()))
-                    }
-                }
+                recycle(&work.submissions)
                 if writer.isNearlyFull, precededSegment != writer.segment {
                     precededSegment = writer.segment
                     preparer.ask()
@@ -286,6 +281,19 @@ final class GroupCommit: @unchecked Sendable {
             )
             return .failed
         }
+    }
+
+    /// Gives the memory of what is durable back to the queue. Outside the lock that every loop takes: what is not kept is freed here.
+    private func recycle(_ submissions: inout [JournalQueue.Submission]) {
+        var room: [JournalEntries] = []
+        // Taken out one by one: what somebody else holds still can't be used again.
+        while var submission = submissions.popLast() {
+            var entries = exchange(&submission.entries, with: JournalEntries())
+            guard room.count < JournalQueue.emptiedMax, JournalQueue.mayKeep(entries) else { continue }
+            entries.removeAll()
+            room.append(entries)
+        }
+        state.withLock { $0.queue.recycle(room) }
     }
 
     /// Writes the current work's entries; false when there is no room for them now.

@@ -34,7 +34,7 @@ struct JournalQueue {
     private var emptied: [JournalEntries] = []
 
     /// Room of emptied submissions that is kept: for as many loops, each with what it expects of a turn.
-    private static let emptiedMax = 4
+    static let emptiedMax = 4
 
     var isEmpty: Bool { submissions.isEmpty && rotations.isEmpty && removals.isEmpty }
     var hasSubmissions: Bool { !submissions.isEmpty }
@@ -70,13 +70,16 @@ struct JournalQueue {
 
     // MARK: Memory that is used again
 
-    /// Takes back what has become durable: filling memory that was filled before needs no new pages of the system.
-    mutating func recycle(_ entries: consuming JournalEntries) {
-        guard emptied.count < Self.emptiedMax, entries.capacity <= 2 * ServerLimits.expectedTurnBytes else { return }
-        entries.removeAll()
-        emptied.append(entries)
+    /// Whether the room of entries is worth keeping: neither next to nothing nor more than a turn needs.
+    static func mayKeep(_ entries: JournalEntries) -> Bool {
+        (4096...2 * ServerLimits.expectedTurnBytes).contains(entries.capacity)
     }
 
-    /// Room for the entries of a turn.
+    /// Takes back what has become durable, emptied: filling memory that was filled before needs no new pages of the system.
+    mutating func recycle(_ room: [JournalEntries]) {
+        emptied += room.prefix(Self.emptiedMax - emptied.count)
+    }
+
+    /// Room for the entries of a turn, or none.
     mutating func takeEmptied() -> JournalEntries { emptied.popLast() ?? JournalEntries() }
 }

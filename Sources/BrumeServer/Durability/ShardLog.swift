@@ -69,8 +69,11 @@ final class ShardLog: CommitLog {
     func submit() {
         if outbox.isEmpty { return }
         submitted += UInt64(outbox.count)
+        // The next turn is expected to be like this one: growing step by step would copy its entries once more.
+        let expected = min(outbox.byteCount, ServerLimits.expectedTurnBytes)
         outbox = groupCommit.submit(
             JournalQueue.Submission(shard: shard, entries: outbox, lastPosition: submitted))
+        outbox.reserveCapacity(expected)
     }
 
     /// The journal's thread has synced everything up to the position.

@@ -4,11 +4,22 @@ internal import BrumeWire
 /// Events as streams send them: with their sealed positions, in frames.
 ///
 /// Devices that stand at one place get the same bytes, where their streams have the same number, as those of most do: the frames of
-/// the last run are kept, so that a thousand devices cost one encoding and a copy each. Belongs to one loop.
+/// the last run are kept for the turn, so that a thousand devices cost one encoding and a copy each. Where only the numbers differ
+/// the seals are used again. Belongs to one loop.
 final class EventFrames {
     let sealer: PositionSealer
-    private var last: (run: NotificationRun, publicPlace: NotificationPosition.Place?, stream: UInt32, scope: [UInt8])?
-    private var lastBytes: [UInt8] = []
+    private var sealed: Sealed?
+    private var stream: UInt32 = 0
+    private var bytes: [UInt8] = []
+
+    /// A run's positions for devices that stand at one place in both databases.
+    private struct Sealed {
+        let run: NotificationRun
+        let publicPlace: NotificationPosition.Place?
+        let scope: [UInt8]
+        /// For each event the field that stands before it.
+        let fields: [[UInt8]]
+    }
 
     init(_ sealer: PositionSealer) {
         self.sealer = sealer
@@ -20,23 +31,42 @@ final class EventFrames {
     func frames(
         of run: NotificationRun, behind position: NotificationPosition, stream: UInt32, scope: [UInt8]
     ) -> [UInt8] {
-        if let last, last.run === run, last.stream == stream, last.publicPlace == position.publicPlace,
-            last.scope == scope
-        {
-            return lastBytes
+        let isSealed = sealed.map {
+            $0.run === run && $0.publicPlace == position.publicPlace && $0.scope == scope
         }
+        if isSealed != true {
+            sealed = seal(run, behind: position, scope: scope)
+        } else if stream == self.stream {
+            return bytes
+        }
+        self.stream = stream
+        bytes = frame(run, sealed!.fields, stream: stream)
+        return bytes
+    }
+
+    /// The turn's events have been given: nothing of them is kept.
+    func forget() {
+        sealed = nil
+        bytes = []
+    }
+
+    private func seal(_ run: NotificationRun, behind position: NotificationPosition, scope: [UInt8]) -> Sealed {
         var position = position
-        var bytes: [UInt8] = []
-        for delivery in run.deliveries {
+        let fields = run.deliveries.map { delivery in
             position.privatePlace = delivery.place
-            let field = sealer.field(for: position, scope: scope)
+            return sealer.field(for: position, scope: scope)
+        }
+        return Sealed(run: run, publicPlace: position.publicPlace, scope: scope, fields: fields)
+    }
+
+    private func frame(_ run: NotificationRun, _ fields: [[UInt8]], stream: UInt32) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (delivery, field) in zip(run.deliveries, fields) {
             FrameHeader(type: .message, stream: stream, payloadByteCount: field.count + delivery.message.count)
                 .append(to: &bytes)
             bytes += field
             bytes += delivery.message
         }
-        last = (run, position.publicPlace, stream, scope)
-        lastBytes = bytes
         return bytes
     }
 }

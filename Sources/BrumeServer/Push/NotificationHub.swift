@@ -207,6 +207,7 @@ final class NotificationHub {
                 event.hint = NotificationRing.Hint(
                     subscription: kept, committedMilliseconds: publication.committedMilliseconds)
             }
+            if mailbox.isListed, mailbox.ring.wouldDrop(for: event) { deliver() }
             note(mailbox) { mailbox.append(event) }
             list(mailbox)
             figures.published += 1
@@ -224,10 +225,11 @@ final class NotificationHub {
         for owner in publication.matches.overflowingOwners {
             let mailbox = mailbox(of: owner)
             let position = mailbox.nextPosition(inCommit: publication.sequence)
+            if mailbox.isListed { deliver() }
             note(mailbox) { mailbox.overflow(at: position) }
             list(mailbox)
         }
-        // Before the rings drop what was not given to anybody.
+        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all share.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
         if isPublic { dropOldest() }
     }

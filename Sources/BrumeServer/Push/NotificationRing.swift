@@ -69,6 +69,11 @@ struct NotificationRing {
         forgetDropped()
     }
 
+    /// Whether an event would push others out.
+    func wouldDrop(for event: Event) -> Bool {
+        eventCount >= eventLimit || byteCount + Self.bytes(of: event) > byteLimit
+    }
+
     /// Drops the events up to the position: other users' need the room.
     mutating func drop(through position: ChangePosition) {
         while first < events.count, events[first].position <= position { dropFirst() }

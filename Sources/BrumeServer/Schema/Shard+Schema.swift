@@ -141,12 +141,13 @@ extension Shard {
     private static let schemaIsBusy = ServiceError(
         .serviceUnavailable, "the schema changes all the time; try again shortly", retryAfterMilliseconds: 1_000)
 
-    /// The same for a session of this loop, which keeps it until the next change of any schema.
-    private func stage(for session: Session) -> ContainerSchemas.Stage {
-        if let known = session.knownStage, known.version == schemasVersion { return known.stage }
-        let stage = stage(for: session.identity!)
-        session.knownStage = (schemasVersion, stage)
-        return stage
+    /// The schema for a session of this loop, which keeps it until the next change of any. Not who is in which role: a schema is
+    /// shared by all versions of that.
+    private func schema(for session: Session) -> Schema {
+        if let known = session.knownSchema, known.version == schemasVersion { return known.schema }
+        let schema = stage(for: session.identity!).schema
+        session.knownSchema = (schemasVersion, schema)
+        return schema
     }
 
     /// The schema that holds for who asks, and what its rules are.
@@ -181,7 +182,7 @@ extension Shard {
         let identity = session.identity!
         // Who may save nothing teaches nothing; the engine tells them.
         guard case .account = identity.role else { return (request, lesson) }
-        let schema = stage(for: session).schema
+        let schema = schema(for: session)
         let place = place(of: identity)
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request

@@ -17,7 +17,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The user's private database, kept in memory while they are here. The shard sets it.
     var home: LoadedDatabase?
     /// The schema that holds for this session, as of a version of its shard's. The shard sets it.
-    var knownStage: (version: UInt64, stage: ContainerSchemas.Stage)?
+    var knownSchema: (version: UInt64, schema: Schema)?
 
     private var connection: (any PeerConnection)!
     private var reader: FrameReader
@@ -245,7 +245,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         connection = nil
         target.loop.execute {
             self.shard = target
-            self.knownStage = nil
+            self.knownSchema = nil
             self.connection = arrive(target.loop, self)
             target.add(self)
             self.arrived()

@@ -14,8 +14,7 @@ extension Shard {
             switch method {
             // What comes most is looked for first.
             case .recordsModify, .recordsFetch, .recordsChanges:
-                let request = try DataRequest(method, payload, coder: coder)
-                admit(request, byteCount: payload.count, session: session, stream: stream)
+                try handleData(method, payload, session: session, stream: stream)
             case .healthCheck:
                 try coder.decodeHealthRequest(payload)
                 session.answer(
@@ -29,13 +28,18 @@ extension Shard {
                 .adminSetRoleMember, .adminListRoleMembers:
                 try server.administer(method, payload, session: session, stream: stream)
             case .adminStats: try answerStats(payload, session: session, stream: stream)
-            default:
-                let request = try DataRequest(method, payload, coder: coder)
-                admit(request, byteCount: payload.count, session: session, stream: stream)
+            default: try handleData(method, payload, session: session, stream: stream)
             }
         } catch {
             session.fail(stream: stream, error)
         }
+    }
+
+    private func handleData(
+        _ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32
+    ) throws(ServiceError) {
+        let request = try DataRequest(method, payload, coder: coder)
+        admit(request, byteCount: payload.count, session: session, stream: stream)
     }
 
     /// Hands the request to the shard of its database.

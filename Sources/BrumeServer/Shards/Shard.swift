@@ -62,6 +62,8 @@ final class Shard: @unchecked Sendable {
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Hubs with events that their devices were not given yet.
     private var undeliveredHubs: [NotificationHub] = []
+    /// When the commits were made whose events this turn gives to devices.
+    private var publishedCommits: [UInt64] = []
     /// Bytes of the answers among what waits.
     private(set) var heldByteCount = 0
 
@@ -110,15 +112,18 @@ final class Shard: @unchecked Sendable {
             loaded.hub.publish(publication)
             if !isListed, loaded.hub.hasUndelivered { undeliveredHubs.append(loaded.hub) }
             measureBacklog(loaded)
-            figures.published(
-                committedNanoseconds: committedNanoseconds, nowNanoseconds: loop.currentNanoseconds)
+            publishedCommits.append(committedNanoseconds)
         }
     }
 
     /// Gives devices the events of what became durable in this turn.
     private func deliverEvents() {
-        if undeliveredHubs.isEmpty { return }
+        if publishedCommits.isEmpty { return }
         for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
+        eventFrames.forget()
+        let now = loop.currentNanoseconds
+        for committed in publishedCommits { figures.published(committedNanoseconds: committed, nowNanoseconds: now) }
+        publishedCommits.removeAll(keepingCapacity: true)
     }
 
     /// Runs `action` when everything up to the position is on disk: at once if it is.

@@ -17,6 +17,8 @@ package struct JournalEntries: Sendable {
     /// Bytes that they have room for.
     package var capacity: Int { bytes.capacity }
 
+    package mutating func reserveCapacity(_ byteCount: Int) { bytes.reserveCapacity(byteCount) }
+
     /// Empties it, and keeps the room.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)

@@ -33,7 +33,7 @@ package struct FrameReader: ~Copyable {
             let missing = try missingByteCount()
             let taken = min(missing, rest.count)
             // Who sent an eighth of a frame is believed the rest: growing step by step would copy most of it once more.
-            if missing > taken, missing <= 8 * (partial.count + taken) {
+            if missing > taken, missing <= 7 * (partial.count + taken) {
                 partial.reserveCapacity(partial.count + missing)
             }
             partial.append(contentsOf: rest[rest.startIndex..<rest.startIndex + taken])

@@ -32,7 +32,7 @@ struct WireReader {
     mutating func next() throws(Damage) -> Element? {
         guard offset < bytes.count else { return nil }
         let start = offset
-        let tag = try varint()
+        let tag = try varint(bytesLimit: Self.headBytesLimit)
         let number = tag >> 3
         guard number > 0 else { throw Damage() }
         var scalar: UInt64 = 0
@@ -44,7 +44,7 @@ struct WireReader {
             let fixed = try take(8)
             scalar = UInt64(littleEndian: fixed.loadUnaligned(as: UInt64.self))
         case 2:
-            content = try take(try varint())
+            content = try take(try varint(bytesLimit: Self.headBytesLimit))
         case 5:
             let fixed = try take(4)
             scalar = UInt64(UInt32(littleEndian: fixed.loadUnaligned(as: UInt32.self)))
@@ -74,10 +74,13 @@ struct WireReader {
         return content
     }
 
-    private mutating func varint() throws(Damage) -> UInt64 {
+    /// Tags and lengths are numbers of 32 bits: protobuf-c takes no longer ones.
+    private static let headBytesLimit: UInt64 = 5
+
+    private mutating func varint(bytesLimit: UInt64 = 10) throws(Damage) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
-        while offset < bytes.count, shift < 64 {
+        while offset < bytes.count, shift < 7 * bytesLimit {
             let byte = bytes[offset]
             offset += 1
             value |= UInt64(byte & 0x7F) << shift

@@ -395,4 +395,25 @@ struct PrivateNotificationHubTests {
         #expect(taker.taken.count == count && taker.runs.allSatisfy { $0 <= ServerLimits.undeliveredEvents })
         #expect(taker.summary.allSatisfy { $0.hasPrefix("databaseChanged") })
     }
+
+    @Test("no device that listens misses an event where its ring is small, or one commit tells too much")
+    func smallRings() throws {
+        let hub = NotificationHub(
+            database: Database(
+                id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
+                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: 3)
+        let taker = Taker(1)
+        _ = try hub.add(taker, of: "", place: nil).get()
+        for sequence in 1...10 as ClosedRange<UInt64> {
+            publish(sequence, by: 9, [.database(recordType: "")], to: hub, delivers: false)
+        }
+        var overflow = CommitMatches()
+        overflow.overflowingOwners = [""]
+        hub.publish(
+            NotificationHub.Publication(
+                sequence: 11, origin: [], committedMilliseconds: 0, hints: [], matches: overflow))
+        hub.deliver()
+        #expect(taker.summary.prefix(10).allSatisfy { $0.hasPrefix("databaseChanged") } && taker.taken.count == 11)
+        #expect(taker.summary.last?.hasPrefix("fetchFromToken") == true)
+    }
 }

@@ -54,6 +54,12 @@ struct FetchRecordsReaderTests {
             ProtoBytes().varint(1, 2).message(2, zone).message(2, zones[10]),
             ProtoBytes().varint(1, 2).message(2, zone).message(3, ProtoBytes().text(1, "key")),
             ProtoBytes().varint(1, 2).message(2, zone).varint(77, 1),
+            // Tags and lengths in more bytes than they need: five are taken, six are not.
+            ProtoBytes().varint(1, 2).raw([0x92, 0x80, 0x00]).raw([0]),
+            ProtoBytes().varint(1, 2).raw([0x92, 0x80, 0x80, 0x80, 0x80, 0x00]).raw([0]),
+            ProtoBytes().varint(1, 2).raw([0x12, 0x80, 0x80, 0x80, 0x80, 0x00]),
+            ProtoBytes().varint(1, 2).raw([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00]),
+            ProtoBytes().raw([0x88, 0x80, 0x80, 0x80, 0x80, 0x00, 2]).message(2, zone),
         ]
         for count in [400, 401] {
             var many = zone

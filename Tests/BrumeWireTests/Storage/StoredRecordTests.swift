@@ -75,11 +75,18 @@ struct StoredRecordTests {
                 saves: [
                     SaveResult(outcome: .record(MessageSamples.recordBytes), fieldsOmitted: true),
                     SaveResult(outcome: .failure(MessageSamples.errorWithRecord)),
-                ], deletions: [nil, MessageSamples.error])
+                ], deletions: [nil, MessageSamples.error]),
+            ZoneModificationResult(),
+            ZoneModificationResult(
+                saves: [
+                    SaveResult(outcome: .failure(MessageSamples.error)), SaveResult(outcome: .record([])),
+                    SaveResult(outcome: .failure(MessageSamples.errorWithRecord), fieldsOmitted: true),
+                ], deletions: [MessageSamples.errorWithRecord, nil, MessageSamples.error]),
         ])
         try expectSame(modified, brume__v1__modify_records_response__unpack)
         let fetched = coder.encodeFetchRecordsResponse([
-            [.record(MessageSamples.recordBytes), .failure(MessageSamples.errorWithRecord), .deferred]
+            [.record(MessageSamples.recordBytes), .failure(MessageSamples.errorWithRecord), .deferred], [],
+            [.failure(MessageSamples.error), .record([]), .failure(MessageSamples.errorWithRecord)],
         ])
         try expectSame(fetched, brume__v1__fetch_records_response__unpack)
         let changes = coder.encodeZoneChangesResponse(

@@ -1,0 +1,70 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+@testable import BrumeServer
+
+@Suite("Frames that devices share")
+struct EventFramesTests {
+    private static func place(_ sequence: UInt64) -> NotificationPosition.Place {
+        NotificationPosition.Place(epoch: 7, position: ChangePosition(sequence: sequence, index: 0))
+    }
+
+    private static func run(_ sequences: ClosedRange<UInt64>) -> NotificationRun {
+        NotificationRun(
+            after: ChangePosition(sequence: sequences.lowerBound - 1, index: 0),
+            sequences.map {
+                NotificationDelivery(place: place($0), message: [UInt8](repeating: UInt8($0), count: Int($0) * 40))
+            }, origins: [])
+    }
+
+    private static func position(publicPlace: NotificationPosition.Place?) -> NotificationPosition {
+        NotificationPosition(privatePlace: place(1), publicPlace: publicPlace)
+    }
+
+    /// One event after the other, as they leave without a run.
+    private static func framesOneByOne(
+        _ run: NotificationRun, publicPlace: NotificationPosition.Place?, stream: UInt32, scope: [UInt8],
+        _ sealer: TokenSealer
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for delivery in run.deliveries {
+            let position = NotificationPosition(privatePlace: delivery.place, publicPlace: publicPlace)
+            let payload =
+                MessageCoder.positionField(sealer.seal(position.token, scope: scope)) + delivery.message
+            var header = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+            header.withUnsafeMutableBytes {
+                FrameHeader(type: .message, stream: stream, payloadByteCount: payload.count).encode(to: $0)
+            }
+            bytes += header + payload
+        }
+        return bytes
+    }
+
+    @Test("a run's frames are those of its events one by one, whoever asked before")
+    func sameBytes() {
+        let sealer = TokenSealer(key: [UInt8](repeating: 3, count: 32))
+        let frames = EventFrames(PositionSealer(sealer))
+        let scopes = [sealer.scope(Self.database("_a"), zone: nil), sealer.scope(Self.database("_b"), zone: nil)]
+        // What differs between two neighbours differs in one thing alone, and comes back.
+        let askers: [(run: Int, stream: UInt32, publicSequence: UInt64?, scope: Int)] = [
+            (0, 1, 5, 0), (0, 1, 5, 0), (0, 3, 5, 0), (0, 1, 5, 0), (0, 1, 6, 0), (0, 1, nil, 0), (0, 1, nil, 1),
+            (1, 1, nil, 1), (0, 1, nil, 1), (0, 1, 5, 0),
+        ]
+        let runs = [Self.run(2...6), Self.run(2...3)]
+        for (index, asker) in askers.enumerated() {
+            let publicPlace = asker.publicSequence.map(Self.place)
+            let bytes = frames.frames(
+                of: runs[asker.run], behind: Self.position(publicPlace: publicPlace), stream: asker.stream,
+                scope: scopes[asker.scope])
+            let expected = Self.framesOneByOne(
+                runs[asker.run], publicPlace: publicPlace, stream: asker.stream, scope: scopes[asker.scope], sealer)
+            #expect(bytes == expected, "asker \(index)")
+            if index == 5 { frames.forget() }
+        }
+    }
+
+    private static func database(_ owner: String) -> DatabaseID {
+        DatabaseID(container: "c", environment: .development, scope: .private, owner: owner)
+    }
+}
