@@ -130,6 +130,17 @@ final class HostileServer: Sendable {
 
     // MARK: Memory
 
+    /// Whether the process takes less memory than so much more while something is done: in one of three times, since what the server
+    /// takes it takes each time, and what other tests take comes and goes.
+    static func growsByLess(than byteCount: Int, _ body: (_ round: Int) async throws -> Void) async rethrows -> Bool {
+        for round in 0..<3 {
+            let before = residentBytes()
+            try await body(round)
+            if residentBytes() - before < byteCount { return true }
+        }
+        return false
+    }
+
     /// Resident memory of this process: the server's, the peers', and what other tests hold at the time.
     static func residentBytes() -> Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
