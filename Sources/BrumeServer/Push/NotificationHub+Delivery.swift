@@ -4,12 +4,14 @@ internal import BrumeStore
 /// Events on their way to devices: together at the end of a turn, or one by one.
 extension NotificationHub {
     /// Devices of the mailbox are to be given something at the end of the turn.
-    func list(_ mailbox: NotificationMailbox) {
+    ///
+    /// - Parameter bytes: What it takes of the ring.
+    func list(_ mailbox: NotificationMailbox, bytes: Int) {
         if mailbox.listeners.isEmpty { return }
+        if mailbox.undeliveredCount == 0 { undelivered.append(mailbox) }
         undeliveredEvents += 1
-        if mailbox.isListed { return }
-        mailbox.isListed = true
-        undelivered.append(mailbox)
+        mailbox.undeliveredCount += 1
+        mailbox.undeliveredBytes += bytes
     }
 
     /// Whether ``deliver()`` has anything to do.
@@ -20,7 +22,7 @@ extension NotificationHub {
         let mailboxes = exchange(&undelivered, with: [])
         undeliveredEvents = 0
         for mailbox in mailboxes {
-            mailbox.isListed = false
+            (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
             var run: NotificationRun?
             for listener in mailbox.listeners {
                 if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }

@@ -7,8 +7,8 @@ internal import BrumeWire
 ///
 /// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at the end of
 /// the turn (``deliver()``) the devices that stand where all others stand are given what the turn brought in one piece, and each
-/// other one takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire, however
-/// many listen, and little for those of whom no device is there.
+/// other one takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire,
+/// however many listen, and little for those of whom no device is there.
 final class NotificationHub {
     /// What one commit tells, matched when it was applied and published when it is durable.
     struct Publication {
@@ -207,9 +207,9 @@ final class NotificationHub {
                 event.hint = NotificationRing.Hint(
                     subscription: kept, committedMilliseconds: publication.committedMilliseconds)
             }
-            if mailbox.isListed, mailbox.ring.wouldDrop(for: event) { deliver() }
+            if mailbox.undeliveredCount > 0, !mailbox.keepsUndelivered(with: event) { deliver() }
             note(mailbox) { mailbox.append(event) }
-            list(mailbox)
+            list(mailbox, bytes: NotificationRing.bytes(of: event))
             figures.published += 1
             if isPublic { order.append((mailbox, event.position)) }
         }
@@ -225,9 +225,9 @@ final class NotificationHub {
         for owner in publication.matches.overflowingOwners {
             let mailbox = mailbox(of: owner)
             let position = mailbox.nextPosition(inCommit: publication.sequence)
-            if mailbox.isListed { deliver() }
+            if mailbox.undeliveredCount > 0 { deliver() }
             note(mailbox) { mailbox.overflow(at: position) }
-            list(mailbox)
+            list(mailbox, bytes: 0)
         }
         // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all share.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }

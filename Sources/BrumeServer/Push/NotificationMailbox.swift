@@ -10,8 +10,9 @@ final class NotificationMailbox {
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
     var listeners: [any NotificationListener] = []
-    /// Whether the hub's list of those with new events has it.
-    var isListed = false
+    /// Events that its devices are to be given at the end of the turn, and their bytes in the ring.
+    var undeliveredCount = 0
+    var undeliveredBytes = 0
     /// Where each device acknowledged last, and a count that says how recently.
     private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
     private let deviceLimit: Int
@@ -30,6 +31,11 @@ final class NotificationMailbox {
         ChangePosition(
             sequence: sequence,
             index: ring.head.sequence == sequence ? min(ring.head.index + 1, 1 << 20 - 1) : 0)
+    }
+
+    /// Whether an event pushes none out that the devices are to be given in this turn. Older ones may go: a ring is mostly full.
+    func keepsUndelivered(with event: NotificationRing.Event) -> Bool {
+        ring.holds(undeliveredCount + 1, byteCount: undeliveredBytes + NotificationRing.bytes(of: event))
     }
 
     func append(_ event: NotificationRing.Event) { ring.append(event) }

@@ -69,10 +69,8 @@ struct NotificationRing {
         forgetDropped()
     }
 
-    /// Whether an event would push others out.
-    func wouldDrop(for event: Event) -> Bool {
-        eventCount >= eventLimit || byteCount + Self.bytes(of: event) > byteLimit
-    }
+    /// Whether there is room for so many events at once.
+    func holds(_ count: Int, byteCount: Int) -> Bool { count <= eventLimit && byteCount <= byteLimit }
 
     /// Drops the events up to the position: other users' need the room.
     mutating func drop(through position: ChangePosition) {
@@ -92,7 +90,7 @@ struct NotificationRing {
     }
 
     /// What an event counts in ``byteCount``.
-    private static func bytes(of event: Event) -> Int {
+    static func bytes(of event: Event) -> Int {
         event.message.count + (event.hint.map { hintBytes + $0.subscription.textBytes } ?? 0)
     }
 

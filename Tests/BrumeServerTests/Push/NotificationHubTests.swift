@@ -396,6 +396,20 @@ struct PrivateNotificationHubTests {
         #expect(taker.summary.allSatisfy { $0.hasPrefix("databaseChanged") })
     }
 
+    @Test("a full ring, as most are, gives a turn's events in one piece too")
+    func fullRing() throws {
+        let hub = NotificationHub(
+            database: Database(
+                id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
+                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: 8)
+        let taker = Taker(1)
+        _ = try hub.add(taker, of: "", place: nil).get()
+        for sequence in 1...40 as ClosedRange<UInt64> {
+            publish(sequence, by: 9, [.database(recordType: "")], to: hub, delivers: sequence % 5 == 0)
+        }
+        #expect(taker.runs == Array(repeating: 5, count: 8) && taker.taken.count == 40)
+    }
+
     @Test("no device that listens misses an event where its ring is small, or one commit tells too much")
     func smallRings() throws {
         let hub = NotificationHub(
