@@ -7,30 +7,6 @@ import Testing
 
 /// What reading in place gives is what the message gives, whatever the bytes are.
 struct FetchRecordsReaderTests {
-    private typealias Outcome<Value> = Result<Value, ServiceError>
-
-    private static func outcome<Value>(_ body: () throws -> Value) throws -> Outcome<Value> {
-        do {
-            return .success(try body())
-        } catch let error as ServiceError {
-            return .failure(error)
-        }
-    }
-
-    private static func mutated(_ sample: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
-        var bytes = sample
-        for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
-            let place = Int.random(in: 0..<bytes.count, using: &random)
-            switch Int.random(in: 0..<4, using: &random) {
-            case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
-            case 2: bytes.remove(at: place)
-            default: bytes.insert(UInt8.random(in: 0...31, using: &random), at: place)
-            }
-        }
-        return bytes
-    }
-
     @Test("a request in whatever encoding is the same request, or the same failure")
     func encodings() throws {
         let coder = MessageCoder()
@@ -68,8 +44,8 @@ struct FetchRecordsReaderTests {
         }
         var successes = 0
         for request in requests {
-            let inPlace = try Self.outcome { try request.bytes.decoded(coder.decodeFetchRecordsRequest) }
-            let byMessage = try Self.outcome { try request.bytes.decoded(coder.decodeFetchRecordsMessage) }
+            let inPlace = try outcome { try request.bytes.decoded(coder.decodeFetchRecordsRequest) }
+            let byMessage = try outcome { try request.bytes.decoded(coder.decodeFetchRecordsMessage) }
             #expect(inPlace == byMessage, "\(request.bytes.prefix(100))")
             if case .success = inPlace { successes += 1 }
         }
@@ -89,9 +65,9 @@ struct FetchRecordsReaderTests {
                     .init(zone: MessageSamples.zone, names: ["x", "y"]), .init(zone: .defaultZone, names: ["x", "z"]),
                 ]))
         for round in 0..<4_000 {
-            let bytes = Self.mutated(sample, &random)
-            let inPlace = try Self.outcome { try bytes.decoded(coder.decodeFetchRecordsRequest) }
-            let byMessage = try Self.outcome { try bytes.decoded(coder.decodeFetchRecordsMessage) }
+            let bytes = sample.mutated(&random)
+            let inPlace = try outcome { try bytes.decoded(coder.decodeFetchRecordsRequest) }
+            let byMessage = try outcome { try bytes.decoded(coder.decodeFetchRecordsMessage) }
             #expect(inPlace == byMessage, "seed \(seed), round \(round): \(bytes)")
         }
     }
@@ -110,7 +86,7 @@ struct FetchRecordsReaderTests {
             coder.encodeCall(CallHeader(method: .recordsQuery, timeoutMilliseconds: 1, requestID: "r")),
         ]
         for round in 0..<4_000 {
-            let bytes = Self.mutated(samples[round % samples.count], &random)
+            let bytes = samples[round % samples.count].mutated(&random)
             let arena = MessageArena(bytesLimit: 1024 * 1024)
             let expected: CallHeader? = bytes.withUnsafeBytes { bytes in
                 guard let message = arena.unpack(brume__v1__call__unpack, bytes),

@@ -6,14 +6,6 @@ import Testing
 struct ModifyRecordsReaderTests {
     private typealias Outcome = Result<ModifyRecordsRequest<CheckedFields>, ServiceError>
 
-    private static func outcome(_ body: () throws -> ModifyRecordsRequest<CheckedFields>) throws -> Outcome {
-        do {
-            return .success(try body())
-        } catch let error as ServiceError {
-            return .failure(error)
-        }
-    }
-
     /// Both ways of reading.
     private static func outcomes(_ bytes: [UInt8], _ coder: MessageCoder) throws -> (Outcome, Outcome) {
         (
@@ -89,16 +81,7 @@ struct ModifyRecordsReaderTests {
             #expect(inPlace == byMessage)
         }
         for round in 0..<4_000 {
-            var bytes = samples[round % 2]
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                let place = Int.random(in: 0..<bytes.count, using: &random)
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-                case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
-                case 2: bytes.remove(at: place)
-                default: bytes.insert(UInt8.random(in: 0...31, using: &random), at: place)
-                }
-            }
+            let bytes = samples[round % 2].mutated(&random)
             let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
             #expect(inPlace == byMessage, "seed \(seed), round \(round): \(bytes)")
         }
