@@ -10,6 +10,7 @@ package struct SnapshotWriter {
     private var writtenBack: UInt64 = 0
     private var previousCRC: UInt32 = 0
     private let compressor = ZstandardCompressor()
+    private var attempts = CompressionAttempts()
 
     /// A disk takes it in some milliseconds.
     private static let writeBackBytes: UInt64 = 1024 * 1024
@@ -79,8 +80,13 @@ package struct SnapshotWriter {
     private mutating func appendBlock(_ kind: SnapshotFormat.Kind, _ content: [UInt8]) throws(DiskError) {
         precondition(
             content.count <= SnapshotFormat.contentBytesLimit, "a snapshot's block is larger than a reader takes")
-        let frame = compressor.compress(content)
-        let payload = frame.count < content.count ? frame : content
+        var payload = content
+        // Header and footer are too short to tell anything of the content.
+        if kind == .content, attempts.isDue() {
+            let frame = compressor.compress(content)
+            attempts.ended(contentBytes: content.count, frameBytes: frame.count)
+            if frame.count < content.count { payload = frame }
+        }
         var block: [UInt8] = []
         block.reserveCapacity(20 + payload.count)
         block.appendInteger(UInt32(payload.count))
