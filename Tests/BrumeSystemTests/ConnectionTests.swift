@@ -98,8 +98,10 @@ private final class StreamClient {
         #expect(client.closeReasons.value == [.localClose])
     }
 
-    @Test("a paused connection delivers nothing, and everything once it is resumed")
-    func pausingHoldsBytes() throws {
+    @Test(
+        "a paused connection delivers nothing, and everything once it is resumed, within the turn or later",
+        arguments: [0, 1] as [UInt64])
+    func pausingHoldsBytes(afterMilliseconds: UInt64) throws {
         let serverSide = TestDelegate()
         serverSide.established = { $0.write([UInt8](repeating: 1, count: 2_000_000)) }
         let server = try TestServer { _ in serverSide }
@@ -114,7 +116,7 @@ private final class StreamClient {
             if received == 2_000_000 { return done.raise() }
             isPaused = true
             connection.pauseReading()
-            _ = connection.loop.schedule(afterMilliseconds: 1) {
+            _ = connection.loop.schedule(afterMilliseconds: afterMilliseconds) {
                 isPaused = false
                 connection.resumeReading()
             }
@@ -122,6 +124,41 @@ private final class StreamClient {
         try server.connect(client)
         #expect(done.wait())
         #expect(deliveredWhilePaused.value == 0)
+    }
+
+    @Test("room for output ends a wait for input that is told of with it, and the connection lives on")
+    func readyForBothWhilePaused() throws {
+        var limits = ConnectionLimits()
+        limits.sendBufferBytes = 64 * 1024
+        let (serverSide, client) = (TestDelegate(), TestDelegate())
+        let (isReady, done) = (Signal(), Signal())
+        let received = Shared(0)
+        serverSide.established = { connection in
+            connection.write([UInt8](repeating: 1, count: 3_000_000))
+            // A turn later the kernel has taken what it takes, and the loop waits for input and for room.
+            _ = connection.loop.schedule(afterMilliseconds: 0) {
+                _ = connection.loop.schedule(afterMilliseconds: 0) {
+                    connection.pauseReading()
+                    #expect(connection.waitsForReadable && connection.waitsForWritable)
+                    connection.socketReady(readable: true, writable: true)
+                    #expect(connection.isOpen)
+                    isReady.raise()
+                }
+            }
+        }
+        let server = try TestServer(limits: limits) { _ in serverSide }
+        client.received = { _, bytes in
+            received.change { $0 += bytes.count }
+            if received.value == 3_000_000 { done.raise() }
+        }
+        client.established = { connection in
+            connection.pauseReading()
+            connection.loop.execute { _ = isReady.wait() }
+            connection.loop.execute { connection.resumeReading() }
+        }
+        try server.connect(client)
+        #expect(done.wait())
+        withExtendedLifetime(server) {}
     }
 
     @Test("a slow reader is closed at the stall deadline, and no more is buffered for it than the limit")

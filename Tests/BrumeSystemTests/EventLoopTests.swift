@@ -88,6 +88,24 @@ import Testing
         #expect(!loop.isCurrent)
     }
 
+    @Test("what a loop hands itself runs, from a task, a timer and the end of a turn")
+    func tasksOfItsOwn() throws {
+        let loop = try EventLoop(name: "own")
+        let ran = Shared<[String]>([])
+        loop.turnEnded = { [unowned loop] in
+            if ran.value == ["task", "timer"] {
+                loop.execute {
+                    ran.change { $0.append("end") }
+                    loop.stop()
+                }
+            }
+        }
+        loop.execute { loop.execute { ran.change { $0.append("task") } } }
+        _ = loop.schedule(afterMilliseconds: 1) { loop.execute { ran.change { $0.append("timer") } } }
+        loop.run()
+        #expect(ran.value == ["task", "timer", "end"])
+    }
+
     @Test("the hook runs after the tasks of its turn, and before the loop sleeps")
     func hookRunsAfterTasks() throws {
         let loop = try EventLoop(name: "hook")

@@ -142,6 +142,52 @@ import Testing
         #expect(resumed.value == [false, true])
     }
 
+    @Test("the ticket leaves with the server's first bytes, and not on its own before")
+    func ticketRidesAlong() throws {
+        let certificates = try TestCertificates()
+        let (ours, theirs) = (TransferBuffers(), TransferBuffers())
+        let server = try TLSSession(server: certificates.serverContext(), buffers: ours)
+        let client = try TLSSession(
+            client: certificates.clientContext(), host: "127.0.0.1", port: 1, buffers: theirs)
+        func pass<Result>(_ bytes: [UInt8], to buffers: TransferBuffers, _ body: () -> Result) -> Result {
+            bytes.withUnsafeBytes { bytes in
+                buffers.setInput(bytes)
+                defer { buffers.clearInput() }
+                return body()
+            }
+        }
+        func take(_ buffers: TransferBuffers) -> [UInt8] {
+            defer { buffers.clearOutput() }
+            return Array(buffers.output)
+        }
+        guard case .needsInput = client.handshake() else {
+            Issue.record("a client that has said hello waits")
+            return
+        }
+        let hello = take(theirs)
+        _ = pass(hello, to: ours) { server.handshake() }
+        let flight = take(ours)
+        guard case .done = pass(flight, to: theirs, { client.handshake() }) else {
+            Issue.record("the client is not done with the server's flight")
+            return
+        }
+        let finished = take(theirs)
+        guard case .done = pass(finished, to: ours, { server.handshake() }) else {
+            Issue.record("the server is not done with the client's flight")
+            return
+        }
+        #expect(ours.output.count == 0)
+        for (bytes, recordCount) in [([1], 2), ([2, 3], 1)] as [([UInt8], Int)] {
+            try bytes.withUnsafeBytes { try server.write($0) }
+            var rest = take(ours)[...]
+            for _ in 0..<recordCount {
+                #expect(rest.first == 23, "a record of TLS 1.3 says no more than that it is encrypted")
+                rest = rest.dropFirst(5 + Int(rest[rest.startIndex + 3]) * 256 + Int(rest[rest.startIndex + 4]))
+            }
+            #expect(rest.isEmpty)
+        }
+    }
+
     @Test("a client without ALPN, or with TLS 1.2, is refused; one with both right is served")
     func foreignClients() throws {
         let server = try TestServer { _ in TestDelegate() }

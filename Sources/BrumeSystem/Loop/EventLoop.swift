@@ -81,7 +81,8 @@ package final class EventLoop: @unchecked Sendable {
     /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: who sends
     /// bounds what is under way. Once the loop has ended tasks are dropped without being run.
     package func execute(_ task: @escaping @Sendable () -> Void) {
-        if mailbox.append(task) { poller.wake() }
+        // From the loop itself it is awake, and looks for tasks before it sleeps.
+        if mailbox.append(task), !isCurrent { poller.wake() }
     }
 
     /// Ends the loop after the turn in progress. Any thread.
@@ -261,10 +262,12 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    func unregister(_ registration: Registration, _ fd: Int32) {
+    /// - Parameter isClosing: The descriptor is closed next, which takes it from the poller too: epoll(7). Should another process hold
+    ///   it for a moment, as between fork and exec, what it still reports is told by the generation.
+    func unregister(_ registration: Registration, _ fd: Int32, isClosing: Bool = false) {
         let slot = Int(registration.slot)
         precondition(slots[slot].generation == registration.generation, "a registration ends once")
-        poller.remove(fd)
+        if !isClosing { poller.remove(fd) }
         slots[slot].handler = nil
         slots[slot].generation &+= 1
         freeSlots.append(registration.slot)

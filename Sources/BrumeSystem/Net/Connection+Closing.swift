@@ -69,7 +69,7 @@ extension Connection {
     }
 
     func closeDescriptor() {
-        unregister()
+        unregister(isClosing: true)
         if fd >= 0 { SystemCall.close(fd) }
         fd = -1
     }

@@ -3,6 +3,7 @@ extension Connection {
     var hasHeldInput: Bool { !heldPlaintext.isEmpty || !heldCiphertext.isEmpty }
 
     func readFromSocket() {
+        guard takesInput else { return }
         if hasHeldInput, state == .open {
             // Older bytes come first.
             deliverHeldInput()
@@ -10,7 +11,7 @@ extension Connection {
         }
         let buffer = loop.buffers.ciphertext
         var budget = Limits.readBytesPerTurn
-        while waitsForReadable, fd >= 0, budget > 0 {
+        while takesInput, fd >= 0, budget > 0 {
             let outcome: Socket.ReadOutcome
             do throws(SystemError) {
                 outcome = try Socket.read(fd, buffer)

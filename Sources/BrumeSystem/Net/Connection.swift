@@ -124,7 +124,8 @@ package final class Connection: @unchecked Sendable {
     package func pauseReading() {
         guard !isReadingPaused else { return }
         isReadingPaused = true
-        updateInterest()
+        // The poller is told at the turn's end: who goes on within the turn costs it nothing.
+        flushAtEndOfTurn()
     }
 
     /// Takes input again. What waits is delivered in the next turn.
@@ -132,7 +133,7 @@ package final class Connection: @unchecked Sendable {
         guard isReadingPaused else { return }
         isReadingPaused = false
         if hasHeldInput { continueNextTurn() }
-        updateInterest()
+        flushAtEndOfTurn()
     }
 
     // MARK: Interest and marks
@@ -142,11 +143,14 @@ package final class Connection: @unchecked Sendable {
         registration = try loop.register(fd, readable: waitsForReadable, writable: waitsForWritable, self)
     }
 
-    func unregister() {
+    func unregister(isClosing: Bool = false) {
         guard let registration else { return }
-        loop.unregister(registration, fd)
+        loop.unregister(registration, fd, isClosing: isClosing)
         self.registration = nil
     }
+
+    /// Whether input is to be taken now. The poller may wait for some still, until the turn ends.
+    var takesInput: Bool { wantedInterest.readable }
 
     private var wantedInterest: (readable: Bool, writable: Bool) {
         switch state {
@@ -197,9 +201,11 @@ extension Connection: LoopHandler {
             if writable { connectFinished() }
             return
         }
+        // Flushing may end the wait for input that the poller reports with the room for output.
+        let waitedForReadable = waitsForReadable
         if writable, waitsForWritable { flush() }
         guard readable, state != .closed else { return }
-        if waitsForReadable {
+        if waitedForReadable {
             readFromSocket()
         } else {
             // The kernel reports errors also to who waits for nothing, again and again: the peer reset the connection.

@@ -27,7 +27,8 @@ package final class TLSServerContext: @unchecked Sendable {
             throw .takeQueue("the key \(keyPath) does not belong to the certificate \(certificatePath)")
         }
         brume_ssl_ctx_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
-        SSL_CTX_set_num_tickets(context, 1)
+        // None at the handshake's end: the session sends one with its first bytes.
+        SSL_CTX_set_num_tickets(context, 0)
         brume_ssl_ctx_prefer_server_order(context)
 
         SSL_CTX_set_client_hello_cb(

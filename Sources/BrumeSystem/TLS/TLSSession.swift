@@ -26,6 +26,8 @@ final class TLSSession {
     /// Where a client's sessions are kept, and under which name.
     private let client: (context: TLSClientContext, key: String)?
     private var buffers: TransferBuffers
+    /// A server's: the client has not got the ticket yet with which it may come back sooner.
+    private var owesTicket = false
 
     /// A server's side.
     init(server: TLSServerContext, buffers: TransferBuffers) throws(TLSError) {
@@ -33,6 +35,7 @@ final class TLSSession {
         self.buffers = buffers
         try open(server.context)
         SSL_set_accept_state(ssl)
+        owesTicket = true
     }
 
     /// A client's side.
@@ -150,6 +153,12 @@ final class TLSSession {
         guard let ssl else { throw TLSError("the session is closed") }
         precondition(bytes.count > 0 && bytes.count <= Limits.writeBytesPerTurn, "a run is larger than the output")
         forgetErrors()
+        if owesTicket {
+            // OpenSSL writes it before the bytes, so that both leave in one send: at the handshake's end it would cost one of its own, and
+            // the peer a read. Without a ticket the next handshake is a full one.
+            owesTicket = false
+            SSL_new_session_ticket(ssl)
+        }
         let result = SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
         guard result == bytes.count else { throw .takeQueue("cannot encrypt") }
     }
