@@ -76,15 +76,15 @@ package final class Server: @unchecked Sendable {
         self.core = core
         do {
             var shards: [Shard] = []
-            let spinNanoseconds = configuration.spinMicroseconds * 1_000
+            let spinner = Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000)
             for index in 0..<max(1, configuration.loopCount) {
                 let loop = try EventLoop(name: "loop \(index)")
-                loop.spinNanoseconds = spinNanoseconds
+                loop.spinner = spinner
                 shards.append(Shard(index: index, loop: loop, server: core))
             }
             let log = configuration.log
             let groupCommit = GroupCommit(
-                writer: opened.writer, spinNanoseconds: spinNanoseconds,
+                writer: opened.writer, spinner: spinner,
                 becameDurable: { [shards] index, position in
                     let shard = shards[index]
                     shard.loop.execute { shard.becameDurable(position) }

@@ -50,12 +50,12 @@ final class GroupCommit: @unchecked Sendable {
     /// Called on the journal's thread when the disk failed. Ends the process.
     private let failStop: @Sendable (String) -> Void
     private let diskFullPauseMilliseconds: Int
-    /// How long the thread looks for more work before it sleeps, when it had some: as the loops do.
-    private let spinNanoseconds: UInt64
+    /// Has the thread look for more work before it sleeps, as the loops do. The journal's thread's.
+    private var spinner: Spinner
 
     init(
         writer: JournalWriter, diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds,
-        spinNanoseconds: UInt64 = 0, preparesSegments: Bool = true,
+        spinner: Spinner = Spinner(), preparesSegments: Bool = true,
         becameDurable: @escaping @Sendable (Int, UInt64) -> Void,
         segmentBegan: @escaping @Sendable (UInt64) -> Void,
         diskFullChanged: @escaping @Sendable (DiskError?) -> Void,
@@ -63,7 +63,7 @@ final class GroupCommit: @unchecked Sendable {
     ) {
         self.writer = writer
         self.diskFullPauseMilliseconds = diskFullPauseMilliseconds
-        self.spinNanoseconds = spinNanoseconds
+        self.spinner = spinner
         knownSegment = writer.segment
         preparer = SegmentPreparer(writer.preparation)
         self.preparesSegments = preparesSegments
@@ -156,7 +156,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private func run() {
         while true {
-            wake.wait(spinNanoseconds: spinNanoseconds)
+            wake.wait(&spinner)
             while let work = takeWork() {
                 current = Progress(work: work)
                 var outcome = proceed()

@@ -19,15 +19,17 @@ final class Semaphore: @unchecked Sendable {
 
     func post() { sem_post(semaphore) }
 
-    /// Waits for a post, without sleep for as long as `spinNanoseconds`; a signal's interruption goes on waiting.
-    func wait(spinNanoseconds: UInt64 = 0) {
-        if spinNanoseconds > 0 {
-            let until = MonotonicClock.nowNanoseconds + spinNanoseconds
-            repeat {
-                if sem_trywait(semaphore) == 0 { return }
-            } while MonotonicClock.nowNanoseconds < until
-        }
+    /// Waits for a post; a signal's interruption goes on waiting.
+    func wait() {
         while sem_wait(semaphore) != 0 {}
+    }
+
+    /// The same, without sleep where that pays.
+    func wait(_ spinner: inout Spinner) {
+        // What was posted while the thread was busy is no wait.
+        if sem_trywait(semaphore) == 0 { return }
+        if !spinner.look({ sem_trywait(semaphore) == 0 }) { wait() }
+        spinner.ended(nowNanoseconds: MonotonicClock.nowNanoseconds)
     }
 
     /// Waits for a post, or the end of the time by the machine's clock; returns whether there was a post.

@@ -17,12 +17,10 @@ package final class EventLoop: @unchecked Sendable {
     /// Run once per turn after events, tasks and timers, before connections flush and before sleeping.
     package var turnEnded: (() -> Void)?
 
-    /// How long the loop looks for more work before it sleeps, after it had some. 0, the default, sleeps at once.
+    /// Looks for more work before the loop sleeps, where that pays. By default it sleeps at once. Before ``run()``.
     ///
-    /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual
-    /// machine); some 50 to 100 microseconds of spinning save it for one or a few busy clients, at the price of a core
-    /// that is not free for others meanwhile.
-    package var spinNanoseconds: UInt64 = 0
+    /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual machine).
+    package var spinner = Spinner()
 
     /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before ``run()``.
     package var yieldsToOthers = false
@@ -56,7 +54,6 @@ package final class EventLoop: @unchecked Sendable {
     private var flushing: [any LoopHandler] = []
     private var tasks: [Mailbox.Task] = []
     private var clockIsFresh = false
-    private var lastEventNanoseconds: UInt64 = 0
 
     private let owner = Atomic<UInt>(0)
     private let thread = Mutex<SystemThread?>(nil)
@@ -146,10 +143,14 @@ package final class EventLoop: @unchecked Sendable {
     private func turn() {
         let isBusy = !continuing.isEmpty || !flushing.isEmpty
         var timeout = isBusy ? 0 : timeoutMilliseconds()
-        if timeout != 0, spinNanoseconds > 0, spin() { timeout = 0 }
+        let waits = timeout != 0 && !mailbox.hasTasks
+        // A look takes its time: afterwards a timer may be due, or nearer.
+        if waits { timeout = spinner.look(until: timers.nextDeadline ?? .max, workIsThere) ? 0 : timeoutMilliseconds() }
         let sleeps = mailbox.mayStartSleeping(timeout != 0)
-        pollOnce(timeoutMilliseconds: sleeps ? timeout : 0)
+        if !clockIsFresh { pollOnce(timeoutMilliseconds: sleeps ? timeout : 0) }
         if !clockIsFresh { readClocks() }
+        // By the clock of the first event: what handling it took is no wait.
+        if waits { spinner.ended(nowNanoseconds: nowNanoseconds) }
         clockIsFresh = false
 
         if !continuing.isEmpty {
@@ -166,24 +167,15 @@ package final class EventLoop: @unchecked Sendable {
 
     private func pollOnce(timeoutMilliseconds: Int32) {
         poller.wait(timeoutMilliseconds: timeoutMilliseconds) { event in
-            if !clockIsFresh {
-                readClocks()
-                lastEventNanoseconds = nowNanoseconds
-            }
+            if !clockIsFresh { readClocks() }
             dispatch(event)
         }
     }
 
-    /// Looks for work without sleeping, for a while after the last event.
-    /// - Returns: Whether there is work, or a timer is due.
-    private func spin() -> Bool {
-        let (end, overflow) = lastEventNanoseconds.addingReportingOverflow(spinNanoseconds)
-        let until = min(overflow ? .max : end, timers.nextDeadline ?? .max)
-        while MonotonicClock.nowNanoseconds < until {
-            pollOnce(timeoutMilliseconds: 0)
-            if clockIsFresh || mailbox.hasTasks { return true }
-        }
-        return false
+    /// Takes what the sockets have, and tells whether there was something, or tasks wait.
+    private func workIsThere() -> Bool {
+        pollOnce(timeoutMilliseconds: 0)
+        return clockIsFresh || mailbox.hasTasks
     }
 
     private func readClocks() {
