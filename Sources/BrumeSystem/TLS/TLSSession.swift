@@ -153,7 +153,8 @@ final class TLSSession {
         guard let ssl else { throw TLSError("the session is closed") }
         precondition(bytes.count > 0 && bytes.count <= Limits.writeBytesPerTurn, "a run is larger than the output")
         forgetErrors()
-        if owesTicket {
+        let isFirst = owesTicket
+        if isFirst {
             // OpenSSL writes it before the bytes, so that both leave in one send: at the handshake's end it would cost one of its own, and
             // the peer a read. Without a ticket the next handshake is a full one.
             owesTicket = false
@@ -161,6 +162,17 @@ final class TLSSession {
         }
         let result = SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
         guard result == bytes.count else { throw .takeQueue("cannot encrypt") }
+        if isFirst { releaseReadBuffer(ssl) }
+    }
+
+    /// For the ticket OpenSSL has taken a buffer for input as well, which it keeps until it looks for some: an idle connection would hold
+    /// 18 KiB for nothing. There is no input now, so it finds none and lets go.
+    private func releaseReadBuffer(_ ssl: OpaquePointer) {
+        guard buffers.remainingInput.isEmpty, SSL_has_pending(ssl) == 0 else { return }
+        var byte: UInt8 = 0
+        let result = SSL_read(ssl, &byte, 1)
+        precondition(result <= 0, "there is input where there was none")
+        forgetErrors()
     }
 
     /// Puts a close_notify into the loop's output.
