@@ -396,14 +396,20 @@ struct PrivateNotificationHubTests {
         #expect(taker.summary.allSatisfy { $0.hasPrefix("databaseChanged") })
     }
 
-    @Test("a full ring, as most are, gives a turn's events in one piece too")
-    func fullRing() throws {
+    /// A hub whose rings keep few events, and a device that listens.
+    private static func smallRing(backlogEvents: Int) throws -> (NotificationHub, Taker) {
         let hub = NotificationHub(
             database: Database(
                 id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
-                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: 8)
+                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: backlogEvents)
         let taker = Taker(1)
         _ = try hub.add(taker, of: "", place: nil).get()
+        return (hub, taker)
+    }
+
+    @Test("a full ring, as most are, gives a turn's events in one piece too")
+    func fullRing() throws {
+        let (hub, taker) = try Self.smallRing(backlogEvents: 8)
         for sequence in 1...40 as ClosedRange<UInt64> {
             publish(sequence, by: 9, [.database(recordType: "")], to: hub, delivers: sequence % 5 == 0)
         }
@@ -412,12 +418,7 @@ struct PrivateNotificationHubTests {
 
     @Test("no device that listens misses an event where its ring is small, or one commit tells too much")
     func smallRings() throws {
-        let hub = NotificationHub(
-            database: Database(
-                id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
-                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: 3)
-        let taker = Taker(1)
-        _ = try hub.add(taker, of: "", place: nil).get()
+        let (hub, taker) = try Self.smallRing(backlogEvents: 3)
         for sequence in 1...10 as ClosedRange<UInt64> {
             publish(sequence, by: 9, [.database(recordType: "")], to: hub, delivers: false)
         }
