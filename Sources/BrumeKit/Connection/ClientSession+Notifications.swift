@@ -45,9 +45,12 @@ extension ClientSession {
 
     /// A consumer ended; the stream closes with the last one.
     nonisolated func consumerRemoved(_ id: UInt64) {
-        onExecutor { session in
-            session.stopListening(id)
-            session.failedConsumers[id] = nil
+        // Holds the session until then: what the consumer had handled is acknowledged even if nobody else uses the session.
+        transport.execute { [self] in
+            assumeIsolated { session in
+                session.stopListening(id)
+                session.failedConsumers[id] = nil
+            }
         }
     }
 

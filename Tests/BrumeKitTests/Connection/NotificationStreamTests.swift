@@ -5,14 +5,14 @@ import Foundation
 import Testing
 
 /// A container on a fake transport.
-func fakeContainer(_ transport: FakeTransport, token: String? = "token") throws -> (
-    CKContainer, folder: TemporaryFolder
-) {
+func fakeContainer(
+    _ transport: FakeTransport, token: String? = "token", registry: SessionRegistry = SessionRegistry()
+) throws -> (CKContainer, folder: TemporaryFolder) {
     let folder = try TemporaryFolder()
     let configuration = BrumeConfiguration(
         server: "example.com:7440", token: token, container: "iCloud.test", stateFolder: folder.path)
     let container = CKContainer(
-        configuration: configuration, transport: .success(transport), registry: SessionRegistry())
+        configuration: configuration, transport: .success(transport), registry: registry)
     return (container, folder)
 }
 
@@ -80,6 +80,28 @@ struct NotificationStreamTests {
         // The iteration ended: what it took last is handled, and the stream closes.
         #expect(try position(try await transport.message(.message)) == [3])
         #expect(try await transport.message(.cancel).header.stream == call.stream)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("are acknowledged also when the session goes with the iterator")
+    func lastUse() async throws {
+        let registry = SessionRegistry()
+        var (container, folder): (CKContainer?, _) = try fakeContainer(transport, registry: registry)
+        var iterator = container?.notificationEvents.makeAsyncIterator()
+        let playing = Task {
+            let connection = try await transport.welcomed()
+            connection.event(try await transport.call().stream, event(1))
+        }
+        _ = try await iterator?.next()
+        try await playing.value
+        if let session = try container?.core.openSession() { registry.forget(session) }
+        // Nothing happens on the executor until all of them are gone.
+        transport.queue.suspend()
+        (container, iterator) = (nil, nil)
+        transport.queue.resume()
+        #expect(try position(try await transport.message(.message)) == [1])
+        _ = try await transport.message(.cancel)
+        try await transport.closed()
         withExtendedLifetime(folder) {}
     }
 
