@@ -25,21 +25,23 @@ enum Queries {
         let text = (0..<40).map { _ in
             words[min(numbers.next(words.count), numbers.next(words.count), numbers.next(words.count))]
         }.joined(separator: " ")
-        return CheckedFields(puts: [
-            StoredRecord.encodeField(
-                key: "at",
-                value: .location(
-                    Location(
-                        latitude: Double(numbers.next(20_000)) / 1000 + 40,
-                        longitude: Double(numbers.next(20_000)) / 1000))),
-            StoredRecord.encodeField(key: "body", value: .string(text)),
-            StoredRecord.encodeField(key: "count", value: .int64(Int64(numbers.next(1_000_000)))),
-            StoredRecord.encodeField(
-                key: "filler", value: .bytes((0..<500).map { _ in UInt8(truncatingIfNeeded: numbers.next(256)) })),
-            StoredRecord.encodeField(key: "state", value: .string("state \(number % 10)")),
-            StoredRecord.encodeField(key: "tags", value: .strings(["tag\(numbers.next(1000))", "group\(number % 5)"])),
-            StoredRecord.encodeField(key: "title", value: .string("Title \(numbers.next(1_000_000))")),
-        ])
+        return CheckedFields(
+            puts: EncodedFields([
+                StoredRecord.encodeField(
+                    key: "at",
+                    value: .location(
+                        Location(
+                            latitude: Double(numbers.next(20_000)) / 1000 + 40,
+                            longitude: Double(numbers.next(20_000)) / 1000))),
+                StoredRecord.encodeField(key: "body", value: .string(text)),
+                StoredRecord.encodeField(key: "count", value: .int64(Int64(numbers.next(1_000_000)))),
+                StoredRecord.encodeField(
+                    key: "filler", value: .bytes((0..<500).map { _ in UInt8(truncatingIfNeeded: numbers.next(256)) })),
+                StoredRecord.encodeField(key: "state", value: .string("state \(number % 10)")),
+                StoredRecord.encodeField(
+                    key: "tags", value: .strings(["tag\(numbers.next(1000))", "group\(number % 5)"])),
+                StoredRecord.encodeField(key: "title", value: .string("Title \(numbers.next(1_000_000))")),
+            ]))
     }
 
     private static func save(_ subject: Subject, _ range: Range<Int>, _ numbers: inout Numbers) {

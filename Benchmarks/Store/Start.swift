@@ -42,7 +42,7 @@ enum Start {
 extension Subject {
     fileprivate func save(_ name: String, bytes: [UInt8]) {
         let field = StoredRecord.encodeField(key: "filler", value: .bytes(bytes))
-        let save = RecordSave(name: name, type: "Filler", fields: CheckedFields(puts: [field]))
+        let save = RecordSave(name: name, type: "Filler", fields: CheckedFields(puts: EncodedFields([field])))
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
                 database: .private, savePolicy: .allKeys, zones: [ZoneModification(zone: Subject.zone, saves: [save])]),

@@ -62,13 +62,14 @@ struct Subject {
     }
 
     static func fields(_ number: Int, round: Int) -> CheckedFields {
-        CheckedFields(puts: [
-            StoredRecord.encodeField(key: "count", value: .int64(Int64(number))),
-            StoredRecord.encodeField(key: "done", value: .int64(Int64(round))),
-            StoredRecord.encodeField(
-                key: "text", value: .string(String(repeating: "some words ", count: 8) + String(number &* 7919))),
-            StoredRecord.encodeField(key: "title", value: .string("Note number \(number)")),
-        ])
+        CheckedFields(
+            puts: EncodedFields([
+                StoredRecord.encodeField(key: "count", value: .int64(Int64(number))),
+                StoredRecord.encodeField(key: "done", value: .int64(Int64(round))),
+                StoredRecord.encodeField(
+                    key: "text", value: .string(String(repeating: "some words ", count: 8) + String(number &* 7919))),
+                StoredRecord.encodeField(key: "title", value: .string("Note number \(number)")),
+            ]))
     }
 
     func modify(_ saves: [Int], round: Int = 0, deletions: [Int] = []) {

@@ -30,9 +30,17 @@ package enum Names {
     }
 
     /// Whether the bytes are a key that a field may have.
-    package static func isFieldKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let first = bytes.first, bytes.count <= Limits.nameCharacters, isLetter(first) else { return false }
-        return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }
+    package static func isFieldKey(_ bytes: UnsafeRawBufferPointer) -> Bool { isIdentifier(bytes) }
+
+    /// Whether the bytes are the name of a type that a record may have.
+    package static func isRecordType(_ bytes: UnsafeRawBufferPointer) -> Bool { isIdentifier(bytes) }
+
+    /// Whether the bytes are a name that an app may give a record.
+    package static func isRecordName(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, bytes.count <= Limits.nameCharacters, first != UInt8(ascii: "_") else {
+            return false
+        }
+        return bytes.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
     /// What is wrong with the name of a security role that is made, or nil.
@@ -70,8 +78,7 @@ package enum Names {
     }
 
     private static func problem(_ name: String, kind: String) -> String? {
-        var name = name
-        return name.withUTF8 { bytes -> String? in
+        name.withUTF8Bytes { bytes -> String? in
             guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
                 return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
@@ -87,8 +94,7 @@ package enum Names {
     }
 
     private static func identifierProblem(_ name: String, kind: String) -> String? {
-        var name = name
-        return name.withUTF8 { bytes -> String? in
+        name.withUTF8Bytes { bytes -> String? in
             guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
                 return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
@@ -100,6 +106,11 @@ package enum Names {
             }
             return nil
         }
+    }
+
+    private static func isIdentifier(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, bytes.count <= Limits.nameCharacters, isLetter(first) else { return false }
+        return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

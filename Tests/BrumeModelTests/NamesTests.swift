@@ -3,21 +3,31 @@ import Testing
 
 @Suite struct NamesTests {
     @Test("a record or zone name has 1 to 255 printable ASCII characters and no leading underscore") func names() {
+        let (right, wrong) = (
+            ["a", "1", "a b", "~", String(repeating: "x", count: 255)],
+            ["", "_a", "ä", "a\0", "a\n", String(repeating: "x", count: 256)]
+        )
         for problem in [Names.problemWithRecordName, Names.problemWithZoneName] {
-            for name in ["a", "1", "a b", "~", String(repeating: "x", count: 255)] { #expect(problem(name) == nil) }
-            for name in ["", "_a", "ä", "a\0", "a\n", String(repeating: "x", count: 256)] {
-                #expect(problem(name) != nil, "\(name.debugDescription) was taken")
-            }
+            for name in right { #expect(problem(name) == nil) }
+            for name in wrong { #expect(problem(name) != nil, "\(name.debugDescription) was taken") }
         }
+        for name in right { #expect(name.withUTF8Bytes { Names.isRecordName($0) }) }
+        for name in wrong { #expect(!name.withUTF8Bytes { Names.isRecordName($0) }) }
     }
 
     @Test("a record type or field key starts with a letter and holds letters, digits and underscores")
     func identifiers() {
+        let (right, wrong) = (
+            ["a", "Z9_", String(repeating: "x", count: 255)],
+            ["", "_a", "9a", "a-b", "é", String(repeating: "x", count: 256)]
+        )
         for problem in [Names.problemWithRecordType, Names.problemWithFieldKey] {
-            for name in ["a", "Z9_", String(repeating: "x", count: 255)] { #expect(problem(name) == nil) }
-            for name in ["", "_a", "9a", "a-b", "é", String(repeating: "x", count: 256)] {
-                #expect(problem(name) != nil, "\(name.debugDescription) was taken")
-            }
+            for name in right { #expect(problem(name) == nil) }
+            for name in wrong { #expect(problem(name) != nil, "\(name.debugDescription) was taken") }
+        }
+        for isRight in [Names.isRecordType, Names.isFieldKey] {
+            for name in right { #expect(name.withUTF8Bytes { isRight($0) }) }
+            for name in wrong { #expect(!name.withUTF8Bytes { isRight($0) }) }
         }
     }
 

@@ -14,8 +14,9 @@ package struct ChangeTag: Hashable, Sendable {
     /// The tag that `text` spells, or nil for text that no server of ours made.
     package init?(_ text: String) {
         if text.isEmpty { return nil }
-        var text = text
-        guard let tag = text.withUTF8({ ChangeTag(utf8: $0) }) else { return nil }
+        guard let tag = text.withUTF8Bytes({ ChangeTag(utf8: $0.assumingMemoryBound(to: UInt8.self)) }) else {
+            return nil
+        }
         self = tag
     }
 
@@ -65,16 +66,12 @@ package struct ChangeTag: Hashable, Sendable {
     /// ``text`` in UTF-8.
     package var utf8: [UInt8] {
         // Made for every save: the standard library's conversion takes a microsecond for each of the numbers.
-        var utf8: [UInt8] = []
-        utf8.append(addingCapacity: Self.textBytesMax) { span in
-            span.withUnsafeMutableBufferPointer { buffer, count in
-                Self.append(UInt64(epoch), to: buffer, &count)
-                buffer.initializeElement(at: count, to: UInt8(ascii: "-"))
-                count += 1
-                Self.append(sequence, to: buffer, &count)
-            }
+        [UInt8](unsafeUninitializedCapacity: Self.textBytesMax) { buffer, count in
+            Self.append(UInt64(epoch), to: buffer, &count)
+            buffer.initializeElement(at: count, to: UInt8(ascii: "-"))
+            count += 1
+            Self.append(sequence, to: buffer, &count)
         }
-        return utf8
     }
 
     /// Digits of the largest numbers, and the dash.

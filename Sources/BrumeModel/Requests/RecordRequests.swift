@@ -85,7 +85,7 @@ package typealias DecodedFields = [String: FieldValue?]
 
 /// The server's form: fields whose names, values and limits have been checked, in canonical encoding.
 package struct CheckedFields: Equatable, Sendable {
-    package var puts: [EncodedField]
+    package var puts: EncodedFields
     package var removals: [String]
     /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the item fails with it.
     package var problem: ServiceError?
@@ -93,7 +93,7 @@ package struct CheckedFields: Equatable, Sendable {
     /// target; no part of what makes two equal.
     package var mayHoldReferences = true
 
-    package init(puts: [EncodedField] = [], removals: [String] = [], problem: ServiceError? = nil) {
+    package init(puts: EncodedFields = EncodedFields(), removals: [String] = [], problem: ServiceError? = nil) {
         self.puts = puts
         self.removals = removals
         self.problem = problem
@@ -231,7 +231,7 @@ extension RecordSave<CheckedFields> {
     /// One whose fields have been checked.
     package static func read(
         name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
-        puts: consuming [EncodedField], removals: consuming [String], mayHoldReferences: Bool
+        puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool
     ) -> Self {
         var fields = CheckedFields(puts: puts, removals: removals)
         fields.mayHoldReferences = mayHoldReferences

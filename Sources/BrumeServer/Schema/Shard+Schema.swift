@@ -178,12 +178,10 @@ extension Shard {
     private func check(
         _ request: ModifyRecordsRequest<CheckedFields>, of session: Session
     ) -> (ModifyRecordsRequest<CheckedFields>, SchemaLesson) {
-        var lesson = SchemaLesson()
         let identity = session.identity!
         // Who may save nothing teaches nothing; the engine tells them.
-        guard case .account = identity.role else { return (request, lesson) }
-        let schema = schema(for: session)
-        let place = place(of: identity)
+        guard case .account = identity.role else { return (request, SchemaLesson()) }
+        var checker = SaveChecker(schema(for: session), in: place(of: identity))
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request
         for zone in request.zones.indices {
@@ -193,12 +191,11 @@ extension Shard {
                 if let access, access.permissions(type: type, isCreator: true).isDisjoint(with: [.create, .write]) {
                     continue
                 }
-                let verdict = schema.check(
-                    type: type, fields: saves[item].fields.puts, kind: StoredRecord.kind, in: place, lesson: &lesson)
+                let verdict = checker.check(type: type) { saves[item].fields.puts.forEach($0) }
                 if case .refused(let error) = verdict { checked.zones[zone].saves[item].fields.problem = error }
             }
         }
-        return (checked, lesson)
+        return (checked, checker.lesson)
     }
 
     // MARK: Learning

@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeWire
 
 /// Where a zone keeps the record of a name: slots by the hash of their names. The names stand in the slots alone.
@@ -78,16 +79,11 @@ struct NameIndex: Sendable {
 
     /// The slot of a name.
     func slot(of name: String, in slots: RecordSlots) -> Int32? {
-        var name = name
-        return name.withUTF8 { name in
-            let name = UnsafeRawBufferPointer(name)
-            return slot(of: name, hash: HashedSlots.hash(name), in: slots)
-        }
+        name.withUTF8Bytes { slot(of: $0, hash: HashedSlots.hash($0), in: slots) }
     }
 
     static func hash(_ name: String) -> Hash {
-        var name = name
-        return name.withUTF8 { HashedSlots.hash(UnsafeRawBufferPointer($0)) }
+        name.withUTF8Bytes { HashedSlots.hash($0) }
     }
 
     /// Adds a slot under the hash of its name, which is not there yet.

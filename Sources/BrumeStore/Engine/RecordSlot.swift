@@ -109,14 +109,11 @@ struct RecordSlot: Sendable {
     var type: String { withBytes { String(decoding: StoredRecord.head(of: $0).type, as: UTF8.self) } }
 
     func isNamed(_ name: UnsafeRawBufferPointer) -> Bool {
-        withBytes { bytes in
-            let own = StoredRecord.head(of: bytes).name
-            return own.count == name.count && own.elementsEqual(name)
-        }
+        withBytes { ByteOrder.isEqual(StoredRecord.head(of: $0).name, name) }
     }
 
     func isOfType(_ type: String) -> Bool {
-        withBytes { StoredRecord.order(type, StoredRecord.head(of: $0).type) == 0 }
+        withBytes { ByteOrder.compare(type, StoredRecord.head(of: $0).type) == 0 }
     }
 
     /// Nil in a tombstone.

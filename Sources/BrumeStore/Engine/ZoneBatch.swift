@@ -75,7 +75,9 @@ struct ZoneBatch {
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
     mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<[UInt8]> {
         let repeated = modification.isKnownDistinct ? [] : repeatedNames()
-        let saves = modification.saves
+        let allSaves = modification.saves
+        // Looked at where they stand: a copy of a save counts a reference for each of its parts.
+        let saves = allSaves.span
         saveResults.reserveCapacity(saves.count)
         staged.reserveCapacity(saves.count)
         for item in saves.indices {
@@ -227,12 +229,10 @@ struct ZoneBatch {
 
     /// The same of a save that changes a record.
     private func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
-        let (isUserRecord, isOfType, tag) = existing.withBytes { bytes in
+        let (isUserRecord, isOfType) = existing.withBytes { bytes in
             let head = StoredRecord.head(of: bytes)
             return (
-                StoredRecord.order(Names.userRecordType, head.type) == 0,
-                StoredRecord.order(save.type, head.type) == 0,
-                ChangeTag(utf8: head.changeTag.assumingMemoryBound(to: UInt8.self))
+                ByteOrder.compare(Names.userRecordType, head.type) == 0, ByteOrder.compare(save.type, head.type) == 0
             )
         }
         if isUserRecord {
@@ -240,7 +240,7 @@ struct ZoneBatch {
         } else if let refusal = writeRefusal(of: existing) {
             throw refusal
         }
-        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != tag {
+        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
             throw ServiceError(
                 .serverRecordChanged,
                 save.changeTag.isEmpty

@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeWire
 
 /// How two values compare, whatever their types.

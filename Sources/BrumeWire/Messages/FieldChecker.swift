@@ -24,7 +24,6 @@ enum FieldChecker {
         sort(fields)
 
         var checked = CheckedFields()
-        checked.puts.reserveCapacity(count)
         var recordBytes = save.pointee.name.len + save.pointee.type.len
         for index in 0..<count {
             let field = fields[index]!
@@ -50,7 +49,7 @@ enum FieldChecker {
                         "a record has more than \(Limits.recordBytes) bytes, which is the limit; move data to other records"
                     ))
             }
-            checked.puts.append(EncodedField(key: key, bytes: bytes))
+            bytes.withUnsafeBytes { checked.puts.append($0) }
         }
         return checked
     }

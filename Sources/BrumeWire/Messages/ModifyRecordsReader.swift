@@ -79,7 +79,12 @@ struct ModifyRecordsReader {
             last = element.number
             switch element.number {
             case 1: id = try .read(try element.message())
-            case 2: saves.append(try save(try element.message()))
+            case 2:
+                saves.append(try save(try element.message()))
+                if saves.count == 2 {
+                    // Those that follow are about as large.
+                    saves.reserveCapacity(min(bytes.count / element.range.count + 1, Limits.itemsPerRequest))
+                }
             case 3: deletions.append(try element.text())
             default: throw Unusual()
             }
@@ -100,11 +105,14 @@ struct ModifyRecordsReader {
     private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
         // Put together at the end: a save that grows field by field would begin as a copy of one without any.
         var (name, type, changeTag) = ("", "", "")
+        // Before they are texts; what is not right may be a user's record still.
+        var (isNameRight, isTypeRight) = (false, false)
         var parent = ParentChange.unchanged
-        var puts: [EncodedField] = []
+        var puts = EncodedFields()
+        // Neighbours that stand here as they do in a record, and are copied together.
+        var plain = 0..<0
         var removals: [String] = []
         var mayHoldReferences = false
-        var recordBytes = 0
         var fieldCount = 0
         var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
         var reader = WireReader(bytes)
@@ -115,8 +123,12 @@ struct ModifyRecordsReader {
             guard element.number != 5 || last != 4 else { throw Unusual() }
             last = element.number
             switch element.number {
-            case 1: name = try element.text()
-            case 2: type = try element.text()
+            case 1:
+                isNameRight = Names.isRecordName(element.content)
+                name = isNameRight ? String(decoding: try element.message(), as: UTF8.self) : try element.text()
+            case 2:
+                isTypeRight = Names.isRecordType(element.content)
+                type = isTypeRight ? String(decoding: try element.message(), as: UTF8.self) : try element.text()
             case 3: changeTag = try element.text()
             case 4:
                 let name = try element.text()
@@ -127,22 +139,34 @@ struct ModifyRecordsReader {
             case 5: parent = try element.flag() ? .removed : .unchanged
             case 15:
                 fieldCount += 1
-                let (key, field, isPlain) = try field(try element.message(), after: lastKey)
+                let (key, field) = try field(try element.message(), after: lastKey)
                 lastKey = key
-                if !isPlain { mayHoldReferences = true }
-                let text = String(decoding: key, as: UTF8.self)
-                if let field {
-                    recordBytes += WireSize.message(field.count)
-                    puts.append(EncodedField(key: text, bytes: field))
-                } else {
-                    removals.append(text)
+                if case .plain = field, Self.isShortest(element, in: bytes) {
+                    if plain.upperBound != element.range.lowerBound {
+                        puts.append(encoded: bytes[plain])
+                        plain = element.range
+                    } else {
+                        plain = plain.lowerBound..<element.range.upperBound
+                    }
+                    puts.count += 1
+                    continue
+                }
+                puts.append(encoded: bytes[plain])
+                plain = 0..<0
+                switch field {
+                case .plain: puts.append(element.content)
+                case .packed(let packed):
+                    mayHoldReferences = true
+                    packed.withUnsafeBytes { puts.append($0) }
+                case .removal: removals.append(String(decoding: key, as: UTF8.self))
                 }
             default: throw Unusual()
             }
         }
-        recordBytes += name.utf8.count + type.utf8.count
-        guard fieldCount <= Limits.fieldsPerRecord, recordBytes <= Limits.recordBytes,
-            MessageCoder.problem(name: name, type: type) == nil
+        puts.append(encoded: bytes[plain])
+        guard fieldCount <= Limits.fieldsPerRecord,
+            puts.bytes.count + name.utf8.count + type.utf8.count <= Limits.recordBytes,
+            isNameRight && isTypeRight || MessageCoder.problem(name: name, type: type) == nil
         else { throw Unusual() }
         return .read(
             name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
@@ -151,19 +175,27 @@ struct ModifyRecordsReader {
 
     // MARK: Fields
 
-    /// The key and the canonical bytes of a field; nil for one that removes its key. A plain one holds no reference.
+    private enum Field {
+        /// It is encoded as it will be stored, and holds no reference.
+        case plain
+        /// Its canonical encoding.
+        case packed([UInt8])
+        /// It removes its key.
+        case removal
+    }
+
     private func field(
         _ bytes: UnsafeRawBufferPointer, after lastKey: UnsafeRawBufferPointer
-    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, bytes: [UInt8]?, isPlain: Bool) {
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, field: Field) {
         var reader = WireReader(bytes)
         guard let first = try reader.next(), first.number == 1, Self.isShortest(first, in: bytes),
             Names.isFieldKey(first.content), ByteOrder.compare(lastKey, first.content) < 0
         else { throw Unusual() }
-        guard let second = try reader.next() else { return (first.content, nil, true) }
+        guard let second = try reader.next() else { return (first.content, .removal) }
         if second.number == 2, Self.isShortest(second, in: bytes), second.range.upperBound == bytes.count,
             Self.isCanonical(value: second.content)
         {
-            return (first.content, [UInt8](bytes), true)
+            return (first.content, .plain)
         }
         // A list, a place, a reference, or what another encoder makes.
         fieldArena.reset()
@@ -171,7 +203,7 @@ struct ModifyRecordsReader {
             ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
             let canonical = FieldChecker.canonicalBytes(of: field)
         else { throw Unusual() }
-        return (first.content, canonical, false)
+        return (first.content, .packed(canonical))
     }
 
     /// Whether a value is a right one of a plain kind, and nothing about its encoding could be other.

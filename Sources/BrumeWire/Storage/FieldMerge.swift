@@ -3,16 +3,15 @@ package import BrumeModel
 /// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied until the
 /// record is encoded, and the merge itself never is: every save makes one.
 package struct FieldMerge: ~Copyable {
+    /// Neighbouring fields of one source, their tags included.
     private enum Piece {
-        /// A whole field of the older version, its tag included.
         case stored(Range<Int>)
-        case sent(Int)
+        case sent(Range<Int>)
     }
 
     /// The older version; empty for a new record.
     private let stored: [UInt8]
-    /// Sorted by key.
-    private let sent: [EncodedField]
+    private let sent: EncodedFields
     /// In the order of keys; nil: what was sent, and nothing else.
     private var pieces: [Piece]?
     /// Where the fields of the older version begin.
@@ -20,43 +19,49 @@ package struct FieldMerge: ~Copyable {
     /// Where the older version says who made the record, and when.
     private var storedCreation = 0..<0
 
+    /// Fields of the record.
+    package private(set) var count: Int
+
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
 
     /// The fields of a newer version of `stored`, or of a new record. Throws `internalError` for bytes that are no record.
-    package init(_ fields: CheckedFields, over stored: [UInt8]?) throws(ServiceError) {
-        self.stored = stored ?? []
-        sent = Self.sorted(fields.puts)
-        isChanged = stored == nil
-        if stored == nil { return }
+    package init(_ fields: borrowing CheckedFields, over stored: consuming [UInt8]?) throws(ServiceError) {
+        sent = fields.puts
+        guard let stored else {
+            self.stored = []
+            (count, isChanged) = (sent.count, true)
+            return
+        }
+        self.stored = stored
+        (count, isChanged) = (0, false)
         let removals = fields.removals.isEmpty ? [] : fields.removals.sorted { $0 < $1 }
         guard merge(removals: removals) else { throw StoredRecord.damaged("it is no protobuf message") }
     }
 
-    private static func sorted(_ fields: [EncodedField]) -> [EncodedField] {
-        for index in fields.indices.dropFirst() where !(fields[index - 1].key < fields[index].key) {
-            return fields.sorted { $0.key < $1.key }
-        }
-        return fields
-    }
-
     /// False where the older version is no protobuf message.
     private mutating func merge(removals: [String]) -> Bool {
-        let stored = stored
-        return stored.withUnsafeBytes { bytes in
-            do throws(WireReader.Damage) {
-                try merge(bytes, removals: removals)
-                return true
-            } catch {
-                return false
+        let (stored, sent) = (stored, sent.bytes)
+        return stored.withUnsafeBytes { stored in
+            sent.withUnsafeBytes { sent in
+                do throws(WireReader.Damage) {
+                    try merge(stored, sent, removals: removals)
+                    return true
+                } catch {
+                    return false
+                }
             }
         }
     }
 
     /// Walks the older version's fields beside those that were sent: both are in the order of their keys.
-    private mutating func merge(_ bytes: UnsafeRawBufferPointer, removals: [String]) throws(WireReader.Damage) {
-        var reader = WireReader(bytes)
-        var nextSent = 0
+    private mutating func merge(
+        _ stored: UnsafeRawBufferPointer, _ sent: UnsafeRawBufferPointer, removals: [String]
+    ) throws(WireReader.Damage) {
+        var reader = WireReader(stored)
+        var sentReader = WireReader(sent)
+        var nextSent = try sentReader.next()
+        var nextSentKey = try StoredRecord.key(ofNext: nextSent)
         var nextRemoval = 0
         while let element = try reader.next() {
             guard element.number == UInt64(StoredRecord.fieldsNumber) else {
@@ -70,44 +75,54 @@ package struct FieldMerge: ~Copyable {
                 continue
             }
             guard element.isLengthDelimited else { throw WireReader.Damage() }
-            let key = UnsafeRawBufferPointer(try StoredRecord.key(ofField: element.content))
+            let key = try StoredRecord.key(ofField: element.content)
             var order = 1
-            while nextSent < sent.count {
-                order = StoredRecord.order(sent[nextSent].key, key)
-                if order >= 0 { break }
-                append(sent: nextSent)
-                isChanged = true
-                nextSent += 1
+            while let field = nextSent {
+                order = ByteOrder.compare(nextSentKey, key)
+                if order > 0 { break }
+                // One in the place of this, or a new one before it.
+                if !isChanged, order < 0 || !ByteOrder.isEqual(field.content, element.content) { isChanged = true }
+                append(sent: field.range)
+                nextSent = try sentReader.next()
+                nextSentKey = try StoredRecord.key(ofNext: nextSent)
+                if order == 0 { break }
             }
-            if nextSent < sent.count, order == 0 {
-                if !isChanged, !sent[nextSent].bytes.withUnsafeBytes({ ByteOrder.isEqual($0, element.content) }) {
-                    isChanged = true
-                }
-                append(sent: nextSent)
-                nextSent += 1
-                continue
-            }
-            while nextRemoval < removals.count, StoredRecord.order(removals[nextRemoval], key) < 0 { nextRemoval += 1 }
-            if nextRemoval < removals.count, StoredRecord.order(removals[nextRemoval], key) == 0 {
+            if order == 0 { continue }
+            while nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) < 0 { nextRemoval += 1 }
+            if nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) == 0 {
                 isChanged = true
             } else {
-                if pieces == nil { pieces = (0..<nextSent).map { .sent($0) } }
-                pieces!.append(.stored(element.range))
+                append(stored: element.range, behind: nextSent?.range.lowerBound ?? sent.count)
             }
         }
-        if nextSent < sent.count { isChanged = true }
-        while nextSent < sent.count {
-            append(sent: nextSent)
-            nextSent += 1
+        while let field = nextSent {
+            isChanged = true
+            append(sent: field.range)
+            nextSent = try sentReader.next()
         }
     }
 
-    private mutating func append(sent index: Int) {
-        if pieces != nil { pieces!.append(.sent(index)) }
+    private mutating func append(sent range: Range<Int>) {
+        count += 1
+        guard let last = pieces?.indices.last else { return }
+        // No field that was sent is left out, so that two of them without another between them are neighbours.
+        if case .sent(let before) = pieces![last] {
+            pieces![last] = .sent(before.lowerBound..<range.upperBound)
+        } else {
+            pieces!.append(.sent(range))
+        }
     }
 
-    /// Fields of the record.
-    package var count: Int { pieces?.count ?? sent.count }
+    /// - Parameter sentEnd: Where those that were sent and stand before this field end.
+    private mutating func append(stored range: Range<Int>, behind sentEnd: Int) {
+        count += 1
+        if pieces == nil { pieces = sentEnd == 0 ? [] : [.sent(0..<sentEnd)] }
+        if case .stored(let before)? = pieces!.last, before.upperBound == range.lowerBound {
+            pieces![pieces!.count - 1] = .stored(before.lowerBound..<range.upperBound)
+        } else {
+            pieces!.append(.stored(range))
+        }
+    }
 
     /// Whether the record has the fields that were sent, and no other.
     package var isWhatWasSent: Bool { pieces == nil }
@@ -152,32 +167,25 @@ package struct FieldMerge: ~Copyable {
     }
 
     private var fieldsByteCount: Int {
-        var count = 0
-        if let pieces {
-            for piece in pieces {
-                switch piece {
-                case .stored(let range): count += range.count
-                case .sent(let index): count += WireSize.message(sent[index].bytes.count)
-                }
+        guard let pieces else { return sent.bytes.count }
+        return pieces.reduce(0) { count, piece in
+            switch piece {
+            case .stored(let range), .sent(let range): count + range.count
             }
-        } else {
-            for index in sent.indices { count += WireSize.message(sent[index].bytes.count) }
         }
-        return count
     }
 
     private func appendFields(to filler: inout WireFiller) {
-        if let pieces {
+        sent.bytes.withUnsafeBytes { sent in
+            guard let pieces else { return filler.append(sent) }
             stored.withUnsafeBytes { stored in
                 for piece in pieces {
                     switch piece {
                     case .stored(let range): filler.append(UnsafeRawBufferPointer(rebasing: stored[range]))
-                    case .sent(let index): filler.message(StoredRecord.fieldsNumber, sent[index].bytes)
+                    case .sent(let range): filler.append(UnsafeRawBufferPointer(rebasing: sent[range]))
                     }
                 }
             }
-        } else {
-            for index in sent.indices { filler.message(StoredRecord.fieldsNumber, sent[index].bytes) }
         }
     }
 }

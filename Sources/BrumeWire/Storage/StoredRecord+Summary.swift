@@ -37,7 +37,7 @@ extension StoredRecord {
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(fieldsNumber):
-                    _ = try checked(UnsafeRawBufferPointer(try key(ofField: element.content)))
+                    _ = try checked(try key(ofField: element.content))
                     try appendCascadeTargets(ofField: element.content, to: &summary.cascadeTargets)
                 default: break
                 }
@@ -84,12 +84,6 @@ extension StoredRecord {
             }
         }
         return head
-    }
-
-    /// Negative where the text stands before `bytes`, 0 where they are the same.
-    package static func order(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Int {
-        var text = text
-        return text.withUTF8 { ByteOrder.compare(UnsafeRawBufferPointer($0), bytes) }
     }
 
     private static func checked(_ text: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeRawBufferPointer {

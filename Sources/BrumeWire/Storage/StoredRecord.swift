@@ -28,14 +28,9 @@ package enum StoredRecord {
 
     /// The record's bytes. Fields may come in any order, each key once.
     package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {
-        var fields = fields
-        if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
-            fields.sort { $0.key < $1.key }
-        }
-        var count = byteCount(of: system)
-        for field in fields { count += WireSize.message(field.bytes.count) }
+        let fields = EncodedFields(fields)
         var bytes: [UInt8] = []
-        bytes.append(byteCount: count) { filler in
+        bytes.append(byteCount: byteCount(of: system) + fields.bytes.count) { filler in
             filler.text(1, system.name)
             filler.text(2, system.type)
             filler.text(3, system.changeTag)
@@ -44,7 +39,7 @@ package enum StoredRecord {
             filler.text(6, system.modifier)
             filler.integer(7, UInt64(bitPattern: system.modifiedMilliseconds))
             filler.text(8, system.parent ?? "")
-            for field in fields { filler.message(fieldsNumber, field.bytes) }
+            fields.bytes.withUnsafeBytes { filler.append($0) }
         }
         return bytes
     }
@@ -65,7 +60,8 @@ package enum StoredRecord {
             var fields: [EncodedField] = []
             do throws(ServiceError) {
                 let system = try walk(bytes) { (content) throws(ServiceError) in
-                    guard let keyData = try? key(ofField: content), let key = String(checkedUTF8: keyData)
+                    guard let keyData = try? key(ofField: content),
+                        let key = String(checkedUTF8: keyData.assumingMemoryBound(to: UInt8.self))
                     else { throw damaged("a field has no readable key") }
                     fields.append(EncodedField(key: key, bytes: [UInt8](content)))
                 }
@@ -116,9 +112,9 @@ package enum StoredRecord {
             do throws(WireReader.Damage) {
                 while let element = try reader.next() {
                     if element.number == UInt64(fieldsNumber) {
-                        let key = UnsafeRawBufferPointer(try key(ofField: element.content))
-                        while nextKey < keys.count, order(keys[nextKey], key) < 0 { nextKey += 1 }
-                        guard nextKey < keys.count, order(keys[nextKey], key) == 0 else { continue }
+                        let key = try key(ofField: element.content)
+                        while nextKey < keys.count, ByteOrder.compare(keys[nextKey], key) < 0 { nextKey += 1 }
+                        guard nextKey < keys.count, ByteOrder.compare(keys[nextKey], key) == 0 else { continue }
                     }
                     if kept.upperBound != element.range.lowerBound {
                         projected.append(contentsOf: source[kept])
@@ -178,17 +174,30 @@ package enum StoredRecord {
     ///
     /// - Complexity: O(1): the key is skipped, and the value's first byte looked at.
     package static func kind(of field: EncodedField) -> FieldKind {
-        field.bytes.withUnsafeBytes { bytes in
-            var reader = WireReader(bytes)
-            while let element = try? reader.next() {
-                guard element.number == 2 else { continue }
-                var value = WireReader(element.content)
-                guard let first = try? value.next(), let kind = UInt8(exactly: first.number).flatMap(FieldKind.init)
-                else { break }
-                return kind
+        field.bytes.withUnsafeBytes { kind(ofField: $0) }
+    }
+
+    static func kind(ofField bytes: UnsafeRawBufferPointer) -> FieldKind {
+        // What canonical fields are: a short key, then a value that says its kind first.
+        if bytes.count >= 2, bytes[0] == 1 << 3 | 2, bytes[1] < 0x80 {
+            var offset = 2 + Int(bytes[1])
+            if offset < bytes.count, bytes[offset] == 2 << 3 | 2 {
+                repeat { offset += 1 } while offset < bytes.count && bytes[offset] >= 0x80
+                offset += 1
+                if offset < bytes.count, bytes[offset] < 0x80, let kind = FieldKind(rawValue: bytes[offset] >> 3) {
+                    return kind
+                }
             }
-            preconditionFailure("a field that was checked has no value of a known kind")
         }
+        var reader = WireReader(bytes)
+        while let element = try? reader.next() {
+            guard element.number == 2 else { continue }
+            var value = WireReader(element.content)
+            guard let first = try? value.next(), let kind = UInt8(exactly: first.number).flatMap(FieldKind.init)
+            else { break }
+            return kind
+        }
+        preconditionFailure("a field that was checked has no value of a known kind")
     }
 
     /// The canonical encoding of a field.
@@ -229,19 +238,24 @@ package enum StoredRecord {
     }
 
     /// The key of an encoded `brume.v1.Field`.
-    static func key(ofField bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> UnsafeBufferPointer<
-        UInt8
-    > {
-        var reader = WireReader(bytes)
-        var key = UnsafeRawBufferPointer(start: nil, count: 0)
-        while let element = try reader.next() {
-            // Canonical fields begin with their key.
-            if element.number == 1 {
-                key = element.content
-                break
-            }
+    static func key(
+        ofField bytes: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
+        // Canonical fields begin with their key, which is short.
+        if bytes.count >= 2, bytes[0] == 1 << 3 | 2, bytes[1] < 0x80, bytes.count - 2 >= Int(bytes[1]) {
+            return UnsafeRawBufferPointer(start: bytes.baseAddress! + 2, count: Int(bytes[1]))
         }
-        return key.assumingMemoryBound(to: UInt8.self)
+        var reader = WireReader(bytes)
+        while let element = try reader.next() {
+            if element.number == 1 { return element.content }
+        }
+        return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// The key of a field that may be the end.
+    static func key(ofNext field: WireReader.Element?) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
+        guard let field else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return try key(ofField: field.content)
     }
 
     /// Reads the system fields and gives each field to `visit`.

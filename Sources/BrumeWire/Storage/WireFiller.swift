@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and nothing for a
 /// zero or an empty text. Writing beyond the room traps.
 ///
@@ -13,9 +15,7 @@ struct WireFiller {
 
     /// A text, which is left out where it is empty.
     mutating func text(_ number: UInt8, _ text: String) {
-        if text.isEmpty { return }
-        var text = text
-        text.withUTF8 { message(number, UnsafeRawBufferPointer($0)) }
+        if !text.isEmpty { text.withUTF8Bytes { message(number, $0) } }
     }
 
     /// A number, which is left out where it is 0.
@@ -41,7 +41,7 @@ struct WireFiller {
         varint(UInt64(count))
     }
 
-    private mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
+    mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
         messageHeader(number, count: content.count)
         append(content)
     }

@@ -29,8 +29,25 @@ struct WireReader {
     }
 
     /// The next field, or nil at the end.
+    @inline(__always)
     mutating func next() throws(Damage) -> Element? {
-        guard offset < bytes.count else { return nil }
+        let left = bytes.count - offset
+        guard left > 0, let base = bytes.baseAddress else { return nil }
+        // Most fields are texts and messages of less than 128 bytes, with a number below 16.
+        if left >= 2 {
+            let (tag, count) = (bytes[offset], Int(bytes[offset + 1]))
+            if tag & 0x87 == 2, tag >= 8, count < 0x80, count <= left - 2 {
+                let start = offset
+                offset += 2 + count
+                return Element(
+                    number: UInt64(tag >> 3), content: UnsafeRawBufferPointer(start: base + start + 2, count: count),
+                    scalar: 0, wireType: 2, range: Range(uncheckedBounds: (start, offset)))
+            }
+        }
+        return try nextOfAnyKind()
+    }
+
+    private mutating func nextOfAnyKind() throws(Damage) -> Element? {
         let start = offset
         let tag = try varint(bytesLimit: Self.headBytesLimit)
         let number = tag >> 3
@@ -67,17 +84,31 @@ struct WireReader {
         return UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
     }
 
+    @inline(__always)
     private mutating func take(_ count: UInt64) throws(Damage) -> UnsafeRawBufferPointer {
-        guard count <= UInt64(bytes.count - offset) else { throw Damage() }
-        let content = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
-        offset += Int(count)
-        return content
+        guard let start = bytes.baseAddress, count <= UInt64(bytes.count - offset) else { throw Damage() }
+        defer { offset += Int(count) }
+        return UnsafeRawBufferPointer(start: start + offset, count: Int(count))
     }
 
     /// Tags and lengths are numbers of 32 bits: protobuf-c takes no longer ones.
     private static let headBytesLimit: UInt64 = 5
 
+    @inline(__always)
     private mutating func varint(bytesLimit: UInt64 = 10) throws(Damage) -> UInt64 {
+        // Almost all tags and lengths have one byte or two.
+        if offset < bytes.count, bytes[offset] < 0x80 {
+            defer { offset += 1 }
+            return UInt64(bytes[offset])
+        }
+        if bytes.count - offset >= 2, bytes[offset + 1] < 0x80 {
+            defer { offset += 2 }
+            return UInt64(bytes[offset] & 0x7F) | UInt64(bytes[offset + 1]) << 7
+        }
+        return try longVarint(bytesLimit: bytesLimit)
+    }
+
+    private mutating func longVarint(bytesLimit: UInt64) throws(Damage) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while offset < bytes.count, shift < 7 * bytesLimit {

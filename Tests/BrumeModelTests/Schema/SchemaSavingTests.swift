@@ -10,9 +10,13 @@ import Testing
         _ schema: Schema, _ type: String, _ fields: [String: FieldKind], in place: SchemaPlace = development,
         lesson: inout SchemaLesson
     ) -> SaveVerdict {
-        schema.check(
-            type: type, fields: fields.keys.sorted().map { EncodedField(key: $0, bytes: []) },
-            kind: { fields[$0.key]! }, in: place, lesson: &lesson)
+        var checker = SaveChecker(schema, in: place)
+        defer { lesson = checker.lesson }
+        return checker.check(type: type) { visit in
+            for (key, kind) in fields.sorted(by: { $0.key < $1.key }) {
+                if !key.withUTF8Bytes({ visit($0, kind) }) { return }
+            }
+        }
     }
 
     static func schema(_ text: String) throws -> Schema { try SchemaParser.parse("DEFINE SCHEMA \(text)") }

@@ -74,7 +74,10 @@ struct RoleTests {
             zones: [
                 ZoneModification(
                     zone: .defaultZone,
-                    saves: [RecordSave(name: name, type: type, changeTag: tag, fields: CheckedFields(puts: puts))])
+                    saves: [
+                        RecordSave(
+                            name: name, type: type, changeTag: tag, fields: CheckedFields(puts: EncodedFields(puts)))
+                    ])
             ])
     }
 

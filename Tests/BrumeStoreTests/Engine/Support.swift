@@ -97,14 +97,9 @@ extension RecordSave<CheckedFields> {
         _ name: String, _ fields: [String: FieldValue?] = [:], type: String = "Note", tag: String = "",
         parent: ParentChange = .unchanged
     ) -> RecordSave<CheckedFields> {
-        var checked = CheckedFields()
-        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
-            if let value {
-                checked.puts.append(StoredRecord.encodeField(key: key, value: value))
-            } else {
-                checked.removals.append(key)
-            }
-        }
+        let puts = fields.compactMap { key, value in value.map { StoredRecord.encodeField(key: key, value: $0) } }
+        let checked = CheckedFields(
+            puts: EncodedFields(puts), removals: fields.filter { $0.value == nil }.keys.sorted())
         return RecordSave(name: name, type: type, changeTag: tag, parent: parent, fields: checked)
     }
 }

@@ -23,7 +23,7 @@ struct MessageRoundTripTests {
         #expect(saves.map(\.changeTag) == ["1-1", "", ""])
         #expect(saves.map(\.parent) == [.set("p"), .removed, .unchanged])
         #expect(saves.allSatisfy { $0.fields.problem == nil })
-        #expect(saves[0].fields.puts == MessageSamples.encodedFields)
+        #expect(saves[0].fields.puts == EncodedFields(MessageSamples.encodedFields))
         #expect(saves[0].fields.removals == ["gone"])
     }
 

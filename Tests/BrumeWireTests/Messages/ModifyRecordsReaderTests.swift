@@ -102,7 +102,7 @@ struct ModifyRecordsReaderTests {
             let save = arrived.zones[0].saves[0]
             #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
             #expect(arrived.zones[0].isKnownDistinct)
-            let targets = try save.fields.puts.flatMap { try StoredRecord.cascadeTargets(of: $0) }
+            let targets = try StoredRecord.cascadeTargets(ofRecord: save.fields.puts.bytes, fieldsStart: 0)
             #expect(targets.isEmpty != mayHold)
         }
     }

@@ -18,6 +18,11 @@ package enum ByteOrder {
         return left.count - right.count
     }
 
+    /// The same of a text, which stands at the left.
+    package static func compare(_ left: String, _ right: UnsafeRawBufferPointer) -> Int {
+        left.withUTF8Bytes { compare($0, right) }
+    }
+
     package static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         left.count == right.count && compare(left, right) == 0
     }

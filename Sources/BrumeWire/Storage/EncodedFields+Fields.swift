@@ -1,0 +1,46 @@
+package import BrumeModel
+
+extension EncodedFields {
+    /// Of fields in any order, each key once.
+    package init(_ fields: [EncodedField]) {
+        var fields = fields
+        if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
+            fields.sort { $0.key < $1.key }
+        }
+        self.init()
+        bytes.reserveCapacity(fields.reduce(0) { $0 + WireSize.message($1.bytes.count) })
+        for field in fields { field.bytes.withUnsafeBytes { append($0) } }
+    }
+
+    /// Appends a field in canonical encoding, whose key stands behind all others.
+    mutating func append(_ field: UnsafeRawBufferPointer) {
+        bytes.append(byteCount: WireSize.message(field.count)) { $0.message(StoredRecord.fieldsNumber, field) }
+        count += 1
+    }
+
+    /// Appends fields as they will stand, whose keys stand behind all others. They are counted by the caller.
+    mutating func append(encoded fields: Slice<UnsafeRawBufferPointer>) {
+        if fields.isEmpty { return }
+        if bytes.isEmpty {
+            bytes = [UInt8](UnsafeRawBufferPointer(rebasing: fields))
+        } else {
+            bytes.append(contentsOf: fields)
+        }
+    }
+
+    /// Hands out the fields in the order of their keys: the key in UTF-8, and what the field holds. Ends early where it gets false
+    /// back.
+    package func forEach(_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) {
+        bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            do throws(WireReader.Damage) {
+                while let field = try reader.next() {
+                    let key = try StoredRecord.key(ofField: field.content)
+                    if !visit(key, StoredRecord.kind(ofField: field.content)) { return }
+                }
+            } catch {
+                preconditionFailure("fields that were checked are no protobuf message")
+            }
+        }
+    }
+}
