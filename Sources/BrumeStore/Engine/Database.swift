@@ -15,21 +15,21 @@ package final class Database {
     /// Which run of the server wrote which commits: part of all tokens.
     @exclusivity(unchecked) var runHistory: RunHistory
     /// The run of the server that the next commit belongs to: part of new change tags.
-    private(set) var run: UInt32
-    package var history: HistoryLimits
+    @exclusivity(unchecked) private(set) var run: UInt32
+    @exclusivity(unchecked) package var history: HistoryLimits
     /// Of the last commit that was applied.
-    package internal(set) var sequence: UInt64 = 0
+    @exclusivity(unchecked) package internal(set) var sequence: UInt64 = 0
 
     /// The default zone first; a deleted zone keeps its place, for its name.
-    var zoneStates: [ZoneState]
+    @exclusivity(unchecked) var zoneStates: [ZoneState]
     /// Deleted zones included.
     @exclusivity(unchecked) var zoneIndexOfName: [String: Int]
     /// Zones that exist.
     @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
     /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
-    var zoneFeed = Feed()
+    @exclusivity(unchecked) var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
-    var zoneFeedHead = ChangePosition.start
+    @exclusivity(unchecked) var zoneFeedHead = ChangePosition.start
     /// Tokens of the database's feed below it have expired, because deleted zones that they need are forgotten.
     var zoneFeedFloor = ChangePosition.start
     /// Places in ``zoneStates`` that a forgotten zone has left.
@@ -94,7 +94,7 @@ package final class Database {
     }
 
     /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.
-    package internal(set) var storedBytes = 0
+    @exclusivity(unchecked) package internal(set) var storedBytes = 0
 
     /// Changes what a zone holds, and counts it.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {

@@ -13,8 +13,8 @@ extension Connection {
     /// Appends to the output in place.
     /// - Parameters:
     ///   - minimumCapacity: How many bytes `body` may write; it may find more room than that.
-    ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Not called after the
-    ///     connection was closed.
+    ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Does nothing else with the connection. Not
+    ///     called after the connection was closed.
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         guard acceptsOutput else { return }
         changePlaintext { $0.append(minimumCapacity: minimumCapacity, body) }

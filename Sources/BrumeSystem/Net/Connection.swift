@@ -8,6 +8,9 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for the
 /// thread of `loop` only.
+///
+/// `@exclusivity(unchecked)`: asked for several times with every message, and whatever changes it only computes. It calls nothing
+/// that could look at it meanwhile, which is what the check would find.
 package final class Connection: @unchecked Sendable {
     enum State: Equatable {
         /// A client's: waits for the addresses of the host. Goes to `connecting` or `closed`.
@@ -29,7 +32,7 @@ package final class Connection: @unchecked Sendable {
     }
 
     /// The user of the connection. Kept until `connectionClosed`; may be replaced at any time before.
-    package var delegate: (any ConnectionDelegate)?
+    @exclusivity(unchecked) package var delegate: (any ConnectionDelegate)?
     /// Where the peer is, for logs: an address with port, for a client the host name with port.
     package let peerAddress: String
     /// The loop that owns this connection.
@@ -39,19 +42,19 @@ package final class Connection: @unchecked Sendable {
     var state: State
     var fd: Int32 = -1
     var registration: Registration?
-    var session: TLSSession?
+    @exclusivity(unchecked) var session: TLSSession?
 
     /// Plaintext that waits for encryption at the end of the turn.
-    private(set) var outputPlaintext = ByteQueue()
+    @exclusivity(unchecked) private(set) var outputPlaintext = ByteQueue()
     /// Ciphertext that the kernel did not take.
-    private(set) var outputCiphertext = ByteQueue()
+    @exclusivity(unchecked) private(set) var outputCiphertext = ByteQueue()
     /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses them.
     private(set) var outputPlaintextBytes = 0
     private(set) var outputCiphertextBytes = 0
     /// Ciphertext from the peer that waits until reading is resumed.
-    var heldCiphertext = ByteQueue()
+    @exclusivity(unchecked) var heldCiphertext = ByteQueue()
     /// Plaintext that the user gave back when the connection was detached.
-    var heldPlaintext = ByteQueue()
+    @exclusivity(unchecked) var heldPlaintext = ByteQueue()
 
     var isReadingPaused = false
     /// A run of decryption is in progress: the loop's buffers hold input of this connection.
