@@ -4,11 +4,10 @@
 /// One array for all of them, because every save makes them: what a record is made of is copied as it is. `BrumeWire` makes them and
 /// takes them apart.
 package struct EncodedFields: Equatable, Sendable {
-    package var bytes: [UInt8]
-    package var count: Int
+    package var bytes: [UInt8] = []
+    /// How many they are.
+    package var count = 0
 
-    package init(bytes: [UInt8] = [], count: Int = 0) {
-        self.bytes = bytes
-        self.count = count
-    }
+    /// None.
+    package init() {}
 }

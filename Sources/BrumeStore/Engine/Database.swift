@@ -96,7 +96,7 @@ package final class Database {
     /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
 
-    /// Changes what a zone holds, and counts it.
+    /// Changes what a zone holds, and counts it. `change` does nothing else with the database.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
         let (value, growth) = zoneStates.withUnsafeMutableBufferPointer { zones in
             let before = zones[index].storedBytes

@@ -32,6 +32,7 @@ struct ByteQueue: ~Copyable {
         reserve(minimumCapacity)
         let space = UnsafeMutableRawBufferPointer(start: memory! + end, count: capacity - end)
         let written = body(space)
+        precondition(memory.map { $0 + end } == space.baseAddress, "a queue was changed while it was written to")
         precondition(written >= 0 && written <= space.count, "more was written than there is room for")
         end += written
         if isEmpty { removeAll() }

@@ -2,11 +2,10 @@ internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
-/// Checks the fields of a record to save and puts them into canonical encoding: the server's hot path.
+/// Checks the fields of a record to save and puts them into canonical encoding, whatever ``ModifyRecordsReader`` leaves to it.
 ///
 /// Each field is checked in the decoded C struct, what the protocol doesn't know is dropped from it, and it is packed again:
-/// two saves of equal content give equal bytes, whatever encoder the client has. Fields come out sorted by key. Only the key
-/// and the packed bytes of a field are allocated.
+/// two saves of equal content give equal bytes, whatever encoder the client has. Fields come out sorted by key.
 enum FieldChecker {
     typealias Value = UnsafeMutablePointer<Brume__V1__Value>
 
@@ -41,7 +40,7 @@ enum FieldChecker {
             if let problem = problem(value) { return invalid("the field \"\(key)\" \(problem)") }
             forgetUnknown(&field.pointee.base)
             let bytes = packed(field)
-            recordBytes += bytes.count + StoredRecord.fieldOverhead(bytes.count)
+            recordBytes += WireSize.message(bytes.count)
             guard recordBytes <= Limits.recordBytes else {
                 return CheckedFields(
                     problem: ServiceError(

@@ -83,7 +83,8 @@ struct ModifyRecordsReader {
                 saves.append(try save(try element.message()))
                 if saves.count == 2 {
                     // Those that follow are about as large.
-                    saves.reserveCapacity(min(bytes.count / element.range.count + 1, Limits.itemsPerRequest))
+                    let others = (bytes.count - element.range.upperBound) / element.range.count
+                    saves.reserveCapacity(2 + min(others, Limits.itemsPerRequest - itemCount))
                 }
             case 3: deletions.append(try element.text())
             default: throw Unusual()
@@ -111,6 +112,7 @@ struct ModifyRecordsReader {
         var puts = EncodedFields()
         // Neighbours that stand here as they do in a record, and are copied together.
         var plain = 0..<0
+        var plainCount = 0
         var removals: [String] = []
         var mayHoldReferences = false
         var fieldCount = 0
@@ -143,16 +145,15 @@ struct ModifyRecordsReader {
                 lastKey = key
                 if case .plain = field, Self.isShortest(element, in: bytes) {
                     if plain.upperBound != element.range.lowerBound {
-                        puts.append(encoded: bytes[plain])
-                        plain = element.range
+                        puts.append(encoded: bytes[plain], count: plainCount)
+                        (plain, plainCount) = (element.range, 1)
                     } else {
-                        plain = plain.lowerBound..<element.range.upperBound
+                        (plain, plainCount) = (plain.lowerBound..<element.range.upperBound, plainCount + 1)
                     }
-                    puts.count += 1
                     continue
                 }
-                puts.append(encoded: bytes[plain])
-                plain = 0..<0
+                puts.append(encoded: bytes[plain], count: plainCount)
+                (plain, plainCount) = (0..<0, 0)
                 switch field {
                 case .plain: puts.append(element.content)
                 case .packed(let packed):
@@ -163,7 +164,7 @@ struct ModifyRecordsReader {
             default: throw Unusual()
             }
         }
-        puts.append(encoded: bytes[plain])
+        puts.append(encoded: bytes[plain], count: plainCount)
         guard fieldCount <= Limits.fieldsPerRecord,
             puts.bytes.count + name.utf8.count + type.utf8.count <= Limits.recordBytes,
             isNameRight && isTypeRight || MessageCoder.problem(name: name, type: type) == nil

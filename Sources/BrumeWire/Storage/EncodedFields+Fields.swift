@@ -18,9 +18,10 @@ extension EncodedFields {
         count += 1
     }
 
-    /// Appends fields as they will stand, whose keys stand behind all others. They are counted by the caller.
-    mutating func append(encoded fields: Slice<UnsafeRawBufferPointer>) {
+    /// Appends so many fields as they will stand, whose keys stand behind all others.
+    mutating func append(encoded fields: Slice<UnsafeRawBufferPointer>, count fieldCount: Int) {
         if fields.isEmpty { return }
+        count += fieldCount
         if bytes.isEmpty {
             bytes = [UInt8](UnsafeRawBufferPointer(rebasing: fields))
         } else {

@@ -25,7 +25,8 @@ package struct FieldMerge: ~Copyable {
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
 
-    /// The fields of a newer version of `stored`, or of a new record. Throws `internalError` for bytes that are no record.
+    /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their keys, as all
+    /// ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
     package init(_ fields: borrowing CheckedFields, over stored: consuming [UInt8]?) throws(ServiceError) {
         sent = fields.puts
         guard let stored else {

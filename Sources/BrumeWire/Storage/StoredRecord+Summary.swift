@@ -8,7 +8,7 @@ extension StoredRecord {
         package var changeTag: ChangeTag?
         /// Empty: none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
-        /// As ``cascadeTargets(of:)``, of all fields.
+        /// See ``cascadeTargets(ofRecord:fieldsStart:)``.
         package var cascadeTargets: [String] = []
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with them.
         package var isHeadFirst = true

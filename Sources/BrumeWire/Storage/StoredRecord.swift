@@ -23,9 +23,6 @@ package enum StoredRecord {
     /// The number of `fields` in `brume.v1.Record`; the last one, so that fields stand behind everything else.
     static let fieldsNumber: UInt8 = 15
 
-    /// Bytes that a field of `count` bytes takes in its record beside its own.
-    static func fieldOverhead(_ count: Int) -> Int { 1 + WireSize.varint(count) }
-
     /// The record's bytes. Fields may come in any order, each key once.
     package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {
         let fields = EncodedFields(fields)
@@ -131,25 +128,11 @@ package enum StoredRecord {
         }
     }
 
-    /// The names of the records that go with a reference that deletes its holder; empty for fields of other kinds.
+    /// The names of the records that go with the references of a record that delete their holder.
     ///
-    /// Throws `internalError` for bytes that are no field.
-    package static func cascadeTargets(of field: EncodedField) throws(ServiceError) -> [String] {
-        let result: Result<[String], ServiceError> = field.bytes.withUnsafeBytes { bytes in
-            var targets: [String] = []
-            do throws(WireReader.Damage) {
-                try appendCascadeTargets(ofField: bytes, to: &targets)
-            } catch {
-                return .failure(damaged("the field \"\(field.key.prefix(64))\" is no protobuf message"))
-            }
-            return .success(targets)
-        }
-        return try result.get()
-    }
-
-    /// As ``cascadeTargets(of:)``, of all fields of a record.
+    /// Throws `internalError` for bytes that are no fields.
     ///
-    /// - Parameter fieldsStart: Where its fields begin.
+    /// - Parameter fieldsStart: Where the record's fields begin.
     package static func cascadeTargets(
         ofRecord bytes: [UInt8], fieldsStart: Int
     ) throws(ServiceError) -> [String] {

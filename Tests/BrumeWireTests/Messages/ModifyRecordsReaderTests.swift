@@ -66,6 +66,32 @@ struct ModifyRecordsReaderTests {
         #expect(successes > 30)
     }
 
+    @Test("fields between others are the same, whatever their heads are and whatever stands beside them")
+    func neighbours() throws {
+        let coder = MessageCoder()
+        func plain(_ key: String) -> ProtoBytes {
+            ProtoBytes().message(15, ProtoBytes().text(1, key).message(2, ProtoBytes().varint(2, 7)))
+        }
+        let content = ProtoBytes().text(1, "m").message(2, ProtoBytes().varint(2, 1)).bytes
+        let count = UInt8(content.count)
+        let reference = ProtoBytes().message(7, ProtoBytes().text(1, "other").varint(2, 1))
+        let middles: [ProtoBytes] = [
+            // A tag and a length of two bytes where one is enough.
+            ProtoBytes().raw([0xFA, 0x00, count] + content), ProtoBytes().raw([0x7A, count | 0x80, 0x00] + content),
+            ProtoBytes().message(15, ProtoBytes().text(1, "m")),
+            ProtoBytes().message(15, ProtoBytes().text(1, "m").message(2, reference)), plain("m"), ProtoBytes(),
+        ]
+        for middle in middles {
+            var save = ProtoBytes().text(1, "name").text(2, "Note")
+            for field in [plain("a"), plain("b"), middle, plain("x"), plain("y")] { save = save.raw(field.bytes) }
+            let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)
+            let (inPlace, byMessage) = try Self.outcomes(ProtoBytes().varint(1, 2).message(5, zone).bytes, coder)
+            #expect(inPlace == byMessage, "\(middle.bytes)")
+            let fields = try inPlace.get().zones[0].saves[0].fields
+            #expect(fields.problem == nil && fields.puts.count >= 4)
+        }
+    }
+
     @Test("a request whose bytes were changed at random is the same request, or the same failure", arguments: 1...4)
     func mutations(seed: UInt64) throws {
         let coder = MessageCoder()
