@@ -6,7 +6,7 @@ internal import BrumeModel
 /// frames. Times are nanoseconds of a monotonic clock. Rules: proto/README.md, sections 2 to 4.
 package struct ServerConnectionStateMachine {
     /// `awaitingHello` → `authenticating` → `serving` → `draining`; `closed` from each of them.
-    private enum Phase: Equatable {
+    enum Phase: Equatable {
         case awaitingHello
         case authenticating
         case serving
@@ -15,7 +15,7 @@ package struct ServerConnectionStateMachine {
     }
 
     /// A call between its `call` frame and its end.
-    fileprivate struct Stream {
+    struct Stream {
         var id: UInt32
         var method: UInt32
         var isStreaming: Bool
@@ -34,18 +34,18 @@ package struct ServerConnectionStateMachine {
     /// What the peer did wrong. The host sends a status on stream 0 with it, and closes.
     package typealias Violation = CallStatus
 
-    private let limits: ServerConnectionLimits
-    private var phase = Phase.awaitingHello
+    let limits: ServerConnectionLimits
+    var phase = Phase.awaitingHello
     /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open at a time
     /// that finding one costs less than a hash.
-    private var streams: [Stream] = []
+    var streams: [Stream] = []
     private var highestStream: UInt32 = 0
-    private var openedNanoseconds: UInt64
-    private var lastReceivedNanoseconds: UInt64
-    private var frameBeganNanoseconds: UInt64?
-    private var pingSentNanoseconds: UInt64?
-    private var pingWindowNanoseconds: UInt64 = 0
-    private var pingsInWindow = 0
+    var openedNanoseconds: UInt64
+    var lastReceivedNanoseconds: UInt64
+    var frameBeganNanoseconds: UInt64?
+    var pingSentNanoseconds: UInt64?
+    var pingWindowNanoseconds: UInt64 = 0
+    var pingsInWindow = 0
 
     package init(limits: ServerConnectionLimits, nowNanoseconds: UInt64) {
         self.limits = limits
@@ -250,7 +250,7 @@ package struct ServerConnectionStateMachine {
         /// When its call frame came.
         package var beganNanoseconds: UInt64
 
-        fileprivate init(_ stream: Stream) {
+        init(_ stream: Stream) {
             method = stream.method
             isStreaming = stream.isStreaming
             beganNanoseconds = stream.beganNanoseconds
@@ -282,99 +282,6 @@ package struct ServerConnectionStateMachine {
     /// Calls that will end by themselves; streams don't count.
     package var unaryCallCount: Int { streams.count { !$0.isStreaming } }
 
-    // MARK: Keepalive and time
-
-    package enum PingAction: Equatable {
-        case pong
-        case violate(Violation)
-    }
-
-    /// A ping frame came.
-    package mutating func pingReceived(byteCount: Int, nowNanoseconds: UInt64) -> PingAction {
-        guard isServing else { return .violate(Self.beforeWelcome) }
-        guard byteCount == 8 else { return .violate(Self.violation("a ping holds eight bytes")) }
-        if nowNanoseconds - pingWindowNanoseconds > 1_000_000_000 {
-            pingWindowNanoseconds = nowNanoseconds
-            pingsInWindow = 0
-        }
-        pingsInWindow += 1
-        guard pingsInWindow <= limits.pingsPerSecond else {
-            return .violate(
-                CallStatus(
-                    .requestRateLimited, "more than \(limits.pingsPerSecond) pings in a second",
-                    retryAfterMilliseconds: 1_000))
-        }
-        return .pong
-    }
-
-    /// Bytes came. `isInsideFrame` says whether a frame has begun that is not whole.
-    package mutating func bytesReceived(isInsideFrame: Bool, didCompleteFrame: Bool, nowNanoseconds: UInt64) {
-        lastReceivedNanoseconds = nowNanoseconds
-        pingSentNanoseconds = nil
-        if !isInsideFrame {
-            frameBeganNanoseconds = nil
-        } else if didCompleteFrame || frameBeganNanoseconds == nil {
-            frameBeganNanoseconds = nowNanoseconds
-        }
-    }
-
-    /// The host doesn't read, because the peer has not taken its answers yet: it can't be heard, so its silence means
-    /// nothing. Whether it takes bytes at all is the socket's to watch.
-    package mutating func readingHeldBack(nowNanoseconds: UInt64) {
-        lastReceivedNanoseconds = nowNanoseconds
-        pingSentNanoseconds = nil
-        frameBeganNanoseconds = nil
-    }
-
-    /// What time calls for.
-    package struct DueActions: Equatable {
-        package var sendsPing = false
-        /// Calls that are over their deadline: each ends with networkFailure.
-        package var expired: [UInt32] = []
-        /// The same calls, in the same order.
-        package var expiredCalls: [EndedCall] = []
-        /// The connection is late: say so and close.
-        package var violation: Violation?
-
-        package init() {}
-    }
-
-    /// Time went on. Called about every second.
-    package mutating func timePassed(nowNanoseconds now: UInt64) -> DueActions {
-        var due = DueActions()
-        func isOver(_ start: UInt64, _ milliseconds: UInt64) -> Bool { now >= start + milliseconds * 1_000_000 }
-        switch phase {
-        case .closed: return due
-        case .awaitingHello, .authenticating:
-            if isOver(openedNanoseconds, limits.helloTimeoutMilliseconds) {
-                due.violation = CallStatus(.networkFailure, "no hello within \(limits.helloTimeoutMilliseconds) ms")
-            }
-            return due
-        case .serving, .draining: break
-        }
-        if let began = frameBeganNanoseconds, isOver(began, limits.frameTimeoutMilliseconds) {
-            due.violation = CallStatus(
-                .networkFailure, "a frame was not whole within \(limits.frameTimeoutMilliseconds) ms")
-            return due
-        }
-        if let sent = pingSentNanoseconds {
-            if isOver(sent, max(1, limits.idleMilliseconds / 3)) {
-                due.violation = CallStatus(.networkFailure, "no byte came after a ping")
-                return due
-            }
-        } else if isOver(lastReceivedNanoseconds, limits.idleMilliseconds) {
-            pingSentNanoseconds = now
-            due.sendsPing = true
-        }
-        streams.removeAll { stream in
-            guard stream.deadlineNanoseconds != 0, now >= stream.deadlineNanoseconds else { return false }
-            due.expired.append(stream.id)
-            due.expiredCalls.append(EndedCall(stream))
-            return true
-        }
-        return due
-    }
-
     // MARK: End
 
     /// The server is about to stop: no new calls.
@@ -389,11 +296,11 @@ package struct ServerConnectionStateMachine {
         return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.method) })
     }
 
-    private static func violation(_ message: String) -> Violation {
+    static func violation(_ message: String) -> Violation {
         CallStatus(.invalidArguments, message)
     }
 
-    private static var beforeWelcome: Violation {
+    static var beforeWelcome: Violation {
         violation("the first frame must be a hello, and the next one waits for the welcome")
     }
 }

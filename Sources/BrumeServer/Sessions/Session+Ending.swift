@@ -1,0 +1,72 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+/// Deadlines, and how a session ends: by the server's stop, by the operator, or by what the peer did.
+extension Session {
+    /// Called by the shard's sweep.
+    func timePassed() {
+        // The handshake has a deadline of its own.
+        if isGone || isEnding || connection == nil || !connection.isOpen { return }
+        if isReadingPaused { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
+        let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
+        if let violation = due.violation { return violate(violation) }
+        if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
+        for call in due.expiredCalls { count(call, failure: .networkFailure) }
+        for stream in due.expired {
+            queries[stream]?.cancel()
+            writeStatus(
+                stream: stream,
+                CallStatus(
+                    .networkFailure, "the call was not answered within its time; call again with the same operation id")
+            )
+        }
+    }
+
+    /// The server is about to stop.
+    func drain() {
+        if isGone || isEnding || !machine.isServing { return abortUnserved() }
+        machine.drain()
+        let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
+        write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
+    }
+
+    /// Calls in flight; a drain waits for them.
+    var unaryCallCount: Int { isGone || isEnding ? 0 : machine.unaryCallCount }
+
+    /// The account's tokens were revoked, or the account removed.
+    func revoked(_ reason: ServiceError? = nil) {
+        if isGone || isEnding { return }
+        violate(
+            reason.map { CallStatus($0) }
+                ?? CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
+    }
+
+    /// Closes once what is pending has been sent.
+    func close() {
+        if isGone || isEnding { return }
+        isEnding = true
+        connection?.close()
+    }
+
+    private func abortUnserved() {
+        if !isGone, !isEnding, identity == nil { close() }
+    }
+
+    /// The peer broke the protocol, or may not go on: it is told, and the connection ends.
+    func violate(_ status: CallStatus) {
+        if isGone || isEnding { return }
+        shard.logRefusal(peer: connection.peerAddress, status)
+        writeStatus(stream: 0, status)
+        breakConnection()
+    }
+
+    /// Ends the connection without a word about the calls that are open.
+    func breakConnection() {
+        if isGone || isEnding { return }
+        isEnding = true
+        cancelQueries()
+        endOpenCalls()
+        connection.close()
+    }
+}

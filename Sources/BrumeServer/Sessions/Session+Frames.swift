@@ -1,0 +1,178 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import BrumeWire
+
+/// What comes in: frames, of which the first is the hello.
+extension Session {
+    func read(_ bytes: UnsafeRawBufferPointer) {
+        if isEnding { return }
+        var didCompleteFrame = false
+        do throws(FrameError) {
+            try reader.read(bytes) { header, payload in
+                didCompleteFrame = true
+                return handle(header, payload)
+            }
+        } catch {
+            return violate(CallStatus(error.code, error.message))
+        }
+        machine.bytesReceived(
+            isInsideFrame: reader.isInsideFrame && !isReadingPaused, didCompleteFrame: didCompleteFrame,
+            nowNanoseconds: shard.loop.nowNanoseconds)
+    }
+
+    /// Returns false when nothing more may be read for now.
+    private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) -> Bool {
+        switch header.type {
+        case .hello, .ping, .pong:
+            guard header.stream == 0 else {
+                violate(
+                    CallStatus(
+                        .invalidArguments,
+                        "frame type \(header.type.rawValue) came on stream \(header.stream); it belongs on stream 0"))
+                return false
+            }
+        default: break
+        }
+        switch header.type {
+        case .hello: return hello(payload)
+        case .call: call(header.stream, payload)
+        case .message: message(header, payload)
+        case .cancel:
+            switch machine.cancelReceived(stream: header.stream) {
+            case .cancelled(let method):
+                shard.figures.cancelled(method: method)
+                if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
+                queries[header.stream]?.cancel()
+            case .ignore: break
+            case .violate(let violation): violate(violation)
+            }
+        case .credit:
+            switch machine.creditReceived(stream: header.stream, count: FrameWriter.credit(in: payload)) {
+            case .credited: shard.resumeNotifications(self)
+            case .ignore: break
+            case .violate(let violation): violate(violation)
+            }
+        case .ping:
+            switch machine.pingReceived(byteCount: payload.count, nowNanoseconds: shard.loop.nowNanoseconds) {
+            case .pong: write(.pong, payload: Array(payload))
+            case .violate(let violation): violate(violation)
+            }
+        case .pong: break
+        case .welcome, .status, .goaway:
+            violate(
+                CallStatus(.invalidArguments, "frame type \(header.type.rawValue) is the server's to send"))
+        }
+        if isEnding { return false }
+        pauseIfFull()
+        return !isReadingPaused
+    }
+
+    private func call(_ stream: UInt32, _ payload: UnsafeRawBufferPointer) {
+        let header: CallHeader
+        do throws(ServiceError) {
+            header = try shard.coder.decodeCall(payload)
+        } catch {
+            return violate(CallStatus(error))
+        }
+        let method = header.method
+        let action = machine.callReceived(
+            stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: method == .notificationsOpen,
+            timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
+        switch action {
+        case .none:
+            server.log.debug(
+                "call",
+                [
+                    ("method", String(method.rawValue)), ("user", identity.userRecordName),
+                    ("request", header.requestID), ("group", header.operationGroup),
+                ])
+        case .refuse(let status):
+            shard.figures.refusedCalls += 1
+            writeStatus(stream: stream, status)
+        case .violate(let violation): violate(violation)
+        }
+    }
+
+    private func message(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
+        let stream = header.stream
+        switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
+        case .request(let method):
+            if let interceptor = server.configuration.interceptor {
+                return intercept(Method(rawValue: method), payload, stream: stream, interceptor)
+            }
+            shard.handle(Method(rawValue: method), payload, session: self, stream: stream)
+        case .streamMessage(_, let grant):
+            shard.acknowledge(payload, session: self, stream: stream)
+            if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
+        case .streamEnded:
+            shard.closeNotifications(self, stream: stream)
+            if let call = machine.answered(stream: stream) {
+                count(call, failure: nil)
+                writeStatus(stream: stream, .success)
+            }
+        case .ignore: break
+        case .refuse(let status):
+            shard.figures.refusedCalls += 1
+            shard.closeNotifications(self, stream: stream)
+            writeStatus(stream: stream, status)
+        case .violate(let violation): violate(violation)
+        }
+    }
+
+    // MARK: Hello
+
+    private func hello(_ payload: UnsafeRawBufferPointer) -> Bool {
+        switch machine.helloReceived() {
+        case .violate(let violation):
+            violate(violation)
+            return false
+        case .authenticate: break
+        }
+        do throws(ServiceError) {
+            let hello = try shard.coder.decodeHello(payload)
+            identity = try server.authenticate(hello)
+        } catch {
+            violate(
+                CallStatus(error))
+            return false
+        }
+        payloadLimitAfterHello = Limits.frameBytes
+        let target = server.shard(of: identity.privateDatabase ?? identity.publicDatabase)
+        // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data. It
+        // leaves when the turn's input is done.
+        connection.pauseReading()
+        shard.loop.execute { self.move(to: target) }
+        return false
+    }
+
+    private func move(to target: Shard) {
+        // The peer may have said hello and good-bye in one breath: then the connection is closed, and says so when the turn
+        // ends.
+        if isGone || isEnding || !connection.isOpen { return }
+        if target === shard { return arrived() }
+        shard.remove(self)
+        let arrive = connection.leave()
+        connection = nil
+        target.loop.execute {
+            self.shard = target
+            self.knownSchema = nil
+            self.connection = arrive(target.loop, self)
+            target.add(self)
+            self.arrived()
+        }
+    }
+
+    private func arrived() {
+        if isGone || isEnding { return }
+        reader.payloadBytesLimit = payloadLimitAfterHello ?? reader.payloadBytesLimit
+        // The token may have been revoked while the session was on its way.
+        guard server.isStillValid(identity) else { return revoked() }
+        machine.welcomed()
+        shard.figures.welcomedConnections += 1
+        write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
+        shard.arrived(self)
+        connection.resumeReading()
+        if server.isDraining { drain() }
+        read(UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+}
