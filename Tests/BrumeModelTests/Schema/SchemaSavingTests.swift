@@ -92,6 +92,20 @@ import Testing
         #expect(Self.check(schema, "Note", ["title": .string], in: Self.production, lesson: &lesson) == .fits)
     }
 
+    @Test("saves of several types in one request are each checked by their own") func severalTypes() throws {
+        var checker = SaveChecker(
+            try Self.schema("RECORD TYPE Note (x STRING); RECORD TYPE Task (x INT64);"), in: Self.production)
+        func verdict(_ type: String, _ kind: FieldKind) -> SaveVerdict {
+            checker.check(type: type) { visit in _ = "x".withUTF8Bytes { visit($0, kind) } }
+        }
+        for (type, kind, other) in [("Note", FieldKind.string, FieldKind.int64), ("Task", .int64, .string)] {
+            for _ in 0..<2 { #expect(verdict(type, kind) == .fits) }
+            #expect(verdict(type, other) != .fits)
+            #expect(verdict("Unknown", kind) != .fits)
+            #expect(verdict(type, kind) == .fits)
+        }
+    }
+
     @Test("of two that teach one field different types the first is right") func race() throws {
         var first = SchemaLesson()
         first.note(SchemaFieldType(.string), of: "x", in: "Note")
