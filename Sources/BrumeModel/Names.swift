@@ -79,32 +79,25 @@ package enum Names {
 
     private static func problem(_ name: String, kind: String) -> String? {
         name.withUTF8Bytes { bytes -> String? in
+            if isRecordName(bytes) { return nil }
             guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
                 return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
-            if first == UInt8(ascii: "_") {
-                return
-                    "a \(kind) starts with an underscore, which is kept for the system; choose another first character"
-            }
-            for byte in bytes where byte < 0x20 || byte > 0x7E {
-                return "a \(kind) holds a character outside of printable ASCII; use letters, digits and punctuation"
-            }
-            return nil
+            return first == UInt8(ascii: "_")
+                ? "a \(kind) starts with an underscore, which is kept for the system; choose another first character"
+                : "a \(kind) holds a character outside of printable ASCII; use letters, digits and punctuation"
         }
     }
 
     private static func identifierProblem(_ name: String, kind: String) -> String? {
         name.withUTF8Bytes { bytes -> String? in
+            if isIdentifier(bytes) { return nil }
             guard let first = bytes.first, bytes.count <= Limits.nameCharacters else {
                 return "a \(kind) has \(bytes.count) characters; give it 1 to \(Limits.nameCharacters)"
             }
-            guard isLetter(first) else {
-                return "a \(kind) starts with something else than an ASCII letter; let it start with one"
-            }
-            for byte in bytes where !isLetter(byte) && !(0x30...0x39).contains(byte) && byte != UInt8(ascii: "_") {
-                return "a \(kind) holds something else than ASCII letters, digits and underscores; use these alone"
-            }
-            return nil
+            return isLetter(first)
+                ? "a \(kind) holds something else than ASCII letters, digits and underscores; use these alone"
+                : "a \(kind) starts with something else than an ASCII letter; let it start with one"
         }
     }
 
