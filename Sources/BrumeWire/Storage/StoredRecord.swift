@@ -161,17 +161,6 @@ package enum StoredRecord {
     }
 
     static func kind(ofField bytes: UnsafeRawBufferPointer) -> FieldKind {
-        // What canonical fields are: a short key, then a value that says its kind first.
-        if bytes.count >= 2, bytes[0] == 1 << 3 | 2, bytes[1] < 0x80 {
-            var offset = 2 + Int(bytes[1])
-            if offset < bytes.count, bytes[offset] == 2 << 3 | 2 {
-                repeat { offset += 1 } while offset < bytes.count && bytes[offset] >= 0x80
-                offset += 1
-                if offset < bytes.count, bytes[offset] < 0x80, let kind = FieldKind(rawValue: bytes[offset] >> 3) {
-                    return kind
-                }
-            }
-        }
         var reader = WireReader(bytes)
         while let element = try? reader.next() {
             guard element.number == 2 else { continue }
@@ -224,12 +213,9 @@ package enum StoredRecord {
     static func key(
         ofField bytes: UnsafeRawBufferPointer
     ) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
-        // Canonical fields begin with their key, which is short.
-        if bytes.count >= 2, bytes[0] == 1 << 3 | 2, bytes[1] < 0x80, bytes.count - 2 >= Int(bytes[1]) {
-            return UnsafeRawBufferPointer(start: bytes.baseAddress! + 2, count: Int(bytes[1]))
-        }
         var reader = WireReader(bytes)
         while let element = try reader.next() {
+            // Canonical fields begin with their key.
             if element.number == 1 { return element.content }
         }
         return UnsafeRawBufferPointer(start: nil, count: 0)

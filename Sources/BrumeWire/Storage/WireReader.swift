@@ -33,15 +33,18 @@ struct WireReader {
     mutating func next() throws(Damage) -> Element? {
         let left = bytes.count - offset
         guard left > 0, let base = bytes.baseAddress else { return nil }
-        // Most fields are texts and messages of less than 128 bytes, with a number below 16.
-        if left >= 2 {
-            let (tag, count) = (bytes[offset], Int(bytes[offset + 1]))
-            if tag & 0x87 == 2, tag >= 8, count < 0x80, count <= left - 2 {
+        // Most fields are texts and messages with a number below 16, whose length takes one byte or two.
+        if left >= 3, bytes[offset] & 0x87 == 2, bytes[offset] >= 8 {
+            let (low, high) = (Int(bytes[offset + 1]), Int(bytes[offset + 2]))
+            let isShort = low < 0x80
+            let (head, count) = isShort ? (2, low) : (3, low & 0x7F | high << 7)
+            if isShort || high < 0x80, count <= left - head {
                 let start = offset
-                offset += 2 + count
+                offset += head + count
                 return Element(
-                    number: UInt64(tag >> 3), content: UnsafeRawBufferPointer(start: base + start + 2, count: count),
-                    scalar: 0, wireType: 2, range: Range(uncheckedBounds: (start, offset)))
+                    number: UInt64(bytes[start] >> 3),
+                    content: UnsafeRawBufferPointer(start: base + start + head, count: count), scalar: 0, wireType: 2,
+                    range: Range(uncheckedBounds: (start, offset)))
             }
         }
         return try nextOfAnyKind()
