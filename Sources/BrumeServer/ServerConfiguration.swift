@@ -20,7 +20,9 @@ package struct ServerConfiguration: Sendable {
     package var loopCount = 2
     /// How long a loop, and the journal's thread, look for more work before they sleep, where work mostly comes that soon and the core
     /// is free (``SpinPolicy``): few clients get their answers in half the time. 0: they sleep at once.
-    package var spinMicroseconds: UInt64 = 200
+    package var spinMicroseconds = ServerConfiguration.standardSpinMicroseconds
+    /// What ``spinMicroseconds`` is unless somebody says otherwise.
+    package static let standardSpinMicroseconds: UInt64 = 200
     /// The containers that are served; empty: every name.
     package var containers: Set<String> = []
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.

@@ -21,7 +21,7 @@ enum ServeCommand {
             OptionDefinition(
                 "spin-microseconds", "N",
                 "how long loops look for work before they sleep, where it mostly comes that soon; 0: not at all",
-                fallback: "200"),
+                fallback: String(ServerConfiguration.standardSpinMicroseconds)),
             CommandOptions.metricsListen,
             OptionDefinition("journal-segment-bytes", "N", "size of a journal file", fallback: "16777216"),
             OptionDefinition(
@@ -94,7 +94,9 @@ enum ServeCommand {
         configuration.containers = Set(invocation.texts("container"))
         configuration.loopCount =
             try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
-        configuration.spinMicroseconds = UInt64(try invocation.integer("spin-microseconds", in: 0...1_000) ?? 200)
+        if let limit = try invocation.integer("spin-microseconds", in: 0...1_000) {
+            configuration.spinMicroseconds = UInt64(limit)
+        }
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
