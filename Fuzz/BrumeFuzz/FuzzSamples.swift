@@ -81,12 +81,13 @@ enum FuzzSamples {
             case 1: [.zoneCreation(zone: incarnation, name: zone.name)]
             case 2:
                 [
-                    .recordPut(zone: incarnation, record: record("r1", sequence: 2)),
-                    .recordPut(zone: 0, record: record("r2", sequence: 2)), .subscriptionPut(subscriptions[0]),
+                    .recordPut(zone: incarnation, record: SharedBytes(record("r1", sequence: 2))),
+                    .recordPut(zone: 0, record: SharedBytes(record("r2", sequence: 2))),
+                    .subscriptionPut(subscriptions[0]),
                 ]
             default:
                 [
-                    .recordPut(zone: incarnation, record: record("r3", sequence: 3)),
+                    .recordPut(zone: incarnation, record: SharedBytes(record("r3", sequence: 3))),
                     .recordDeletion(zone: incarnation, name: "r1", type: "Note"),
                     .subscriptionDeletion(id: subscriptions[0].id, owner: ""),
                 ]

@@ -134,7 +134,7 @@ extension FuzzTarget {
             } else {
                 preconditionFailure("a record can't be taken apart after another encoding")
             }
-            _ = StoredRecord.project(Array(bytes), keys: ["field_1", "k"])
+            _ = StoredRecord.project(SharedBytes(Array(bytes)), keys: ["field_1", "k"])
         },
         seeds: { [FuzzSamples.record] })
 
@@ -153,7 +153,7 @@ extension FuzzTarget {
             let page = try? database.zoneChanges(zone: zone.id, since: nil, resultsLimit: 10, desiredKeys: ["k", "v"])
             var names = ["r1", "_u"]
             for record in page?.records ?? [] {
-                if let record = try? record.decoded(StoredRecord.decode) { names.append(record.system.name) }
+                if let record = try? record.array.decoded(StoredRecord.decode) { names.append(record.system.name) }
             }
             _ = database.fetchRecords(
                 FetchRecordsRequest(database: scope, zones: [.init(zone: zone.id, names: names)], desiredKeys: ["k"]))

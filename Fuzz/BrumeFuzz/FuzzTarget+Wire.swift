@@ -175,7 +175,7 @@ extension FuzzTarget {
         seeds: {
             let coder = MessageCoder()
             let zone = Zone(id: FuzzSamples.zone, capabilities: .custom)
-            let record = FuzzSamples.record
+            let record = SharedBytes(FuzzSamples.record)
             let messages: [[UInt8]] = [
                 coder.encodeWelcome(Welcome(serverVersion: "v", userRecordName: "u", serverEpoch: 1)),
                 coder.encodeGoaway(Goaway(reason: CallStatus(code: 6, message: "m"))),

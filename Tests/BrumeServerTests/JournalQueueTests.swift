@@ -13,7 +13,7 @@ struct JournalQueueTests {
         entries.append(
             JournalEntry(
                 database: database, sequence: position, committedMilliseconds: 0,
-                changes: [.recordPut(zone: 0, record: [UInt8](repeating: 1, count: recordBytes))]))
+                changes: [.recordPut(zone: 0, record: SharedBytes([UInt8](repeating: 1, count: recordBytes)))]))
         return JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position)
     }
 

@@ -32,7 +32,7 @@ package struct JournalEntry: Equatable, Sendable {
 /// One step of a commit. A zone is named by its incarnation; 0 is the default zone.
 package enum Change: Equatable, Sendable {
     /// The encoded `brume.v1.Record`.
-    case recordPut(zone: UInt64, record: [UInt8])
+    case recordPut(zone: UInt64, record: SharedBytes)
     case recordDeletion(zone: UInt64, name: String, type: String)
     case zoneCreation(zone: UInt64, name: String)
     case zoneDeletion(zone: UInt64, name: String, reason: ZoneDeletionReason)

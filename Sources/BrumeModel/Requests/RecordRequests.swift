@@ -239,9 +239,14 @@ extension RecordSave<CheckedFields> {
     }
 }
 
-extension SaveResult<[UInt8]> {
+extension SaveResult<SharedBytes> {
+    /// The record will be saved; its answer is to come.
+    package static func staged(fieldsOmitted: Bool) -> Self {
+        Self(outcome: .deferred, fieldsOmitted: fieldsOmitted)
+    }
+
     /// The record was saved, or is as it was.
-    package static func done(_ record: [UInt8], fieldsOmitted: Bool) -> Self {
+    package static func done(_ record: SharedBytes, fieldsOmitted: Bool) -> Self {
         Self(outcome: .record(record), fieldsOmitted: fieldsOmitted)
     }
 }

@@ -51,7 +51,7 @@ struct ShardFigures {
     }
 
     /// A request to save and delete records went through, with these results.
-    mutating func modified(_ results: [ZoneModificationResult<[UInt8]>]) {
+    mutating func modified(_ results: [ZoneModificationResult<SharedBytes>]) {
         for result in results {
             for index in result.saves.indices {
                 if case .failure(let error) = result.saves[index].outcome { itemFailures[error.code, default: 0] += 1 }

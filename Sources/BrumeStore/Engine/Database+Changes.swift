@@ -25,7 +25,7 @@ extension Database {
     /// - Parameter device: The asking device, whose client token the page holds.
     package func zoneChanges(
         zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?, device: [UInt8] = []
-    ) throws(ServiceError) -> ZoneChangesPage<[UInt8], ChangeToken> {
+    ) throws(ServiceError) -> ZoneChangesPage<SharedBytes, ChangeToken> {
         let index = try zoneIndex(of: zone).get()
         if zoneStates[index].isDefault {
             throw ServiceError(
@@ -74,8 +74,8 @@ extension Database {
     private func page(
         ofZoneAt index: Int, after position: ChangePosition, firstFetchHead: ChangePosition, countLimit: Int?,
         desiredKeys: DesiredKeys?
-    ) -> ZoneChangesPage<[UInt8], ChangeToken> {
-        var records: [[UInt8]] = []
+    ) -> ZoneChangesPage<SharedBytes, ChangeToken> {
+        var records: [SharedBytes] = []
         var deletions: [DeletedRecord] = []
         var bytes = 0
         var last = position
@@ -88,7 +88,7 @@ extension Database {
                 continue
             }
             let count = records.count + deletions.count
-            let record = isDeleted ? [] : Database.project(slots.bytes(of: entry.slot), desiredKeys)
+            let record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
                 deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }

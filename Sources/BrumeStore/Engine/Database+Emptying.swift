@@ -24,10 +24,10 @@ extension Database {
                 user.system.changeTag = tag.text
                 user.system.modifiedMilliseconds = nowMilliseconds
                 put(
-                    RecordSlot(StoredRecord.encode(user.system, fields: []), refersToOthers: false), replacing: slot,
+                    SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false, replacing: slot,
                     inZoneAt: 0, of: 0, into: &builder)
             } else {
-                note(record, .deleted, inZoneAt: 0, into: &builder)
+                note(slot, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(slot, at: builder.nextPosition(), inZoneAt: 0)
                 builder.append(.recordDeletion(zone: 0, name: record.name, type: record.type))
                 records += 1

@@ -10,7 +10,7 @@ extension Database {
     /// The answer stops growing at ``Limits/pageBytes``; what did not fit is `deferred`. At least one record always fits.
     package func fetchRecords(
         _ request: FetchRecordsRequest, caller: Caller? = nil
-    ) -> [[RecordOutcome<[UInt8]>]] {
+    ) -> [[RecordOutcome<SharedBytes>]] {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         var bytes = 0
         var isFull = false
@@ -20,7 +20,7 @@ extension Database {
             case .failure(let error): return fetch.names.map { _ in .failure(error) }
             case .success(let known): index = known
             }
-            return fetch.names.map { name -> RecordOutcome<[UInt8]> in
+            return fetch.names.map { name -> RecordOutcome<SharedBytes> in
                 guard let slot = liveSlot(of: name, inZoneAt: index) else {
                     return .failure(ServiceError(.unknownItem, "there is no such record; it may be deleted"))
                 }
@@ -53,7 +53,7 @@ extension Database {
         return access.refusal(.read, type: record.type, creator: creator)
     }
 
-    static func project(_ record: [UInt8], _ desiredKeys: DesiredKeys?) -> [UInt8] {
+    static func project(_ record: SharedBytes, _ desiredKeys: DesiredKeys?) -> SharedBytes {
         guard let desiredKeys else { return record }
         return StoredRecord.project(record, keys: desiredKeys)
     }

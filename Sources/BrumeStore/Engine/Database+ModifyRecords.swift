@@ -9,14 +9,14 @@ extension Database {
     /// here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64
-    ) -> Decision<[ZoneModificationResult<[UInt8]>]> {
+    ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         var itemsLeft = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
         if let refusal = refusal(of: caller, itemCount: itemsLeft) {
             return Decision(answer: request.zones.map { ZoneBatch.refusal(of: $0, refusal) }, commit: nil)
         }
         var builder = CommitBuilder(sequence: sequence + 1)
-        var results: [ZoneModificationResult<[UInt8]>] = []
+        var results: [ZoneModificationResult<SharedBytes>] = []
         var seen = Set<Int>()
         var bytesLeft = ByteBudget()
         for modification in request.zones {
@@ -59,7 +59,7 @@ extension Database {
                 name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,
                 createdMilliseconds: nowMilliseconds, modifier: name, modifiedMilliseconds: nowMilliseconds),
             fields: [])
-        put(RecordSlot(record, refersToOthers: false), replacing: nil, inZoneAt: 0, of: 0, into: &builder)
+        put(SharedBytes(record), refersToOthers: false, replacing: nil, inZoneAt: 0, of: 0, into: &builder)
         builder.touch(
             TouchedZone(
                 zone: .defaultZone, incarnation: 0, recordTypes: [Names.userRecordType], isNew: false, isDeleted: false)
@@ -106,17 +106,19 @@ extension Database {
         let incarnation = zoneStates[index].incarnation
         builder.expect(batch.staged.count + batch.deletions.count)
         for place in batch.staged.indices {
-            let (record, existing) = (batch.staged[place].record, batch.staged[place].existing)
-            let type = batch.modification.saves[batch.staged[place].item].type
+            let (item, existing) = (batch.staged[place].item, batch.staged[place].existing)
             // Mostly all are of one type.
-            if type != types.last { types.append(type) }
-            note(record, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
-            put(record, replacing: existing, inZoneAt: index, of: incarnation, into: &builder)
+            if batch.modification.saves[item].type != types.last { types.append(batch.modification.saves[item].type) }
+            let slot = put(
+                SharedBytes(of: batch.records, at: batch.staged[place].range),
+                refersToOthers: batch.staged[place].refersToOthers, replacing: existing, inZoneAt: index,
+                of: incarnation, into: &builder)
+            note(slot, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
         }
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type
             if type != types.last { types.append(type) }
-            note(zoneStates[index][deletion.slot], .deleted, inZoneAt: index, into: &builder)
+            note(deletion.slot, .deleted, inZoneAt: index, into: &builder)
             deleteRecord(deletion.slot, at: builder.nextPosition(), inZoneAt: index)
             builder.append(
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
@@ -137,26 +139,29 @@ extension Database {
     }
 
     /// Keeps what query subscriptions need to know of a change; nothing where nobody subscribed to the type.
-    func note(
-        _ record: RecordSlot, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder
-    ) {
-        if subscriptionTable.index.isEmpty || !subscriptionTable.index.concerns(record.type) { return }
+    ///
+    /// - Parameter slot: Of the record as it is now, or as it is before it is deleted.
+    func note(_ slot: Int32, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder) {
+        if subscriptionTable.index.isEmpty { return }
+        let record = zoneStates[index][slot]
+        let type = record.type
+        if !subscriptionTable.index.concerns(type) { return }
         builder.note(
             CommittedRecord(
-                zone: zoneStates[index].id, name: record.name, type: record.type, reason: reason, bytes: record.bytes))
+                zone: zoneStates[index].id, name: record.name, type: type, reason: reason, bytes: record.bytes.array))
     }
 
-    /// Puts a record into the zone at an index, which is of that incarnation.
+    /// Puts a record into the zone at an index, which is of that incarnation, and returns its slot.
     ///
     /// - Parameter existing: The slot of its older version, or nil for a new record.
+    @discardableResult
     func put(
-        _ record: RecordSlot, replacing existing: Int32?, inZoneAt index: Int, of incarnation: UInt64,
-        into builder: inout CommitBuilder
-    ) {
-        var record = record
-        record.position = builder.nextPosition()
-        builder.append(.recordPut(zone: incarnation, record: record.bytes))
-        putRecord(record, replacing: existing, inZoneAt: index)
+        _ record: SharedBytes, refersToOthers: Bool, replacing existing: Int32?, inZoneAt index: Int,
+        of incarnation: UInt64, into builder: inout CommitBuilder
+    ) -> Int32 {
+        builder.append(.recordPut(zone: incarnation, record: record))
+        return putRecord(
+            record, refersToOthers: refersToOthers, at: builder.nextPosition(), replacing: existing, inZoneAt: index)
     }
 }
 

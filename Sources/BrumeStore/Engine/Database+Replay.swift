@@ -53,11 +53,13 @@ extension Database {
         _ change: Change, touched: inout [Int], builder: inout CommitBuilder
     ) throws(ServiceError) {
         switch change {
-        case .recordPut(let incarnation, let bytes):
+        case .recordPut(let incarnation, let record):
             let index = try zoneIndex(ofIncarnation: incarnation)
-            var record = try RecordSlot(decoding: bytes)
-            record.position = builder.nextPosition()
-            putRecord(record, inZoneAt: index)
+            let summary: Result<StoredRecord.Summary, ServiceError> = record.withUnsafeBytes { bytes in
+                Result { () throws(ServiceError) in try RecordSlot.check(bytes) }
+            }
+            putRecord(
+                record, refersToOthers: try summary.get().refersToOthers, at: builder.nextPosition(), inZoneAt: index)
             if touched.last != index { touched.append(index) }
         case .recordDeletion(let incarnation, let name, _):
             let index = try zoneIndex(ofIncarnation: incarnation)

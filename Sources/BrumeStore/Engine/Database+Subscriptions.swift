@@ -108,7 +108,7 @@ extension Database {
                 builder.note(
                     CommittedRecord(
                         zone: zoneStates[index].id, name: record.name, type: record.type, reason: .deleted,
-                        bytes: record.bytes))
+                        bytes: record.bytes.array))
             }
         }
         if !builder.records.isEmpty { matchSubscriptions(into: &builder) }

@@ -8,16 +8,17 @@ internal import BrumeWire
 ///
 /// In a custom zone a deleted record keeps its slot as a tombstone: name, type and position, nothing else.
 struct RecordSlot: Sendable {
-    /// The encoded `brume.v1.Record`, immutable; in a tombstone one with name and type alone, or nothing.
-    private let storage: [UInt8]
+    /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version takes its place where
+    /// nobody else reads it; see ``replace(with:refersToOthers:position:)``.
+    private var storage: [UInt8]
     /// Where the record begins in ``storage``.
-    private let start: UInt32
+    private var start: UInt32
     /// How many bytes it has, and above them the marks.
-    private let countAndMarks: UInt32
+    private var countAndMarks: UInt32
     /// Of the latest change.
     var position: ChangePosition
     /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is the last
-    /// of all orders that queries answer in. ``ZoneState/put(_:)`` keeps it.
+    /// of all orders that queries answer in. A newer version keeps it.
     var created: ChangePosition
 
     private static let deletedMark: UInt32 = 1 << 31
@@ -28,6 +29,12 @@ struct RecordSlot: Sendable {
         self.init(
             storage: record, range: 0..<record.count, marks: refersToOthers ? RecordSlot.referenceMark : 0,
             position: position, created: .start)
+    }
+
+    /// A new record, created by the change at its position. In an array of its own: the one that it came in, if nothing else is in it.
+    init(new record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+        self.init(record.array, refersToOthers: refersToOthers, position: position)
+        created = position
     }
 
     /// Another's record in an array of its own.
@@ -70,6 +77,25 @@ struct RecordSlot: Sendable {
 
     private static let countMask = referenceMark - 1
 
+    /// Takes a newer version of the record.
+    ///
+    /// It is written over the older one where that has an array of its own, of about the size, which nobody else holds: who does, as a
+    /// snapshot that is being written, keeps the older version. So most saves allocate nothing that stays, and a record that is saved
+    /// again and again stays where it is.
+    mutating func replace(with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+        let newer = record.count
+        if isPacked || newer > storage.capacity || newer < storage.capacity / 8 * 7 {
+            storage = record.array
+        } else {
+            storage.removeAll(keepingCapacity: true)
+            record.withUnsafeBytes { storage.append(contentsOf: $0) }
+        }
+        start = 0
+        precondition(newer <= RecordSlot.countMask, "a record is larger than a slot can say")
+        countAndMarks = UInt32(newer) | (refersToOthers ? RecordSlot.referenceMark : 0)
+        self.position = position
+    }
+
     var isDeleted: Bool { countAndMarks & RecordSlot.deletedMark != 0 }
 
     /// Whether the slot holds nothing, and waits for another record.
@@ -80,10 +106,8 @@ struct RecordSlot: Sendable {
 
     var byteCount: Int { Int(countAndMarks & RecordSlot.countMask) }
 
-    /// The encoded record; a copy where it is packed.
-    var bytes: [UInt8] {
-        isPacked ? Array(storage[Int(start)..<Int(start) + byteCount]) : storage
-    }
+    /// The encoded record. Where it is packed its neighbours stay in memory with it.
+    var bytes: SharedBytes { SharedBytes(of: storage, at: Int(start)..<Int(start) + byteCount) }
 
     func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
@@ -151,14 +175,6 @@ struct RecordSlot: Sendable {
 }
 
 extension RecordSlot {
-    /// What the engine keeps of an encoded record; its position is to be set.
-    init(decoding bytes: [UInt8]) throws(ServiceError) {
-        let checked: Result<Bool, ServiceError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(ServiceError) in try RecordSlot.check(bytes).refersToOthers }
-        }
-        self.init(bytes, refersToOthers: try checked.get())
-    }
-
     /// Throws for bytes that are no record of the server's making.
     static func check(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> StoredRecord.Summary {
         let summary = try StoredRecord.summary(of: bytes)

@@ -37,7 +37,7 @@ struct RecordSlots: Sendable {
     }
 
     /// The encoded record.
-    func bytes(of slot: Int32) -> [UInt8] {
+    func bytes(of slot: Int32) -> SharedBytes {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].bytes
     }
 
@@ -93,6 +93,12 @@ struct RecordSlots: Sendable {
             self[slot] = RecordSlot(in: pack, at: start..<end, as: self[slot])
             start = end
         }
+    }
+
+    /// Puts a newer version in the place of a record, which keeps the change that created it.
+    mutating func replace(_ slot: Int32, with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots]
+            .replace(with: record, refersToOthers: refersToOthers, position: position)
     }
 
     /// Returns the record's slot.

@@ -26,7 +26,7 @@ extension ZoneBatch {
         while canStillFail {
             canStillFail = false
             failOrphans(in: zone)
-            let view = PostBatchView(zone: zone, staged: staged)
+            let view = PostBatchView(zone: zone, staged: staged, records: records)
             let room = changesLeft - staged.count
             guard let closure = view.closure(of: deletions, limit: min(room, ZoneBatch.visitsLimit - visits)) else {
                 for deletion in deletions {
@@ -49,7 +49,7 @@ extension ZoneBatch {
             }
             if overLimit.isEmpty, blocked.isEmpty {
                 setDeletions(view.deletions(requested: deletions, closure: closure))
-                if !closure.isEmpty { keepStaged { !closure.contains($1.record.name) } }
+                if !closure.isEmpty { keepStaged { [records] in !closure.contains($1.record(in: records).name) } }
                 return
             }
             keepStaged { index, _ in !overLimit.contains(index) }
@@ -63,10 +63,10 @@ extension ZoneBatch {
     /// In an atomic batch a parent whose own save failed counts as made: its child is innocent.
     private mutating func failOrphans(in zone: ZoneState) {
         while staged.contains(where: \.setsParent) {
-            let made = Set(isAtomic ? modification.saves.map(\.name) : staged.map(\.record.name))
+            let made = Set(isAtomic ? modification.saves.map(\.name) : staged.map { $0.record(in: records).name })
             var orphans = Set<Int>()
             for (index, save) in staged.enumerated() where save.setsParent {
-                let parent = save.record.parent
+                let parent = save.record(in: records).parent
                 if made.contains(parent) || zone.liveSlot(of: parent) != nil { continue }
                 fail(stagedSave: index, ZoneBatch.missingParent)
                 orphans.insert(index)
@@ -94,6 +94,8 @@ extension ZoneBatch {
 private struct PostBatchView {
     let zone: ZoneState
     let staged: [ZoneBatch.StagedSave]
+    /// Those of the staged saves, in their order.
+    private let records: [RecordSlot]
     private var stagedOfName: [String: Int] = [:]
     private var stagedOfSlot: [Int32: Int] = [:]
     private var stagedChildren: [String: [Int]] = [:]
@@ -101,29 +103,31 @@ private struct PostBatchView {
     /// Nothing in the zone or the batch refers to anything: deletions stand alone.
     private let isWithoutReferences: Bool
 
-    init(zone: ZoneState, staged: [ZoneBatch.StagedSave]) {
+    init(zone: ZoneState, staged: [ZoneBatch.StagedSave], records bytes: [UInt8]) {
         self.zone = zone
         self.staged = staged
+        records = staged.map { $0.record(in: bytes) }
         isWithoutReferences =
             !zone.holdsReferences
-            && staged.allSatisfy { $0.record.parent.isEmpty && $0.record.cascadeTargets.isEmpty }
+            && staged.allSatisfy { !$0.refersToOthers }
         if isWithoutReferences { return }
         for (index, save) in staged.enumerated() {
-            stagedOfName[save.record.name] = index
+            let record = records[index]
+            stagedOfName[record.name] = index
             if let slot = save.existing { stagedOfSlot[slot] = index }
-            if !save.record.parent.isEmpty { stagedChildren[save.record.parent, default: []].append(index) }
-            for target in save.record.cascadeTargets { stagedReferrers[target, default: []].append(index) }
+            if !record.parent.isEmpty { stagedChildren[record.parent, default: []].append(index) }
+            for target in record.cascadeTargets { stagedReferrers[target, default: []].append(index) }
         }
     }
 
     private func record(named name: String) -> RecordSlot? {
-        if let index = stagedOfName[name] { return staged[index].record }
+        if let index = stagedOfName[name] { return records[index] }
         return zone.liveSlot(of: name).map { zone[$0] }
     }
 
     private func forEachReferrer(of name: String, _ body: (RecordSlot) -> Void) {
         for slot in zone.referrers(of: name) where stagedOfSlot[slot] == nil { body(zone[slot]) }
-        for index in stagedReferrers[name] ?? [] { body(staged[index].record) }
+        for index in stagedReferrers[name] ?? [] { body(records[index]) }
     }
 
     /// The deleted records and all that falls with them, by name; nil when there are more than `limit`.
@@ -164,7 +168,7 @@ private struct PostBatchView {
         for slot in zone.children(of: name) where stagedOfSlot[slot] == nil {
             if !closure.contains(zone[slot].name) { return true }
         }
-        for index in stagedChildren[name] ?? [] where !closure.contains(staged[index].record.name) { return true }
+        for index in stagedChildren[name] ?? [] where !closure.contains(records[index].name) { return true }
         return false
     }
 
@@ -173,9 +177,9 @@ private struct PostBatchView {
         var over: [Int] = []
         var counts: [String: Int] = [:]
         for (index, save) in staged.enumerated() where save.changesCascades {
-            if closure.contains(save.record.name) { continue }
+            if closure.contains(records[index].name) { continue }
             var added: [String: Int] = [:]
-            for target in save.record.cascadeTargets { added[target, default: 0] += 1 }
+            for target in records[index].cascadeTargets { added[target, default: 0] += 1 }
             if let slot = save.existing { for target in zone[slot].cascadeTargets { added[target, default: 0] -= 1 } }
             let grown = added.filter { $0.value > 0 }
             for target in grown.keys where counts[target] == nil {
@@ -196,11 +200,11 @@ private struct PostBatchView {
         for slot in zone.referrers(of: target) where stagedOfSlot[slot] == nil {
             if !closure.contains(zone[slot].name) { count += 1 }
         }
-        for save in staged {
-            guard let slot = save.existing, !closure.contains(save.record.name) else { continue }
+        for (index, save) in staged.enumerated() {
+            guard let slot = save.existing, !closure.contains(records[index].name) else { continue }
             let old = zone[slot].cascadeTargets.count { $0 == target }
             if old == 0 { continue }
-            count += min(old, save.record.cascadeTargets.count { $0 == target })
+            count += min(old, records[index].cascadeTargets.count { $0 == target })
         }
         return count
     }

@@ -13,12 +13,22 @@ struct ZoneBatch {
         let item: Int
         /// The older version's slot, or nil for a new record.
         let existing: Int32?
-        /// As it will be stored; its position is given when it is applied.
-        let record: RecordSlot
+        /// Where it stands in ``records``, as it will be stored.
+        let range: Range<Int>
+        /// Whether it has a parent or references that delete it with their targets.
+        let refersToOthers: Bool
+        /// How many of its bytes are the answer: all, or those before its fields.
+        let answerCount: Int
         /// Whether this save names a parent that the record did not have before.
         let setsParent: Bool
         /// Whether `deleteSelf` references differ from those of the older version.
         let changesCascades: Bool
+
+        /// Out of all of them.
+        func record(in records: [UInt8]) -> RecordSlot {
+            RecordSlot(
+                in: records, at: range, refersToOthers: refersToOthers, position: .start, created: .start)
+        }
     }
 
     struct StagedDeletion {
@@ -42,8 +52,11 @@ struct ZoneBatch {
     private var bytesLeft: ByteBudget
 
     private(set) var staged: [StagedSave] = []
+    /// The encoded records of all saves that were ever staged, one behind the other: what is answered and what the journal gets are
+    /// parts of it, so that a record of a batch needs no memory of its own for either.
+    private(set) var records: [UInt8] = []
     private(set) var deletions: [StagedDeletion] = []
-    private var saveResults: [SaveResult<[UInt8]>] = []
+    private var saveResults: [SaveResult<SharedBytes>] = []
     private var deletionResults: [ServiceError?] = []
     private var hasFailed = false
 
@@ -66,21 +79,24 @@ struct ZoneBatch {
     /// What every item gets when the zone as a whole is refused.
     static func refusal(
         of modification: ZoneModification<CheckedFields>, _ error: ServiceError
-    ) -> ZoneModificationResult<[UInt8]> {
+    ) -> ZoneModificationResult<SharedBytes> {
         ZoneModificationResult(
             saves: modification.saves.map { _ in SaveResult(outcome: .failure(error)) },
             deletions: modification.deletions.map { _ in error })
     }
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
-    mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<[UInt8]> {
+    mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<SharedBytes> {
         let repeated = modification.isKnownDistinct ? [] : repeatedNames()
         let allSaves = modification.saves
         // Looked at where they stand: a copy of a save counts a reference for each of its parts.
         let saves = allSaves.span
         saveResults.reserveCapacity(saves.count)
         staged.reserveCapacity(saves.count)
+        // A single one takes what it needs.
+        if saves.count > 1 { records.reserveCapacity(expectedRecordBytes) }
         for item in saves.indices {
+            let start = records.count
             do throws(ServiceError) {
                 if !repeated.isEmpty, repeated.contains(saves[item].name) { throw ZoneBatch.repeatedName }
                 saveResults.append(try stage(saves[item], item: item, in: zone))
@@ -91,8 +107,11 @@ struct ZoneBatch {
                 }
                 saveResults.append(SaveResult(outcome: .failure(error)))
                 hasFailed = true
+                // One that is too large was encoded, too: of four hundred such none is kept.
+                records.removeSubrange(start...)
             }
         }
+        answerStaged()
         for (item, name) in modification.deletions.enumerated() {
             let error =
                 !repeated.isEmpty && repeated.contains(name)
@@ -106,8 +125,30 @@ struct ZoneBatch {
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
 
+    /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its older version
+    /// needs more.
+    private var expectedRecordBytes: Int {
+        let systemBytes = 64 + 2 * caller.user.utf8.count + tagText.count
+        var count = 0
+        let saves = modification.saves
+        for save in saves.span.indices {
+            count += systemBytes + saves[save].name.utf8.count + saves[save].type.utf8.count
+            count += saves[save].fields.puts.bytes.count
+        }
+        return count
+    }
+
+    /// Answers what was staged. Only now: who shares a part of ``records`` while they grow makes them a copy.
+    private mutating func answerStaged() {
+        for index in staged.indices {
+            let start = staged[index].range.lowerBound
+            saveResults[staged[index].item].outcome = .record(
+                SharedBytes(of: records, at: start..<start + staged[index].answerCount))
+        }
+    }
+
     /// What the answer and the commit leave for the zones that follow.
-    func bytesLeft(behind result: ZoneModificationResult<[UInt8]>, of budget: ByteBudget) -> ByteBudget {
+    func bytesLeft(behind result: ZoneModificationResult<SharedBytes>, of budget: ByteBudget) -> ByteBudget {
         var left = budget
         for save in result.saves {
             switch save.outcome {
@@ -116,7 +157,7 @@ struct ZoneBatch {
             case .deferred: break
             }
         }
-        for save in staged { left.commit -= save.record.byteCount }
+        for save in staged { left.commit -= save.range.count }
         return left
     }
 
@@ -169,9 +210,11 @@ struct ZoneBatch {
     // MARK: One item
 
     /// Checks one save by itself and stages it, unless it changes nothing. Throws why the save can't be.
+    ///
+    /// The answer to what was staged is to come: see ``answerStaged()``.
     private mutating func stage(
         _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
-    ) throws(ServiceError) -> SaveResult<[UInt8]> {
+    ) throws(ServiceError) -> SaveResult<SharedBytes> {
         if let problem = save.fields.problem { throw problem }
         let slot = zone.liveSlot(of: save.name)
         let existing = slot.map { zone[$0] }
@@ -186,32 +229,35 @@ struct ZoneBatch {
                 return .done(bytes, fieldsOmitted: isKnownToClient)
             }
         }
-        let (bytes, systemByteCount) = merged.fields.encode(
-            name: save.name, type: save.type, changeTag: tagText, user: caller.user,
+        let start = records.count
+        let systemByteCount = merged.fields.encode(
+            into: &records, name: save.name, type: save.type, changeTag: tagText, user: caller.user,
             savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "")
-        if bytes.count > Limits.recordBytes {
+        let range = start..<records.count
+        if range.count > Limits.recordBytes {
             throw ServiceError(
                 .limitExceeded,
-                "a record would have \(bytes.count) bytes; the limit is \(Limits.recordBytes): store less in it")
+                "a record would have \(range.count) bytes; the limit is \(Limits.recordBytes): store less in it")
         }
-        let answer = isKnownToClient ? Array(bytes[..<systemByteCount]) : bytes
-        guard bytesLeft.takeAnswer(answer.count) else { throw ZoneBatch.answerIsFull }
-        guard bytesLeft.takeCommit(bytes.count) else { throw ZoneBatch.commitIsFull }
+        let answerCount = isKnownToClient ? systemByteCount : range.count
+        guard bytesLeft.takeAnswer(answerCount) else { throw ZoneBatch.answerIsFull }
+        guard bytesLeft.takeCommit(range.count) else { throw ZoneBatch.commitIsFull }
         var cascadeTargets: [String] = []
         if save.fields.mayHoldReferences || existing?.refersToOthers == true {
             do throws(ServiceError) {
-                cascadeTargets = try StoredRecord.cascadeTargets(ofRecord: bytes, fieldsStart: systemByteCount)
+                cascadeTargets = try StoredRecord.cascadeTargets(
+                    ofRecord: SharedBytes(of: records, at: range), fieldsStart: systemByteCount)
             } catch {
                 preconditionFailure("a checked field can't be read: \(error.message)")
             }
         }
         staged.append(
             StagedSave(
-                item: item, existing: slot,
-                record: RecordSlot(bytes, refersToOthers: merged.parent != nil || !cascadeTargets.isEmpty),
+                item: item, existing: slot, range: range,
+                refersToOthers: merged.parent != nil || !cascadeTargets.isEmpty, answerCount: answerCount,
                 setsParent: merged.parent != nil && (existing?.parent ?? "") != merged.parent,
                 changesCascades: existing.map { $0.cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
-        return .done(answer, fieldsOmitted: isKnownToClient)
+        return .staged(fieldsOmitted: isKnownToClient)
     }
 
     /// Throws why a new record can't be made, as far as its names, the caller, the tag and the type say.
@@ -246,7 +292,7 @@ struct ZoneBatch {
                 save.changeTag.isEmpty
                     ? "the record exists already; merge into the server's record and save that"
                     : "the record was changed since it was fetched; merge into the server's record and save that",
-                serverRecord: mayRead(existing) ? existing.bytes : nil)
+                serverRecord: mayRead(existing) ? existing.bytes.array : nil)
         }
         if !isOfType {
             throw ServiceError(

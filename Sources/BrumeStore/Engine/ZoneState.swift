@@ -96,19 +96,20 @@ struct ZoneState: Sendable {
 
     // MARK: Changes
 
-    /// Puts a record, new or in place of its older version. `record.position` must be behind every earlier one.
+    /// Puts a record, new or in place of its older version.
     ///
-    /// - Parameter existing: The slot of its older version, where that is known.
+    /// - Parameters:
+    ///   - position: Behind every earlier one.
+    ///   - existing: The slot of its older version, where that is known.
     /// - Returns: Its slot.
-    mutating func put(_ record: RecordSlot, replacing existing: Int32? = nil) -> Int32 {
-        assert(!record.isDeleted, "a put holds a record, not a tombstone")
-        var record = record
-        record.created = record.position
+    mutating func put(
+        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil
+    ) -> Int32 {
         let slot: Int32
         var replacesEntry = false
         var (hash, found) = (NameIndex.Hash(0), existing)
         if existing == nil {
-            (hash, found) = record.withBytes { bytes in
+            (hash, found) = record.withUnsafeBytes { bytes in
                 let name = StoredRecord.head(of: bytes).name
                 let hash = HashedSlots.hash(name)
                 return (hash, names.slot(of: name, hash: hash, in: slots))
@@ -122,29 +123,29 @@ struct ZoneState: Sendable {
             if slots.isDeleted(known) {
                 liveCount += 1
                 deletions.noteStale()
+                slots[known] = RecordSlot(new: record, refersToOthers: refersToOthers, position: position)
                 compactDeletions()
             } else {
-                record.created = slots[known].created
                 storedBytes -= slots.byteCount(of: known)
                 removeFromIndexes(known)
+                slots.replace(known, with: record, refersToOthers: refersToOthers, position: position)
             }
-            slots[known] = record
             if let packedBytes { leftPack(known, bytes: packedBytes) }
         } else {
             liveCount += 1
             if let free = freeSlots.popLast() {
                 slot = free
                 approximateBytes -= slots[free].approximateBytes
-                slots[free] = record
+                slots[free] = RecordSlot(new: record, refersToOthers: refersToOthers, position: position)
             } else {
-                slot = slots.append(record)
+                slot = slots.append(RecordSlot(new: record, refersToOthers: refersToOthers, position: position))
             }
             names.insert(slot, hash: hash)
         }
-        approximateBytes += record.approximateBytes
-        storedBytes += record.byteCount
+        approximateBytes += slots.approximateBytes(of: slot)
+        storedBytes += record.count
         addToIndexes(slot)
-        noteChange(at: record.position, slot: slot, replacesEntry: replacesEntry)
+        noteChange(at: position, slot: slot, replacesEntry: replacesEntry)
         return slot
     }
 

@@ -1,17 +1,33 @@
 internal import BrumeModel
+internal import BrumeWire
 
 extension Database {
-    /// Puts a record into a zone and into the zone's indexes.
+    /// Puts a record into a zone and into the zone's indexes, and returns its slot.
     ///
-    /// - Parameter existing: The slot of its older version, where that is known.
-    func putRecord(_ record: RecordSlot, replacing existing: Int32? = nil, inZoneAt index: Int) {
+    /// - Parameters:
+    ///   - position: Behind every earlier one.
+    ///   - existing: The slot of its older version, where that is known.
+    @discardableResult
+    func putRecord(
+        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
+        inZoneAt index: Int
+    ) -> Int32 {
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
-            _ = withZone(at: index) { $0.put(record, replacing: existing) }
-            return
+            return withZone(at: index) {
+                $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing)
+            }
         }
-        let old = (existing ?? zoneStates[index].liveSlot(of: record.name)).map { zoneStates[index][$0] }
-        let slot = withZone(at: index) { $0.put(record, replacing: existing) }
+        let known =
+            existing
+            ?? record.withUnsafeBytes {
+                zoneStates[index].liveSlot(of: String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self))
+            }
+        let old = known.map { zoneStates[index][$0] }
+        let slot = withZone(at: index) {
+            $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing)
+        }
         indexes.noteChange(slot, from: old, to: zoneStates[index][slot])
+        return slot
     }
 
     /// Deletes a record from a zone and from the zone's indexes.

@@ -231,7 +231,7 @@ final class CommitHistory {
         return try? decoded.get()
     }
 
-    static func decode(_ bytes: [UInt8]) -> Record? {
+    static func decode(_ bytes: SharedBytes) -> Record? {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(ServiceError) in try StoredRecord.decode(buffer) }
         }

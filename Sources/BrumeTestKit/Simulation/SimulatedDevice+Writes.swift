@@ -141,7 +141,7 @@ extension SimulatedDevice {
                 failures += 1
                 replica.tags[known, default: [:]][save.name] = nil
                 guard error.code == .serverRecordChanged else { continue }
-                guard let record = error.serverRecord.flatMap(CommitHistory.decode) else {
+                guard let record = error.serverRecord.flatMap({ CommitHistory.decode(SharedBytes($0)) }) else {
                     simulation.violated("I6: the loser of a race for \(save.name) does not get the server's record")
                     continue
                 }

@@ -23,6 +23,7 @@ enum FieldChecker {
         sort(fields)
 
         var checked = CheckedFields()
+        var puts = EncodedFieldsBuilder()
         var recordBytes = save.pointee.name.len + save.pointee.type.len
         for index in 0..<count {
             let field = fields[index]!
@@ -48,8 +49,9 @@ enum FieldChecker {
                         "a record has more than \(Limits.recordBytes) bytes, which is the limit; move data to other records"
                     ))
             }
-            bytes.withUnsafeBytes { checked.puts.append($0) }
+            bytes.withUnsafeBytes { puts.append($0) }
         }
+        checked.puts = puts.fields
         return checked
     }
 

@@ -14,7 +14,7 @@ extension MessageCoder {
     }
 
     /// Writes the answer; records go into it as they are given.
-    package func encodeZoneChangesResponse(_ page: ZoneChangesPage<[UInt8], [UInt8]>) -> [UInt8] {
+    package func encodeZoneChangesResponse(_ page: ZoneChangesPage<SharedBytes, [UInt8]>) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__server__v1__zone_changes_response_view__init)
             message.pointee.n_records = page.records.count

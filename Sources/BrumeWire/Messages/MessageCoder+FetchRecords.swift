@@ -35,7 +35,7 @@ extension MessageCoder {
     /// Writes the answer, one list of outcomes for each zone; records go into it as they are given.
     ///
     /// It is written in place, each record copied once; the bytes are those that protobuf-c makes of the message.
-    package func encodeFetchRecordsResponse(_ zones: [[RecordOutcome<[UInt8]>]]) -> [UInt8] {
+    package func encodeFetchRecordsResponse(_ zones: [[RecordOutcome<SharedBytes>]]) -> [UInt8] {
         var bytes: [UInt8] = []
         var errors = PackedErrors()
         for outcomes in zones {
@@ -63,7 +63,7 @@ extension MessageCoder {
         return bytes
     }
 
-    private func byteCount(of outcome: RecordOutcome<[UInt8]>, _ errors: inout PackedErrors) -> Int {
+    private func byteCount(of outcome: RecordOutcome<SharedBytes>, _ errors: inout PackedErrors) -> Int {
         switch outcome {
         case .record(let record): WireSize.message(record.count)
         case .failure(let error): WireSize.message(errors.append(encode { $0.itemErrorView(error) }))

@@ -109,7 +109,7 @@ extension MessageCoder {
     /// Writes the answer; records go into it as they are stored.
     ///
     /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the message.
-    package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<[UInt8]>]) -> [UInt8] {
+    package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
         var bytes: [UInt8] = []
         var errors = PackedErrors()
         for result in results {
@@ -130,7 +130,7 @@ extension MessageCoder {
         return bytes
     }
 
-    private func byteCount(of save: SaveResult<[UInt8]>, _ errors: inout PackedErrors) -> Int {
+    private func byteCount(of save: SaveResult<SharedBytes>, _ errors: inout PackedErrors) -> Int {
         let outcome: Int
         switch save.outcome {
         case .record(let record): outcome = record.count
@@ -145,7 +145,7 @@ extension MessageCoder {
     }
 
     private static func write(
-        _ save: SaveResult<[UInt8]>, _ errors: inout PackedErrors, to filler: inout WireFiller
+        _ save: SaveResult<SharedBytes>, _ errors: inout PackedErrors, to filler: inout WireFiller
     ) {
         let omission: UInt64 = save.fieldsOmitted ? 1 : 0
         if case .record(let record) = save.outcome {

@@ -67,7 +67,7 @@ extension MessageCoder {
         of record: [UInt8], keys: [String]
     ) throws(ServiceError) -> (fields: [String: FieldValue], isPruned: Bool) {
         if keys.isEmpty { return ([:], false) }
-        let projected = StoredRecord.project(record, keys: keys)
+        let projected = StoredRecord.project(SharedBytes(record), keys: keys)
         let result: Result<Record, ServiceError> = projected.withUnsafeBytes { bytes in
             do throws(ServiceError) {
                 return .success(try StoredRecord.decode(bytes, fieldArena: fieldArena))

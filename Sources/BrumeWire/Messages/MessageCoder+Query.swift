@@ -33,7 +33,7 @@ extension MessageCoder {
     /// Writes the answer; records go into it as they are given, each copied once.
     ///
     /// By hand, not by protobuf-c, which copies a record into its message first.
-    package func encodeQueryResponse(_ page: QueryPage<[UInt8]>) -> [UInt8] {
+    package func encodeQueryResponse(_ page: QueryPage<SharedBytes>) -> [UInt8] {
         var zone: ZoneID?
         var zoneField: [UInt8] = []
         // A cursor seldom needs more than these.

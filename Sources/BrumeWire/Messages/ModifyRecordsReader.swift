@@ -7,25 +7,31 @@ internal import CProtobufC
 /// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what is wrong
 /// with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read here is
 /// the same as that would give, but for its bound of memory, which this does not need. A field that is encoded as it will be
-/// stored is copied; any other one is decoded and packed by itself.
+/// stored is taken as it is; any other one is decoded and packed by itself.
 struct ModifyRecordsReader {
     private typealias Unusual = WireReader.Damage
 
+    /// The request's bytes. Fields that stand there as they will in a record are shared with it.
+    private let storage: [UInt8]
     private let fieldArena: MessageArena
     private var itemCount = 0
 
     static func read(
         _ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena
     ) -> ModifyRecordsRequest<CheckedFields>? {
-        var reader = ModifyRecordsReader(fieldArena: fieldArena)
-        do throws(WireReader.Damage) {
-            return try reader.request(bytes)
-        } catch {
-            return nil
+        let storage = [UInt8](bytes)
+        return storage.withUnsafeBytes { bytes in
+            var reader = ModifyRecordsReader(storage, fieldArena: fieldArena)
+            do throws(WireReader.Damage) {
+                return try reader.request(bytes)
+            } catch {
+                return nil
+            }
         }
     }
 
-    private init(fieldArena: MessageArena) {
+    private init(_ storage: [UInt8], fieldArena: MessageArena) {
+        self.storage = storage
         self.fieldArena = fieldArena
     }
 
@@ -109,10 +115,11 @@ struct ModifyRecordsReader {
         // Before they are texts; what is not right may be a user's record still.
         var (isNameRight, isTypeRight) = (false, false)
         var parent = ParentChange.unchanged
-        var puts = EncodedFields()
-        // Neighbours that stand here as they do in a record, and are copied together.
+        // Neighbours that stand here as they do in a record, and are taken together: mostly all fields are.
         var plain = 0..<0
         var plainCount = 0
+        // Those before them, where not all are.
+        var earlier = EncodedFieldsBuilder()
         var removals: [String] = []
         var mayHoldReferences = false
         var fieldCount = 0
@@ -144,27 +151,33 @@ struct ModifyRecordsReader {
                 let (key, field) = try field(try element.message(), after: lastKey)
                 lastKey = key
                 if case .plain = field, Self.isShortest(element, in: bytes) {
-                    if plain.upperBound != element.range.lowerBound {
-                        puts.append(encoded: bytes[plain], count: plainCount)
-                        (plain, plainCount) = (element.range, 1)
-                    } else {
-                        (plain, plainCount) = (plain.lowerBound..<element.range.upperBound, plainCount + 1)
+                    if plainCount > 0, plain.upperBound != element.range.lowerBound {
+                        earlier.append(encoded: bytes[plain], count: plainCount)
+                        plainCount = 0
                     }
+                    let start = plainCount == 0 ? element.range.lowerBound : plain.lowerBound
+                    (plain, plainCount) = (start..<element.range.upperBound, plainCount + 1)
                     continue
                 }
-                puts.append(encoded: bytes[plain], count: plainCount)
+                earlier.append(encoded: bytes[plain], count: plainCount)
                 (plain, plainCount) = (0..<0, 0)
                 switch field {
-                case .plain: puts.append(element.content)
+                case .plain: earlier.append(element.content)
                 case .packed(let packed):
                     mayHoldReferences = true
-                    packed.withUnsafeBytes { puts.append($0) }
+                    packed.withUnsafeBytes { earlier.append($0) }
                 case .removal: removals.append(String(decoding: key, as: UTF8.self))
                 }
             default: throw Unusual()
             }
         }
-        puts.append(encoded: bytes[plain], count: plainCount)
+        let puts: EncodedFields
+        if earlier.isEmpty, plainCount > 0 {
+            puts = EncodedFields(shared(bytes[plain]), count: plainCount)
+        } else {
+            earlier.append(encoded: bytes[plain], count: plainCount)
+            puts = earlier.fields
+        }
         guard fieldCount <= Limits.fieldsPerRecord,
             puts.bytes.count + name.utf8.count + type.utf8.count <= Limits.recordBytes,
             isNameRight && isTypeRight || MessageCoder.problem(name: name, type: type) == nil
@@ -172,6 +185,13 @@ struct ModifyRecordsReader {
         return .read(
             name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
             mayHoldReferences: mayHoldReferences)
+    }
+
+    /// A part of the request, which is not copied.
+    private func shared(_ part: Slice<UnsafeRawBufferPointer>) -> SharedBytes {
+        let part = UnsafeRawBufferPointer(rebasing: part)
+        let start = storage.withUnsafeBytes { part.baseAddress! - $0.baseAddress! }
+        return SharedBytes(of: storage, at: start..<start + part.count)
     }
 
     // MARK: Fields

@@ -7,26 +7,10 @@ extension EncodedFields {
         if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
             fields.sort { $0.key < $1.key }
         }
-        self.init()
-        bytes.reserveCapacity(fields.reduce(0) { $0 + WireSize.message($1.bytes.count) })
-        for field in fields { field.bytes.withUnsafeBytes { append($0) } }
-    }
-
-    /// Appends a field in canonical encoding, whose key stands behind all others.
-    mutating func append(_ field: UnsafeRawBufferPointer) {
-        bytes.append(byteCount: WireSize.message(field.count)) { $0.message(StoredRecord.fieldsNumber, field) }
-        count += 1
-    }
-
-    /// Appends so many fields as they will stand, whose keys stand behind all others.
-    mutating func append(encoded fields: Slice<UnsafeRawBufferPointer>, count fieldCount: Int) {
-        if fields.isEmpty { return }
-        count += fieldCount
-        if bytes.isEmpty {
-            bytes = [UInt8](UnsafeRawBufferPointer(rebasing: fields))
-        } else {
-            bytes.append(contentsOf: fields)
-        }
+        var builder = EncodedFieldsBuilder()
+        builder.reserve(byteCount: fields.reduce(0) { $0 + WireSize.message($1.bytes.count) })
+        for field in fields { field.bytes.withUnsafeBytes { builder.append($0) } }
+        self = builder.fields
     }
 
     /// Hands out the fields in the order of their keys: the key in UTF-8, and what the field holds. Ends early where it gets false

@@ -10,7 +10,7 @@ package struct FieldMerge: ~Copyable {
     }
 
     /// The older version; empty for a new record.
-    private let stored: [UInt8]
+    private let stored: SharedBytes
     private let sent: EncodedFields
     /// In the order of keys; nil: what was sent, and nothing else.
     private var pieces: [Piece]?
@@ -27,10 +27,10 @@ package struct FieldMerge: ~Copyable {
 
     /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their keys, as all
     /// ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
-    package init(_ fields: borrowing CheckedFields, over stored: consuming [UInt8]?) throws(ServiceError) {
+    package init(_ fields: borrowing CheckedFields, over stored: consuming SharedBytes?) throws(ServiceError) {
         sent = fields.puts
         guard let stored else {
-            self.stored = []
+            self.stored = SharedBytes()
             (count, isChanged) = (sent.count, true)
             return
         }
@@ -129,18 +129,20 @@ package struct FieldMerge: ~Copyable {
     package var isWhatWasSent: Bool { pieces == nil }
 
     /// The older version's bytes without its fields.
-    package var storedSystemFields: [UInt8] { Array(stored[..<storedFieldsStart]) }
+    package var storedSystemFields: SharedBytes { stored.part(0..<storedFieldsStart) }
 
-    /// The record's bytes, and how many of them stand before its fields: alone they are the record without any.
+    /// Appends the record's bytes, and says how many of them stand before its fields: alone they are the record without any.
     ///
     /// - Parameters:
+    ///   - bytes: Grown by what the record needs, and no more, where it is empty.
     ///   - changeTag: Its text in UTF-8.
     ///   - user: Who saves, and makes the record where it is new.
     ///   - savedMilliseconds: The server's clock, since 1970.
     ///   - parent: The name of the parent record, or empty.
     package func encode(
-        name: String, type: String, changeTag: [UInt8], user: String, savedMilliseconds: Int64, parent: String
-    ) -> (bytes: [UInt8], systemByteCount: Int) {
+        into bytes: inout [UInt8], name: String, type: String, changeTag: [UInt8], user: String,
+        savedMilliseconds: Int64, parent: String
+    ) -> Int {
         let saved = UInt64(bitPattern: savedMilliseconds)
         let isNew = stored.isEmpty
         let savingBytes = WireSize.data(user.utf8.count) + WireSize.integer(saved)
@@ -148,7 +150,6 @@ package struct FieldMerge: ~Copyable {
             WireSize.data(name.utf8.count) + WireSize.data(type.utf8.count)
             + WireSize.data(changeTag.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
             + WireSize.data(parent.utf8.count)
-        var bytes: [UInt8] = []
         bytes.append(byteCount: systemByteCount + fieldsByteCount) { filler in
             filler.text(1, name)
             filler.text(2, type)
@@ -164,7 +165,7 @@ package struct FieldMerge: ~Copyable {
             filler.text(8, parent)
             appendFields(to: &filler)
         }
-        return (bytes, systemByteCount)
+        return systemByteCount
     }
 
     private var fieldsByteCount: Int {

@@ -49,7 +49,7 @@ extension StoreCoder {
                     filler.messageHeader(4, count: WireSize.message(putCount))
                     filler.messageHeader(1, count: putCount)
                     filler.integer(1, zone)
-                    filler.data(2, record)
+                    if !record.isEmpty { filler.message(2, record) }
                 } else {
                     filler.message(4, packedChanges[nextPacked])
                     nextPacked += 1
@@ -67,7 +67,7 @@ extension StoreCoder {
             + WireSize.integer(UInt64(database.scope.rawValue)) + WireSize.data(database.owner.utf8.count)
     }
 
-    private static func putByteCount(zone: UInt64, record: [UInt8]) -> Int {
+    private static func putByteCount(zone: UInt64, record: SharedBytes) -> Int {
         WireSize.integer(zone) + WireSize.data(record.count)
     }
 
@@ -99,7 +99,7 @@ extension StoreCoder {
         switch change.pointee.kind_case {
         case BRUME__STORE__V1__CHANGE__KIND_RECORD_PUT:
             let put = change.pointee.record_put.pointee
-            return .recordPut(zone: put.zone, record: put.record.array)
+            return .recordPut(zone: put.zone, record: SharedBytes(put.record.array))
         case BRUME__STORE__V1__CHANGE__KIND_RECORD_DELETION:
             let deletion = change.pointee.record_deletion.pointee
             return .recordDeletion(

@@ -52,7 +52,9 @@ package enum StoredRecord {
     }
 
     /// Takes a record apart. Throws `internalError` for bytes that are no record.
-    package static func parts(of bytes: [UInt8]) throws(ServiceError) -> Parts {
+    package static func parts(of bytes: [UInt8]) throws(ServiceError) -> Parts { try parts(of: SharedBytes(bytes)) }
+
+    package static func parts(of bytes: SharedBytes) throws(ServiceError) -> Parts {
         let result: Result<Parts, ServiceError> = bytes.withUnsafeBytes { bytes in
             var fields: [EncodedField] = []
             do throws(ServiceError) {
@@ -97,7 +99,7 @@ package enum StoredRecord {
     /// The record with no other fields than those of `keys`; an empty list leaves system fields only.
     ///
     /// - Complexity: O(keys + fields) where `keys` are sorted, as requests are decoded.
-    package static func project(_ bytes: [UInt8], keys: [String]) -> [UInt8] {
+    package static func project(_ bytes: SharedBytes, keys: [String]) -> SharedBytes {
         var keys = keys
         if !zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }) { keys.sort() }
         return bytes.withUnsafeBytes { source in
@@ -124,7 +126,7 @@ package enum StoredRecord {
                 preconditionFailure("a stored record is no record, though its checksum held")
             }
             projected.append(contentsOf: source[kept])
-            return projected
+            return SharedBytes(projected)
         }
     }
 
@@ -134,7 +136,7 @@ package enum StoredRecord {
     ///
     /// - Parameter fieldsStart: Where the record's fields begin.
     package static func cascadeTargets(
-        ofRecord bytes: [UInt8], fieldsStart: Int
+        ofRecord bytes: SharedBytes, fieldsStart: Int
     ) throws(ServiceError) -> [String] {
         let result: Result<[String], ServiceError> = bytes.withUnsafeBytes { bytes in
             var targets: [String] = []

@@ -35,7 +35,13 @@ struct WireFiller {
         content.withUnsafeBytes { message(number, $0) }
     }
 
+    /// A field that holds a message, also one without content.
+    mutating func message(_ number: UInt8, _ content: SharedBytes) {
+        content.withUnsafeBytes { message(number, $0) }
+    }
+
     /// The beginning of a field that holds a message of `count` bytes, which follow.
+    @inline(__always)
     mutating func messageHeader(_ number: UInt8, count: Int) {
         byte(number << 3 | 2)
         varint(UInt64(count))
@@ -54,7 +60,12 @@ struct WireFiller {
         count += encoded.count
     }
 
+    @inline(__always)
     private mutating func varint(_ value: UInt64) {
+        if value < 0x80 { byte(UInt8(truncatingIfNeeded: value)) } else { longVarint(value) }
+    }
+
+    private mutating func longVarint(_ value: UInt64) {
         var value = value
         while value >= 0x80 {
             byte(UInt8(truncatingIfNeeded: value) | 0x80)
@@ -63,6 +74,7 @@ struct WireFiller {
         byte(UInt8(truncatingIfNeeded: value))
     }
 
+    @inline(__always)
     private mutating func byte(_ value: UInt8) {
         precondition(count < target.count, "what is encoded has no room")
         target.baseAddress!.storeBytes(of: value, toByteOffset: count, as: UInt8.self)

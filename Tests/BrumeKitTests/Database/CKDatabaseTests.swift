@@ -39,7 +39,7 @@ struct CKDatabaseTests {
                 connection.fail()
                 transport.advance(seconds: 5)
             } else {
-                let result = ZoneModificationResult<[UInt8]>(
+                let result = ZoneModificationResult<SharedBytes>(
                     saves: [SaveResult(outcome: .record(stored("n", tag: "1-9")), fieldsOmitted: true)])
                 connection.answer(call.stream, MessageCoder().encodeModifyRecordsResponse([result]))
             }
@@ -71,7 +71,7 @@ struct CKDatabaseTests {
         let request = try modification(call.payload)
         #expect(request.zones.map(\.zone.name) == ["Notes", "_defaultZone"])
         #expect(!request.isAtomic)
-        let conflict = ServiceError(.serverRecordChanged, "newer", serverRecord: stored("b", text: "theirs"))
+        let conflict = ServiceError(.serverRecordChanged, "newer", serverRecord: stored("b", text: "theirs").array)
         connection.answer(
             call.stream,
             MessageCoder().encodeModifyRecordsResponse([

@@ -20,7 +20,7 @@ struct OperationTranscriptTests {
     }
 
     private func answerToModification() -> [UInt8] {
-        let conflict = ServiceError(.serverRecordChanged, "newer", serverRecord: stored("b", text: "theirs"))
+        let conflict = ServiceError(.serverRecordChanged, "newer", serverRecord: stored("b", text: "theirs").array)
         return coder.encodeModifyRecordsResponse([
             ZoneModificationResult(
                 saves: [SaveResult(outcome: .record(stored("a"))), SaveResult(outcome: .failure(conflict))],
@@ -116,7 +116,7 @@ struct OperationTranscriptTests {
         deprecated.modifyRecordsCompletionBlock = { _, _, _ in Issue.record("the deprecated block is called as well") }
         let end = operation.started { container.privateCloudDatabase.add(operation) }
         let connection = try await transport.welcomed()
-        let result = ZoneModificationResult<[UInt8]>(saves: [SaveResult(outcome: .record(stored("a")))])
+        let result = ZoneModificationResult<SharedBytes>(saves: [SaveResult(outcome: .record(stored("a")))])
         connection.answer(try await transport.call().stream, coder.encodeModifyRecordsResponse([result]))
         await end.value
         #expect(transcript.lines == ["a at 1.0", "saved a", "end"])

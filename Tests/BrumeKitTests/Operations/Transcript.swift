@@ -59,10 +59,10 @@ extension Operation {
     }
 }
 
-func stored(_ name: String, tag: String = "1-1", text: String? = nil) -> [UInt8] {
+func stored(_ name: String, tag: String = "1-1", text: String? = nil) -> SharedBytes {
     let fields = text.map { [StoredRecord.encodeField(key: "text", value: .string($0))] } ?? []
-    return StoredRecord.encode(
-        SystemFields(name: name, type: "Note", changeTag: tag, creator: "_me", modifier: "_me"), fields: fields)
+    let system = SystemFields(name: name, type: "Note", changeTag: tag, creator: "_me", modifier: "_me")
+    return SharedBytes(StoredRecord.encode(system, fields: fields))
 }
 
 func notes(_ names: String..., in zone: CKRecordZone.ID) -> [CKRecord] {

@@ -224,7 +224,7 @@ struct SharingTests {
         let call = try await transport.call()
         let request = try call.payload.withUnsafeBytes { try MessageCoder().decodeModifyRecordsRequest($0) }
         #expect(request.zones.map { $0.saves.map(\.name) } == [["shared"]])
-        let answer = ZoneModificationResult<[UInt8]>(
+        let answer = ZoneModificationResult<SharedBytes>(
             saves: [SaveResult(outcome: .record(stored("shared")))], deletions: [nil])
         connection.answer(call.stream, MessageCoder().encodeModifyRecordsResponse([answer]))
         let rest = try await task.value

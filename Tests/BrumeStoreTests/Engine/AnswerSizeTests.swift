@@ -8,7 +8,7 @@ import Testing
 struct AnswerSizeTests {
     private static let large: [String: FieldValue] = ["text": .string(String(repeating: "a", count: 950_000))]
 
-    private static func bytes(_ result: ZoneModificationResult<[UInt8]>) -> Int {
+    private static func bytes(_ result: ZoneModificationResult<SharedBytes>) -> Int {
         result.saves.reduce(0) { sum, save in
             switch save.outcome {
             case .record(let record): sum + record.count

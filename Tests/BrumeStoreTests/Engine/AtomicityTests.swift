@@ -148,7 +148,7 @@ struct AtomicityTests {
         #expect(system[0].map(kind) == ["record", "record", "record"])
     }
 
-    private func kind(_ outcome: RecordOutcome<[UInt8]>) -> String {
+    private func kind(_ outcome: RecordOutcome<SharedBytes>) -> String {
         switch outcome {
         case .record: "record"
         case .deferred: "deferred"

@@ -81,7 +81,7 @@ struct RoleTests {
             ])
     }
 
-    private static func failure(of outcome: RecordOutcome<[UInt8]>?) -> ServiceError? {
+    private static func failure(of outcome: RecordOutcome<SharedBytes>?) -> ServiceError? {
         if case .failure(let error)? = outcome { return error }
         return nil
     }
@@ -132,7 +132,7 @@ struct RoleTests {
             let decision = try database().modifyRecords(
                 Self.save("Blind", of: "Blind", policy: policy), caller: caller, nowMilliseconds: 2)
             switch decision.answer[0].saves[0].outcome {
-            case .record(let bytes): #expect(!bytes.contains(secret))
+            case .record(let bytes): #expect(!bytes.array.contains(secret))
             case .failure(let error):
                 #expect(error.code == .serverRecordChanged && error.serverRecord == nil)
             case .deferred: #expect(Bool(false), "a save was deferred")
@@ -141,7 +141,7 @@ struct RoleTests {
             let open = try database().modifyRecords(
                 Self.save("Wiki", of: "Wiki", policy: policy), caller: caller, nowMilliseconds: 2)
             switch open.answer[0].saves[0].outcome {
-            case .record(let bytes): #expect(policy == .allKeys || bytes.contains(secret))
+            case .record(let bytes): #expect(policy == .allKeys || bytes.array.contains(secret))
             case .failure(let error): #expect(error.serverRecord?.contains(secret) == true)
             case .deferred: #expect(Bool(false), "a save was deferred")
             }

@@ -46,7 +46,7 @@ struct Desk {
     func modify(
         _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
         saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = []
-    ) -> (result: ZoneModificationResult<[UInt8]>, commit: Commit?) {
+    ) -> (result: ZoneModificationResult<SharedBytes>, commit: Commit?) {
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
                 database: database.id.scope, savePolicy: policy, isAtomic: isAtomic,
@@ -76,7 +76,7 @@ struct Desk {
         let outcome = database.fetchRecords(
             FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone, names: [name])]))[0][0]
         guard case .record(let bytes) = outcome else { return nil }
-        return bytes
+        return bytes.array
     }
 
     /// A page of changes as names: those that exist, and those that were deleted.
@@ -105,7 +105,9 @@ extension RecordSave<CheckedFields> {
 }
 
 extension Record {
-    init(stored bytes: [UInt8]) {
+    init(stored bytes: [UInt8]) { self.init(stored: SharedBytes(bytes)) }
+
+    init(stored bytes: SharedBytes) {
         do {
             self = try bytes.withUnsafeBytes { bytes -> Result<Record, ServiceError> in
                 do throws(ServiceError) {
@@ -120,7 +122,7 @@ extension Record {
     }
 }
 
-extension SaveResult<[UInt8]> {
+extension SaveResult<SharedBytes> {
     var record: Record? {
         if case .record(let bytes) = outcome { return Record(stored: bytes) }
         return nil
@@ -132,7 +134,7 @@ extension SaveResult<[UInt8]> {
     }
 }
 
-extension ZoneModificationResult<[UInt8]> {
+extension ZoneModificationResult<SharedBytes> {
     /// Each save's error code; nil: saved.
     var saveCodes: [ErrorCode?] { saves.map { $0.error?.code } }
     /// Each deletion's error code; nil: deleted.

@@ -123,7 +123,9 @@ final class FaultScript {
             lines.append("\(zone.id.name) \(database.incarnation(of: zone.id) ?? 0)")
             let outcomes = database.fetchRecords(
                 FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone.id, names: names)]))
-            for case .record(let bytes) in outcomes[0] { lines.append("\(bytes.count) \(CRC32C.checksum(bytes))") }
+            for case .record(let bytes) in outcomes[0] {
+                lines.append("\(bytes.count) \(CRC32C.checksum(bytes.array))")
+            }
             guard !zone.id.isDefault, let incarnation = database.incarnation(of: zone.id) else { continue }
             let start = ChangeToken(kind: .zone, epoch: database.epoch, incarnation: incarnation, position: .start)
             let page = try? database.zoneChanges(zone: zone.id, since: start, resultsLimit: 1000, desiredKeys: [])

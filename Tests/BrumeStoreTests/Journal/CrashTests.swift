@@ -82,7 +82,9 @@ struct CrashTests {
                 let outcomes = database.fetchRecords(
                     FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone.id, names: names)]))
                 lines.append("\(zone.id.name) \(String(describing: database.incarnation(of: zone.id)))")
-                for case .record(let bytes) in outcomes[0] { lines.append("\(bytes.count) \(CRC32C.checksum(bytes))") }
+                for case .record(let bytes) in outcomes[0] {
+                    lines.append("\(bytes.count) \(CRC32C.checksum(bytes.array))")
+                }
                 if !zone.id.isDefault, let incarnation = database.incarnation(of: zone.id) {
                     let token = ChangeToken(
                         kind: .zone, epoch: database.epoch, incarnation: incarnation, position: .start)

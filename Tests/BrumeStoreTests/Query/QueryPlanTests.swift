@@ -183,7 +183,7 @@ struct QueryPlanTests {
     /// - Returns: All of them in order.
     private func checkPages(
         of query: Query, on desk: Desk, step: String, slice: Int = QueryRun.stepUnits
-    ) throws -> [QueryMatch<[UInt8]>] {
+    ) throws -> [QueryMatch<SharedBytes>] {
         func page(_ limit: Int, after: QueryCursor? = nil, way: Int? = nil) throws -> (QueryResults, QueryPlan) {
             let run = try desk.database.startQuery(query, zone: Desk.zone, after: after, resultsLimit: limit)
             run.testOnly_choice = way
@@ -191,7 +191,7 @@ struct QueryPlanTests {
             return (try #require(run.results), run.plan)
         }
         let scanned = try page(400, way: 0).0.matches
-        var found: [QueryMatch<[UInt8]>] = []
+        var found: [QueryMatch<SharedBytes>] = []
         var cursor: QueryCursor?
         for _ in 0..<4 {
             let (results, plan) = try page(20, after: cursor)
@@ -200,7 +200,7 @@ struct QueryPlanTests {
             cursor = results.next
         }
         #expect(found == Array(scanned.prefix(80)))
-        var all: [QueryMatch<[UInt8]>] = []
+        var all: [QueryMatch<SharedBytes>] = []
         cursor = nil
         repeat {
             let (results, _) = try page(400, after: cursor, way: 1)

@@ -214,7 +214,7 @@ struct QueryPlay {
             #expect(found == names, "\(comment) \(query) behind \(String(describing: cursor)): \(run.plan.steps)")
             #expect((results.next != nil) == (wanted.count > limit), comment)
             // As bytes, because a record that holds what is not a number does not equal itself.
-            #expect(results.matches.map(\.record) == wanted.prefix(limit).map(\.bytes), comment)
+            #expect(results.matches.map(\.record.array) == wanted.prefix(limit).map(\.bytes), comment)
             pages += 1
             matches += found.count
             if found != names { return }

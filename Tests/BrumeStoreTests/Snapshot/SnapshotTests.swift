@@ -270,8 +270,8 @@ struct SnapshotTests {
         #expect(throws: ReplayError.self) { try Database(id: Desk.privateID, epoch: 7).apply(entries[1]) }
         #expect(throws: ReplayError.self) { try Database(id: Desk.publicID, epoch: 7).apply(entries[0]) }
         for changes: [Change] in [
-            [.recordDeletion(zone: 0, name: "none", type: "Note")], [.recordPut(zone: 12, record: [])],
-            [.recordPut(zone: 0, record: [0xFF])], [.zoneCreation(zone: 5, name: "x")],
+            [.recordDeletion(zone: 0, name: "none", type: "Note")], [.recordPut(zone: 12, record: SharedBytes([]))],
+            [.recordPut(zone: 0, record: SharedBytes([0xFF]))], [.zoneCreation(zone: 5, name: "x")],
             [.zoneDeletion(zone: 0, name: "_defaultZone", reason: .deleted)],
         ] {
             #expect(throws: ReplayError.self, "\(changes)") {

@@ -8,7 +8,7 @@ struct HostileBytesTests {
 
     /// Every message that a peer sends, and what reads it.
     private static func messages(_ coder: MessageCoder) -> [(bytes: [UInt8], decode: Decode)] {
-        let record = MessageSamples.recordBytes
+        let record = MessageSamples.storedRecord
         let zone = Zone(id: MessageSamples.zone, capabilities: .custom)
         let changes = ZoneChangesPage(
             records: [record], deletions: [DeletedRecord(name: "d", type: "T")], token: [1] as [UInt8], moreComing: true
@@ -86,8 +86,8 @@ struct HostileBytesTests {
                 { _ = try coder.decodeAddAccountResponse($0) }
             ),
             (coder.encodeStatsResponse(MessageSamples.figures), { _ = try coder.decodeStatsResponse($0) }),
-            (record, { _ = try StoredRecord.decode($0) }),
-            (record, { _ = try StoredRecord.parts(of: [UInt8]($0)) }),
+            (record.array, { _ = try StoredRecord.decode($0) }),
+            (record.array, { _ = try StoredRecord.parts(of: [UInt8]($0)) }),
             (journal, { _ = try StoreCoder.decodeJournalEntry($0) }),
             (block, { _ = try StoreCoder.decodeSnapshotBlock($0) }),
         ]

@@ -40,7 +40,7 @@ struct MessageRoundTripTests {
                 ZoneModificationResult(),
             ]
         }
-        let bytes = server.encodeModifyRecordsResponse(results(MessageSamples.recordBytes))
+        let bytes = server.encodeModifyRecordsResponse(results(MessageSamples.storedRecord))
         #expect(try bytes.decoded(client.decodeModifyRecordsResponse) == results(MessageSamples.record))
     }
 
@@ -75,7 +75,7 @@ struct MessageRoundTripTests {
     @Test("an answer to a fetch arrives with its records, errors and deferred places")
     func fetchRecordsResponse() throws {
         let bytes = server.encodeFetchRecordsResponse([
-            [.record(MessageSamples.recordBytes), .failure(MessageSamples.errorWithRecord), .deferred], [],
+            [.record(MessageSamples.storedRecord), .failure(MessageSamples.errorWithRecord), .deferred], [],
         ])
         let expected: [[RecordOutcome<Record>]] = [
             [.record(MessageSamples.record), .failure(MessageSamples.errorWithRecord), .deferred], [],
@@ -86,7 +86,9 @@ struct MessageRoundTripTests {
     @Test("pages of changes arrive as they were sent")
     func changes() throws {
         let page = ZoneChangesPage(
-            records: [MessageSamples.recordBytes, StoredRecord.encode(MessageSamples.system, fields: [])],
+            records: [
+                MessageSamples.storedRecord, SharedBytes(StoredRecord.encode(MessageSamples.system, fields: [])),
+            ],
             deletions: [DeletedRecord(name: "gone", type: "Note")], token: [9, 0, 9] as [UInt8], moreComing: true,
             clientToken: [0, 5])
         let arrived = try server.encodeZoneChangesResponse(page).decoded(client.decodeZoneChangesResponse)

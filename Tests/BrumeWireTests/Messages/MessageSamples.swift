@@ -35,6 +35,7 @@ enum MessageSamples {
     }
 
     static var recordBytes: [UInt8] { StoredRecord.encode(system, fields: encodedFields) }
+    static var storedRecord: SharedBytes { SharedBytes(recordBytes) }
 
     static var record: Record { Record(system: system, fields: fields) }
 

@@ -33,7 +33,7 @@ struct QueryMessageTests {
         let zones = [MessageSamples.zone, .defaultZone, .defaultZone, MessageSamples.zone]
         let bytes = server.encodeQueryResponse(
             QueryPage(
-                matches: zones.map { QueryMatch(zone: $0, record: MessageSamples.recordBytes) }, cursor: [0, 9]))
+                matches: zones.map { QueryMatch(zone: $0, record: MessageSamples.storedRecord) }, cursor: [0, 9]))
         let page = try bytes.decoded(client.decodeQueryResponse)
         #expect(page.matches == zones.map { QueryMatch(zone: $0, record: MessageSamples.record) })
         #expect(page.cursor == [0, 9])

@@ -17,9 +17,12 @@ struct FieldMergeTests {
         _ stored: [String: FieldValue]?, puts: [String: FieldValue], removals: [String] = []
     ) throws -> (record: [UInt8], fields: Int, isChanged: Bool, isWhatWasSent: Bool) {
         let checked = CheckedFields(puts: EncodedFields(encoded(puts)), removals: removals)
-        let merge = try FieldMerge(checked, over: stored.map { StoredRecord.encode(system, fields: encoded($0)) })
-        let (bytes, systemByteCount) = merge.encode(
-            name: "record", type: "Note", changeTag: Array("1-2".utf8), user: "_ada", savedMilliseconds: 7, parent: "")
+        let merge = try FieldMerge(
+            checked, over: stored.map { SharedBytes(StoredRecord.encode(system, fields: encoded($0))) })
+        var bytes: [UInt8] = []
+        let systemByteCount = merge.encode(
+            into: &bytes, name: "record", type: "Note", changeTag: Array("1-2".utf8), user: "_ada",
+            savedMilliseconds: 7, parent: "")
         #expect(try StoredRecord.parts(of: Array(bytes[..<systemByteCount])).fields.isEmpty)
         return (bytes, merge.count, merge.isChanged, merge.isWhatWasSent)
     }
@@ -62,7 +65,7 @@ struct FieldMergeTests {
     func damaged() {
         let checked = CheckedFields(puts: EncodedFields(Self.encoded(["k": .int64(1)])))
         for bytes: [UInt8] in [[0xFF], [0x7A, 5, 1], [15 << 3, 1]] {
-            #expect(throws: ServiceError.self) { _ = try FieldMerge(checked, over: bytes).count }
+            #expect(throws: ServiceError.self) { _ = try FieldMerge(checked, over: SharedBytes(bytes)).count }
         }
     }
 }

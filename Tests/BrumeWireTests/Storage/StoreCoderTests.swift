@@ -27,7 +27,8 @@ struct StoreCoderTests {
             entries.append(
                 JournalEntry(
                     database: DatabaseID(container: "c", environment: .production, scope: .public, owner: ""),
-                    sequence: 0, committedMilliseconds: 0, changes: [.recordPut(zone: zone, record: record)]))
+                    sequence: 0, committedMilliseconds: 0,
+                    changes: [.recordPut(zone: zone, record: SharedBytes(record))]))
         }
         for entry in entries {
             var bytes: [UInt8] = []

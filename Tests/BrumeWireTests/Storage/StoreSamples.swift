@@ -10,7 +10,7 @@ enum StoreSamples {
         JournalEntry(
             database: privateDatabase, sequence: .max, committedMilliseconds: -1,
             changes: [
-                .recordPut(zone: 5, record: MessageSamples.recordBytes),
+                .recordPut(zone: 5, record: MessageSamples.storedRecord),
                 .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b", owner: ""),

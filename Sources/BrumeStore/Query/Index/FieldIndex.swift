@@ -86,7 +86,7 @@ final class FieldIndex {
     }
 
     /// A record of the type changed: nil where there was, or is, none.
-    func noteChange(_ ordinal: UInt32, from old: [UInt8]?, to new: [UInt8]?) {
+    func noteChange(_ ordinal: UInt32, from old: SharedBytes?, to new: SharedBytes?) {
         if !isReady {
             if ordinal >= builtCount || outdated[ordinal] != nil { return }
             if table != nil {
@@ -115,7 +115,7 @@ final class FieldIndex {
     // MARK: Keys
 
     /// What a record stands under: rising, each once.
-    private func keys(of record: [UInt8]) -> [PostingTree.Key] { record.withUnsafeBytes { keys(of: $0) } }
+    private func keys(of record: SharedBytes) -> [PostingTree.Key] { record.withUnsafeBytes { keys(of: $0) } }
 
     private func keys(of record: UnsafeRawBufferPointer) -> [PostingTree.Key] {
         var keys: [PostingTree.Key] = []

@@ -1,0 +1,63 @@
+/// Bytes that never change, in an array that others may share: the records of a request in one, and what a request says of them in
+/// another, are two allocations for hundreds of records.
+///
+/// Whoever keeps a few bytes of many keeps all of them in memory: what outlives its request is copied (``array`` of a part).
+@frozen @usableFromInline
+package struct SharedBytes: Sendable {
+    @usableFromInline package let storage: [UInt8]
+    @usableFromInline package let start: UInt32
+    @usableFromInline package let byteCount: UInt32
+
+    /// All of an array, which is not copied. It has less than 4 GiB.
+    @inlinable
+    package init(_ bytes: [UInt8]) {
+        self.init(of: bytes, at: 0..<bytes.count)
+    }
+
+    /// A part of an array.
+    @inlinable
+    package init(of bytes: [UInt8], at range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "bytes are shared that are not there")
+        storage = bytes
+        start = UInt32(range.lowerBound)
+        byteCount = UInt32(range.count)
+    }
+
+    /// None.
+    package init() { self.init([]) }
+
+    @inlinable
+    package var count: Int { Int(byteCount) }
+
+    @inlinable
+    package var isEmpty: Bool { byteCount == 0 }
+
+    /// The bytes alone; a copy where others share their array.
+    package var array: [UInt8] {
+        count == storage.count ? storage : withUnsafeBytes { [UInt8]($0) }
+    }
+
+    /// A part of them, counted from their beginning, which is not copied.
+    package func part(_ range: Range<Int>) -> SharedBytes {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "bytes are shared that are others'")
+        return SharedBytes(of: storage, at: Int(start) + range.lowerBound..<Int(start) + range.upperBound)
+    }
+
+    /// The bytes where they stand. Not to be kept.
+    @inlinable @inline(__always)
+    package func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        storage.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[Int(start)..<Int(start) + count])) }
+    }
+}
+
+extension SharedBytes: Equatable {
+    @usableFromInline
+    package static func == (left: Self, right: Self) -> Bool {
+        left.withUnsafeBytes { left in right.withUnsafeBytes { ByteOrder.isEqual(left, $0) } }
+    }
+}
+
+extension SharedBytes: CustomStringConvertible {
+    /// The bytes alone: what others have in the same array is none of the reader's business.
+    @usableFromInline package var description: String { array.description }
+}
