@@ -66,27 +66,27 @@ package struct ChangeTag: Hashable, Sendable {
     /// ``text`` in UTF-8.
     package var utf8: [UInt8] {
         // Made for every save: the standard library's conversion takes a microsecond for each of the numbers.
-        [UInt8](unsafeUninitializedCapacity: Self.textBytesMax) { buffer, count in
-            Self.append(UInt64(epoch), to: buffer, &count)
-            buffer.initializeElement(at: count, to: UInt8(ascii: "-"))
-            count += 1
-            Self.append(sequence, to: buffer, &count)
+        withUnsafeTemporaryAllocation(byteCount: Self.textBytesMax, alignment: 1) { room in
+            var start = room.count
+            Self.prepend(sequence, to: room, &start)
+            start -= 1
+            room[start] = UInt8(ascii: "-")
+            Self.prepend(UInt64(epoch), to: room, &start)
+            return [UInt8](UnsafeRawBufferPointer(rebasing: room[start...]))
         }
     }
 
     /// Digits of the largest numbers, and the dash.
     private static let textBytesMax = 7 + 1 + 13
 
-    private static func append(_ number: UInt64, to buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
-        let first = count
+    /// Writes the digits before `start`, the last one first.
+    private static func prepend(_ number: UInt64, to room: UnsafeMutableRawBufferPointer, _ start: inout Int) {
         var rest = number
         repeat {
             let digit = UInt8(truncatingIfNeeded: rest % 36)
-            buffer.initializeElement(
-                at: count, to: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            count += 1
+            start -= 1
+            room[start] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
             rest /= 36
         } while rest > 0
-        buffer[first..<count].reverse()
     }
 }
