@@ -89,11 +89,25 @@ struct StoredRecordTests {
             [.failure(MessageSamples.error), .record(SharedBytes()), .failure(MessageSamples.errorWithRecord)],
         ])
         try expectSame(fetched, brume__v1__fetch_records_response__unpack)
-        let changes = coder.encodeZoneChangesResponse(
+        let long = SharedBytes(
+            StoredRecord.encode(
+                SystemFields(name: String(repeating: "n", count: 200), type: "Note"),
+                fields: [StoredRecord.encodeField(key: "k", value: .bytes([UInt8](repeating: 7, count: 20_000)))]))
+        for page in [
             ZoneChangesPage(
-                records: [MessageSamples.storedRecord], deletions: [DeletedRecord(name: "n", type: "T")], token: [1],
-                moreComing: true))
-        try expectSame(changes, brume__v1__zone_changes_response__unpack)
+                records: [MessageSamples.storedRecord], deletions: [DeletedRecord(name: "n", type: "T")],
+                token: [1] as [UInt8], moreComing: true),
+            ZoneChangesPage(
+                records: [SharedBytes(), long, MessageSamples.storedRecord],
+                deletions: [
+                    DeletedRecord(name: "", type: ""), DeletedRecord(name: "é", type: ""),
+                    DeletedRecord(name: String(repeating: "x", count: 255), type: "T"),
+                ], token: [], moreComing: false, clientToken: [UInt8](repeating: 9, count: 300)),
+            ZoneChangesPage(records: [], deletions: [], token: [], moreComing: false),
+        ] {
+            let changes = coder.encodeZoneChangesResponse(page)
+            try expectSame(changes, brume__v1__zone_changes_response__unpack)
+        }
     }
 
     /// The message of the protocol holds all of `bytes`, nothing of them unknown, and packs to them again.
