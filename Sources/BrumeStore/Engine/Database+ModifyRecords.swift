@@ -166,11 +166,13 @@ extension Database {
 }
 
 extension ZoneModificationResult {
-    /// Whether an item was done.
-    fileprivate var holdsSuccess: Bool {
-        deletions.contains { $0 == nil }
-            || saves.contains {
-                if case .record = $0.outcome { true } else { false }
-            }
+    /// Whether a record was saved, or is as it was asked for.
+    var holdsSave: Bool {
+        saves.contains {
+            if case .record = $0.outcome { true } else { false }
+        }
     }
+
+    /// Whether an item was done.
+    fileprivate var holdsSuccess: Bool { holdsSave || deletions.contains { $0 == nil } }
 }

@@ -31,7 +31,7 @@ struct RecordSlot: Sendable {
             position: position, created: .start)
     }
 
-    /// A new record, created by the change at its position. In an array of its own: the one that it came in, if nothing else is in it.
+    /// A new record, created by the change at its position, in an array of its own.
     init(new record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
         self.init(record.array, refersToOthers: refersToOthers, position: position)
         created = position
@@ -80,11 +80,11 @@ struct RecordSlot: Sendable {
     /// Takes a newer version of the record.
     ///
     /// It is written over the older one where that has an array of its own, of about the size, which nobody else holds: who does, as a
-    /// snapshot that is being written, keeps the older version. So most saves allocate nothing that stays, and a record that is saved
-    /// again and again stays where it is.
+    /// snapshot that is being written or an index that compares the two, keeps the older version. So a save allocates nothing that
+    /// stays, mostly, and a record that is saved again and again stays where it is.
     mutating func replace(with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
         let newer = record.count
-        if isPacked || newer > storage.capacity || newer < storage.capacity / 8 * 7 {
+        if isPacked || newer > storage.capacity || !SharedBytes.isSnug(newer, in: storage.capacity) {
             storage = record.array
         } else {
             storage.removeAll(keepingCapacity: true)
@@ -167,7 +167,7 @@ struct RecordSlot: Sendable {
     /// what an allocation adds.
     private static let overheadBytes = 128
 
-    /// About what the record takes in memory.
+    /// About what the record takes in memory. An eighth of it may be empty, which is not counted.
     var approximateBytes: Int {
         RecordSlot.overheadBytes + byteCount
             + (refersToOthers ? parent.utf8.count + cascadeTargets.reduce(0) { $0 + 2 * $1.utf8.count } : 0)

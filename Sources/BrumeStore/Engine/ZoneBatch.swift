@@ -24,7 +24,7 @@ struct ZoneBatch {
         /// Whether `deleteSelf` references differ from those of the older version.
         let changesCascades: Bool
 
-        /// Out of all of them.
+        /// The record, in the array of all that were staged.
         func record(in records: [UInt8]) -> RecordSlot {
             RecordSlot(
                 in: records, at: range, refersToOthers: refersToOthers, position: .start, created: .start)
@@ -157,7 +157,8 @@ struct ZoneBatch {
             case .deferred: break
             }
         }
-        for save in staged { left.commit -= save.range.count }
+        // One that stands keeps the memory of those that failed after it was their neighbour.
+        if result.holdsSave { left.commit -= records.count }
         return left
     }
 

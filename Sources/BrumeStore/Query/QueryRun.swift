@@ -4,7 +4,7 @@ package import BrumeModel
 ///
 /// First the indexes that it is worth are made, where they are missing. Then the records are read. The answer is that of one
 /// moment: the database as ``sequence`` left it, however many commits follow before the last step. The records of that moment stay
-/// as they are, because commits copy what they change (``RecordSlots``); indexes move on, so what is changed meanwhile is passed
+/// as they are, because commits leave what others hold (``RecordSlots``); indexes move on, so what is changed meanwhile is passed
 /// over in them and looked at by itself. So of an atomic batch all or nothing is seen. The answer may be given when the commit
 /// ``sequence`` is durable.
 package final class QueryRun {

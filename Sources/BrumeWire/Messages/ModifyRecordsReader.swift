@@ -151,10 +151,6 @@ struct ModifyRecordsReader {
                 let (key, field) = try field(try element.message(), after: lastKey)
                 lastKey = key
                 if case .plain = field, Self.isShortest(element, in: bytes) {
-                    if plainCount > 0, plain.upperBound != element.range.lowerBound {
-                        earlier.append(encoded: bytes[plain], count: plainCount)
-                        plainCount = 0
-                    }
                     let start = plainCount == 0 ? element.range.lowerBound : plain.lowerBound
                     (plain, plainCount) = (start..<element.range.upperBound, plainCount + 1)
                     continue
