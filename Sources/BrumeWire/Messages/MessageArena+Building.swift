@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
@@ -32,6 +33,11 @@ extension MessageArena {
     /// A repeated field of text.
     func list(_ texts: [String]) -> UnsafeMutablePointer<ProtobufCBinaryData>? {
         elements(texts.count) { data(texts[$0]) }
+    }
+
+    /// A repeated field of bytes.
+    func list(_ values: [SharedBytes]) -> UnsafeMutablePointer<ProtobufCBinaryData>? {
+        elements(values.count) { index in values[index].withUnsafeBytes { data($0) } }
     }
 
     /// A repeated field of bytes.

@@ -13,32 +13,24 @@ extension MessageCoder {
             desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
     }
 
-    /// Writes the answer; records go into it as they are given, each copied once.
-    ///
-    /// By hand, not by protobuf-c, which copies a record into its message first; the bytes are those that it makes.
+    /// Writes the answer; records go into it as they are given.
     package func encodeZoneChangesResponse(_ page: ZoneChangesPage<SharedBytes, [UInt8]>) -> [UInt8] {
-        let moreComing: UInt64 = page.moreComing ? 1 : 0
-        var count =
-            WireSize.data(page.token.count) + WireSize.integer(moreComing) + WireSize.data(page.clientToken.count)
-        for record in page.records { count += WireSize.message(record.count) }
-        for deletion in page.deletions { count += WireSize.message(Self.byteCount(of: deletion)) }
-        var bytes: [UInt8] = []
-        bytes.append(byteCount: count) { filler in
-            for record in page.records { filler.message(1, record) }
-            for deletion in page.deletions {
-                filler.messageHeader(2, count: Self.byteCount(of: deletion))
-                filler.text(1, deletion.name)
-                filler.text(2, deletion.type)
+        encode { arena in
+            let message = arena.make(brume__server__v1__zone_changes_response_view__init)
+            message.pointee.n_records = page.records.count
+            message.pointee.records = arena.list(page.records)
+            message.pointee.n_deletions = page.deletions.count
+            message.pointee.deletions = arena.messages(page.deletions) { deleted in
+                let deletion = arena.make(brume__server__v1__deleted_record_view__init)
+                deletion.pointee.name = arena.data(deleted.name)
+                deletion.pointee.type = arena.data(deleted.type)
+                return deletion
             }
-            filler.data(3, page.token)
-            filler.integer(4, moreComing)
-            filler.data(5, page.clientToken)
+            message.pointee.token = arena.data(page.token)
+            message.pointee.more_coming = page.moreComing ? 1 : 0
+            message.pointee.client_token = arena.data(page.clientToken)
+            return message
         }
-        return bytes
-    }
-
-    private static func byteCount(of deletion: DeletedRecord) -> Int {
-        WireSize.data(deletion.name.utf8.count) + WireSize.data(deletion.type.utf8.count)
     }
 
     package func encodeZoneChangesRequest(_ request: ZoneChangesRequest) -> [UInt8] {
