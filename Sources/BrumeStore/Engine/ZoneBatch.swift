@@ -3,8 +3,8 @@ internal import BrumeWire
 
 /// Decides the saves and deletions that one request asks for in one zone, without changing the zone.
 ///
-/// Every item is looked at by itself first (names, permissions, tags, limits); what passes is *staged*. Then references are
-/// checked against the state after the whole batch, so that the order of items does not matter; see
+/// Every item is looked at by itself first (names, permissions, tags, limits: `ZoneBatch+Checks.swift`); what passes is *staged*.
+/// Then references are checked against the state after the whole batch, so that the order of items does not matter; see
 /// `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its innocent items fail with
 /// `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
 struct ZoneBatch {
@@ -261,58 +261,6 @@ struct ZoneBatch {
         return .staged(fieldsOmitted: isKnownToClient)
     }
 
-    /// Throws why a new record can't be made, as far as its names, the caller, the tag and the type say.
-    private func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
-        if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
-        if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
-            throw ServiceError(
-                .unknownItem, "the record was deleted; save it without its change tag to make it again")
-        }
-        if let problem = Names.problemWithRecordName(save.name) ?? Names.problemWithRecordType(save.type) {
-            throw ServiceError(.invalidArguments, problem)
-        }
-        if let refusal = caller.access?.refusal(.create, type: save.type, creator: caller.user) { throw refusal }
-    }
-
-    /// The same of a save that changes a record.
-    private func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
-        let (isUserRecord, isOfType) = existing.withBytes { bytes in
-            let head = StoredRecord.head(of: bytes)
-            return (
-                ByteOrder.compare(Names.userRecordType, head.type) == 0, ByteOrder.compare(save.type, head.type) == 0
-            )
-        }
-        if isUserRecord {
-            if save.name != caller.user { throw ZoneBatch.userRecordRefusal }
-        } else if let refusal = writeRefusal(of: existing) {
-            throw refusal
-        }
-        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
-            throw ServiceError(
-                .serverRecordChanged,
-                save.changeTag.isEmpty
-                    ? "the record exists already; merge into the server's record and save that"
-                    : "the record was changed since it was fetched; merge into the server's record and save that",
-                serverRecord: mayRead(existing) ? existing.bytes.array : nil)
-        }
-        if !isOfType {
-            throw ServiceError(
-                .invalidArguments, "a record's type can't change; save it under another name, or delete it first")
-        }
-    }
-
-    /// Whether the answer may leave the fields out: the client has them.
-    ///
-    /// Who may write and not read gets nothing that they did not send. Who sends all keys that they know, and these are all that
-    /// there are, knows them.
-    private func isKnown(
-        _ existing: RecordSlot, to save: RecordSave<CheckedFields>, whichHoldsAll holdsAll: Bool
-    ) -> Bool {
-        // What was checked before has the server's tag.
-        savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll || !mayRead(existing)
-            || ChangeTag(save.changeTag) == existing.tag
-    }
-
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds.
     private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
         guard let slot = zone.liveSlot(of: name) else { return nil }
@@ -328,32 +276,4 @@ struct ZoneBatch {
     private static let commitIsFull = ServiceError(
         .limitExceeded,
         "the records of this request would have more than \(Limits.commitBytes) bytes; send the item in another one")
-    private static let userRecordRefusal = ServiceError(
-        .permissionFailure,
-        "user records are made by the server, and each may be changed by its user alone and deleted by nobody")
-
-    /// Why the caller may neither change nor delete the record, or nil.
-    private func writeRefusal(of record: RecordSlot) -> ServiceError? {
-        guard scope == .public else { return nil }
-        // Looked up first without the creator, whom it costs to decode the record.
-        if let access = caller.access {
-            if access.permissions(type: record.type, isCreator: false).contains(.write) { return nil }
-            return access.refusal(.write, type: record.type, creator: systemCreator(of: record) ?? "")
-        }
-        if systemCreator(of: record) == caller.user { return nil }
-        return ServiceError(
-            .permissionFailure, "only its creator may change or delete a record of the public database")
-    }
-
-    /// Whether the caller may be shown the record.
-    private func mayRead(_ record: RecordSlot) -> Bool { Database.readRefusal(of: record, for: caller) == nil }
-
-    /// Decoded when it is needed: only the public database asks.
-    private func systemCreator(of record: RecordSlot) -> String? {
-        do throws(ServiceError) {
-            return try StoredRecord.parts(of: record.bytes).system.creator
-        } catch {
-            return nil
-        }
-    }
 }
