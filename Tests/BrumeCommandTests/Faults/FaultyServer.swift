@@ -150,8 +150,11 @@ extension ClientSession {
         guard let outcome = try await modifyRecords(request).first?.saves.first?.outcome else {
             throw Deadline.Missed(description: "a save had no outcome")
         }
-        guard case .record(let record) = outcome else { throw Deadline.Missed(description: "\(outcome)") }
-        return record.system.changeTag
+        switch outcome {
+        case .record(let record): return record.system.changeTag
+        case .failure(let error): throw error
+        case .deferred: throw Deadline.Missed(description: "a save was deferred")
+        }
     }
 
     /// The zone's records in the order of their changes, behind a token, and the token behind them.
