@@ -63,6 +63,10 @@ struct RecordReplacementTests {
         try SnapshotWriter.write(desk.database.capture(), to: disk)
         let loaded = Desk(
             try #require(try SnapshotReader.load(Desk.privateID, epoch: 9, from: disk)), caller: desk.caller)
+        let arePacked = loaded.database.zoneStates.contains { zone in
+            zone.slots.count == names.count && (0..<Int32(names.count)).allSatisfy { zone.slots.isPacked($0) }
+        }
+        try #require(arePacked)
         let read = FetchRecordsRequest(database: .private, zones: [.init(zone: Desk.zone, names: names)])
         let fetched = loaded.database.fetchRecords(read)[0]
         let page = try loaded.database.zoneChanges(zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: nil)
