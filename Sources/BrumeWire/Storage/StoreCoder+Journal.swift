@@ -49,7 +49,7 @@ extension StoreCoder {
                     filler.messageHeader(4, count: WireSize.message(putCount))
                     filler.messageHeader(1, count: putCount)
                     filler.integer(1, zone)
-                    if !record.isEmpty { filler.message(2, record) }
+                    filler.data(2, record)
                 } else {
                     filler.message(4, packedChanges[nextPacked])
                     nextPacked += 1

@@ -30,6 +30,11 @@ struct WireFiller {
         if !content.isEmpty { message(number, content) }
     }
 
+    /// A field of bytes, which is left out where there are none.
+    mutating func data(_ number: UInt8, _ content: SharedBytes) {
+        if !content.isEmpty { message(number, content) }
+    }
+
     /// A field that holds a message, also one without content.
     mutating func message(_ number: UInt8, _ content: [UInt8]) {
         content.withUnsafeBytes { message(number, $0) }
