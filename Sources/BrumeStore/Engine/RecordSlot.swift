@@ -24,21 +24,14 @@ struct RecordSlot: Sendable {
     private static let deletedMark: UInt32 = 1 << 31
     private static let referenceMark: UInt32 = 1 << 30
 
-    /// - Parameter refersToOthers: Whether the record has a parent or references that delete it with their targets.
-    init(_ record: [UInt8], refersToOthers: Bool, position: ChangePosition = .start) {
-        self.init(
-            storage: record, range: 0..<record.count, marks: refersToOthers ? RecordSlot.referenceMark : 0,
-            position: position, created: .start)
-    }
-
     /// A new record, created by the change at its position, in an array of its own.
+    ///
+    /// - Parameter refersToOthers: Whether the record has a parent or references that delete it with their targets.
     init(new record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
-        self.init(record.array, refersToOthers: refersToOthers, position: position)
-        created = position
+        self.init(
+            storage: record.array, range: 0..<record.count, marks: refersToOthers ? RecordSlot.referenceMark : 0,
+            position: position, created: position)
     }
-
-    /// Another's record in an array of its own.
-    init(in own: [UInt8], as other: RecordSlot) { self.init(in: own, at: 0..<own.count, as: other) }
 
     /// Another's record in an array that it shares.
     init(in pack: [UInt8], at range: Range<Int>, as other: RecordSlot) {

@@ -8,7 +8,9 @@ import Testing
 @Suite("Look-ups that grow a little at a time")
 struct NameIndexTests {
     private static func record(_ name: String) -> RecordSlot {
-        RecordSlot(StoredRecord.encode(SystemFields(name: name, type: "Note"), fields: []), refersToOthers: false)
+        RecordSlot(
+            new: SharedBytes(StoredRecord.encode(SystemFields(name: name, type: "Note"), fields: [])),
+            refersToOthers: false, position: .start)
     }
 
     @Test("an index of names finds what a dictionary finds, through leaves that grow and split", arguments: [1, 2])
