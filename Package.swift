@@ -91,7 +91,9 @@ let package = Package(
                 "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire",
                 "BrumeModel",
             ]),
-        tests("BrumeTestingTests", ["BrumeTesting", "CloudKit", "BrumeKit", "NotesKit", "brume", "notes-example"]),
+        tests(
+            "BrumeTestingTests",
+            ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),

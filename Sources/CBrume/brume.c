@@ -16,6 +16,12 @@ int brume_accept(int listener, void *address, unsigned *length) {
     return fd;
 }
 
+int brume_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int brume_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
 void brume_variadic_words(const char *kinds, uint64_t *words, va_list arguments) {
     for (; *kinds; kinds++, words++) {
         if (*kinds == 'd') {

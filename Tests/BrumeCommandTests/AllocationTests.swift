@@ -31,7 +31,7 @@ struct AllocationTests {
         let status = try await PythonClientTests.run(
             PythonClientTests.python,
             ["-B", PythonClientTests.package.appendingPathComponent("Benchmarks/allocations.py").path]
-                + [PythonClientTests.brume.path], output: output)
+                + [CommandRun.executable], output: output)
         let text = PythonClientTests.text(output)
         try #require(status == 0, "\(text)")
         let figures = try JSONDecoder().decode(Figures.self, from: Data(text.utf8))

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 
@@ -86,10 +87,11 @@ struct ClientCommandTests {
         #expect(try server.run("zones", "create", "Notes").status == 0)
         let watch = try ChildProcess(
             executable: CommandRun.executable, arguments: ["watch", "--zone", "Notes", "--count", "1", "--json"],
-            environment: CommandRun.clean(server.environment()), errorPath: server.folder.path + "/watch.log")
-        #expect(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds) == "{\"notification\":\"ready\"}")
+            environment: CommandRun.clean(server.environment()), errors: .file(server.folder.path + "/watch.log"))
+        let ready = watch.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
+        #expect(ready == "{\"notification\":\"ready\"}")
         #expect(try server.run("records", "save", "Notes", "x", "--type", "T").status == 0)
-        let line = try #require(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds))
+        let line = try #require(watch.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds))
         let push = try JSONParser.value(of: line)
         #expect(push["notification"] == .string("zoneChanged"))
         #expect(push["zone"] == .string("Notes"))

@@ -14,14 +14,13 @@ struct CommandRun {
     let errors: String
 
     static let executable: String = {
-        let bundle = ChildProcess.ownExecutable()
+        let bundle = ChildProcess.ownExecutable
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().path + "/brume"
     }()
 
-    /// No variable of whoever runs the tests reaches the executable.
+    /// No setting of whoever runs the tests reaches the executable.
     static func clean(_ environment: [String: String]) -> [String: String] {
-        let inherited = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("BRUME_") }
-        return Dictionary(uniqueKeysWithValues: inherited.map { ($0, "") }).merging(environment) { $1 }
+        ChildProcess.ownEnvironment.filter { !$0.key.hasPrefix("BRUME_") }.merging(environment) { $1 }
     }
 
     /// Runs the executable, or another, to its end.
@@ -33,10 +32,10 @@ struct CommandRun {
         let process = try ChildProcess(
             executable: executable, arguments: arguments,
             environment: Self.clean(environment.merging(["TMPDIR": folder.path]) { $1 }),
-            errorPath: errorPath)
+            errors: .file(errorPath))
         process.closeInput()
         var lines: [String] = []
-        while let line = process.readLine(timeoutMilliseconds: Self.timeoutMilliseconds) { lines.append(line) }
+        while let line = process.output.readLine(timeoutMilliseconds: Self.timeoutMilliseconds) { lines.append(line) }
         if !process.hasEnded { process.send(SIGKILL) }
         status = process.wait()
         output = lines
@@ -78,9 +77,9 @@ final class DevServer {
         process = try ChildProcess(
             executable: CommandRun.executable,
             arguments: ["dev", "--with-parent", "--ready-file", readyPath] + arguments,
-            environment: CommandRun.clean(["TMPDIR": folder.path]), errorPath: folder.path + "/dev.log")
+            environment: CommandRun.clean(["TMPDIR": folder.path]), errors: .file(folder.path + "/dev.log"))
         // The line comes when the file is there.
-        let line = process.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
+        let line = process.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
         readyNanoseconds = MonotonicClock.nowNanoseconds - started
         #expect(line?.hasPrefix("brume dev serves on 127.0.0.1:") == true)
         ready = try JSONParser.value(

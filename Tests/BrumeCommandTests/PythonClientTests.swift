@@ -1,3 +1,4 @@
+import BrumeSystem
 import Foundation
 import Testing
 
@@ -14,20 +15,15 @@ struct PythonClientTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let ready = folder.appendingPathComponent("ready.json")
 
-        let server = Process()
-        server.executableURL = try Self.brume
-        server.arguments = [
-            "dev", "--accounts", "alice,bob", "--data", folder.appendingPathComponent("data").path, "--port", "0",
-            "--ready-file", ready.path,
-        ]
-        server.standardInput = FileHandle.nullDevice
         let log = folder.appendingPathComponent("server.log")
-        server.standardOutput = try Self.makeFile(log)
-        server.standardError = server.standardOutput
-        try server.run()
-        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let server = try ChildProcess(
+            executable: CommandRun.executable,
+            arguments: [
+                "dev", "--accounts", "alice,bob", "--data", folder.appendingPathComponent("data").path, "--port", "0",
+                "--ready-file", ready.path,
+            ], output: .file(log.path), errors: .file(log.path))
         while !FileManager.default.fileExists(atPath: ready.path) {
-            try #require(server.isRunning, "brume dev ended: \(Self.text(log))")
+            try #require(!server.hasEnded, "brume dev ended: \(Self.text(log))")
             try await Task.sleep(for: .milliseconds(20))
         }
 
@@ -41,17 +37,9 @@ struct PythonClientTests {
         #expect(output.contains("Ran ") && !output.contains("Ran 0 tests"), "\(output)")
 
         // A stop by signal is an orderly one.
-        server.terminate()
-        while server.isRunning { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(server.terminationReason == .exit && server.terminationStatus == 0, "\(Self.text(log))")
-    }
-
-    /// The executable beside this test's own.
-    static var brume: URL {
-        get throws {
-            let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("brume")
-        }
+        server.send(SIGTERM)
+        while !server.hasEnded { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(server.wait() == 0, "\(Self.text(log))")
     }
 
     static var package: URL {
@@ -61,30 +49,12 @@ struct PythonClientTests {
 
     /// Runs a program to its end. Its output goes to a file, so that no pipe fills up.
     static func run(_ program: String, _ arguments: [String], output: URL) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try makeFile(output)
-        process.standardError = process.standardOutput
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-                do {
-                    try process.run()
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-        } onCancel: {
-            // The time limit: end it, and the test with it.
-            process.terminate()
-        }
-    }
-
-    private static func makeFile(_ url: URL) throws -> FileHandle {
-        try Data().write(to: url)
-        return try FileHandle(forWritingTo: url)
+        let process = try ChildProcess(
+            executable: program, arguments: arguments, output: .file(output.path), errors: .file(output.path))
+        process.closeInput()
+        // The time limit cancels the sleep: the process ends with its object, and the test with it.
+        while !process.hasEnded { try await Task.sleep(for: .milliseconds(20)) }
+        return process.wait()
     }
 
     static func text(_ url: URL) -> String { (try? String(contentsOf: url, encoding: .utf8)) ?? "" }

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 
@@ -10,13 +11,14 @@ struct WatchCommandTests {
         let process = try ChildProcess(
             executable: CommandRun.executable, arguments: ["watch", "--json"] + arguments,
             environment: CommandRun.clean(server.environment(account: account)),
-            errorPath: server.folder.path + "/watch-\(UUID().uuidString).log")
-        #expect(process.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds) == "{\"notification\":\"ready\"}")
+            errors: .file(server.folder.path + "/watch-\(UUID().uuidString).log"))
+        let ready = process.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
+        #expect(ready == "{\"notification\":\"ready\"}")
         return process
     }
 
     private func next(_ watch: ChildProcess) throws -> JSONValue {
-        try JSONParser.value(of: #require(watch.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)))
+        try JSONParser.value(of: #require(watch.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)))
     }
 
     private func save(

@@ -212,31 +212,18 @@ import Testing
     @Test("a server that does not agree on ALPN is refused by the client")
     func foreignServer() throws {
         let certificates = try TestCertificates()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificates.certificatePath, "-key",
-            certificates.keyPath,
-        ]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        defer {
-            // A gentle signal would not arrive: the tool inherits a mask that blocks it.
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
+        let process = try ChildProcess(
+            executable: "/usr/bin/env",
+            arguments: [
+                "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificates.certificatePath, "-key",
+                certificates.keyPath,
+            ], errors: .nowhere)
+        defer { process.send(SIGKILL) }
         // It says "ACCEPT 127.0.0.1:PORT" when it listens.
-        var said = ""
-        while !said.contains("ACCEPT") || !said.hasSuffix("\n") {
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { break }
-            said += String(decoding: data, as: UTF8.self)
-        }
+        var said: String?
+        repeat { said = process.output.readLine(timeoutMilliseconds: 20_000) } while said?.contains("ACCEPT") == false
         let port = try #require(
-            said.split(separator: ":").last.flatMap { UInt16($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
+            said?.split(separator: ":").last.flatMap { UInt16($0.trimmingCharacters(in: .whitespaces)) })
         let loop = try EventLoop(name: "client")
         loop.start()
         let client = TestDelegate()

@@ -1,6 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
 public import FoundationEssentials
 internal import Foundation
 internal import Synchronization
@@ -181,8 +182,7 @@ public final class TestServerProcess: Sendable {
         if let named = ProcessInfo.processInfo.environment["BRUME_EXECUTABLE"], !named.isEmpty {
             return URL(fileURLWithPath: named)
         }
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        var folders = [(own as NSString).deletingLastPathComponent]
+        var folders = [(ChildProcess.ownExecutable as NSString).deletingLastPathComponent]
         folders += (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in folders where FileManager.default.isExecutableFile(atPath: folder + "/brume") {
             return URL(fileURLWithPath: folder + "/brume")

@@ -2,6 +2,7 @@
 /// Thin C shims for system interfaces that Swift can't import: headers outside its Glibc module, GNU extensions, macros
 /// and variadics.
 
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,12 @@
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno on failure.
 /// `address` receives up to `*length` bytes of the peer's socket address.
 int brume_accept(int listener, void *address, unsigned *length);
+
+/// A pipe whose ends, `ends[0]` for reading and `ends[1]` for writing, no child process inherits. Returns 0, or -1 with errno.
+int brume_pipe(int ends[2]);
+
+/// Makes a child process close all descriptors from `first` on: posix_spawn_file_actions_addclosefrom_np(3). Returns 0, or an errno.
+int brume_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Reads the arguments of a variadic call: one for each letter of `kinds`, 'd' a double, whose bits are given, any other an integer
 /// of 64 bits or a pointer.

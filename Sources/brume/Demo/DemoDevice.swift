@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 
 /// The demo's side of a device's process: gives orders and takes answers.
@@ -12,14 +13,18 @@ final class DemoDevice {
         name: String, role: String, server: DemoServer, token: String, stateFolder: String
     ) throws(CommandError) {
         self.name = name
-        process = try ChildProcess(
-            executable: ChildProcess.ownExecutable(),
-            arguments: ["demo-device", "--role", role],
-            environment: [
-                "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": token,
-                "BRUME_CONTAINER": DemoCommand.container, "BRUME_ENVIRONMENT": "development",
-                "BRUME_STATE": stateFolder, "BRUME_CONFIG": "",
-            ])
+        let variables = [
+            "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": token,
+            "BRUME_CONTAINER": DemoCommand.container, "BRUME_ENVIRONMENT": "development",
+            "BRUME_STATE": stateFolder, "BRUME_CONFIG": "",
+        ]
+        do throws(SystemError) {
+            process = try ChildProcess(
+                executable: ChildProcess.ownExecutable, arguments: ["demo-device", "--role", role],
+                environment: ChildProcess.ownEnvironment.merging(variables) { $1 })
+        } catch {
+            throw CommandError(.failed, "\(name) can't be started: \(error)")
+        }
     }
 
     /// Gives an order and waits for its answer. `step` is told of answers on the way, those that have the key.
@@ -27,7 +32,7 @@ final class DemoDevice {
     func order(
         _ words: String, stepKey: String? = nil, step: (Int64) throws(CommandError) -> Void = { _ in }
     ) throws(CommandError) -> JSONValue {
-        process.write(line: words)
+        process.write(words + "\n")
         while true {
             let answer = try answer(to: words)
             guard let stepKey, case .integer(let number)? = answer[stepKey] else { return answer }
@@ -42,7 +47,7 @@ final class DemoDevice {
     }
 
     private func answer(to words: String) throws(CommandError) -> JSONValue {
-        guard let line = process.readLine(timeoutMilliseconds: Self.answerMilliseconds) else {
+        guard let line = process.output.readLine(timeoutMilliseconds: Self.answerMilliseconds) else {
             let how = process.hasEnded ? "ended" : "did not answer in \(Self.answerMilliseconds / 1000) s"
             throw CommandError(.failed, "\(name) \(how) at \"\(words.prefix(40))\"")
         }

@@ -14,7 +14,7 @@ final class DemoServer {
     private(set) var address = "127.0.0.1:0"
 
     init(
-        dataFolder: String, workFolder: String, executable: String = ChildProcess.ownExecutable()
+        dataFolder: String, workFolder: String, executable: String = ChildProcess.ownExecutable
     ) throws(CommandError) {
         self.dataFolder = dataFolder
         self.executable = executable
@@ -28,12 +28,18 @@ final class DemoServer {
     /// Starts it where it listened before; returns the milliseconds from start to readiness.
     func start() throws(CommandError) -> Double {
         let started = MonotonicClock.nowNanoseconds
-        let process = try ChildProcess(
-            executable: executable,
-            arguments: [
-                "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
-                "--key", certificates.keyPath, "--ca", certificates.caPath, "--log-level", "warning", "--with-parent",
-            ], errorPath: logPath)
+        let process: ChildProcess
+        do throws(SystemError) {
+            process = try ChildProcess(
+                executable: executable,
+                arguments: [
+                    "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
+                    "--key", certificates.keyPath, "--ca", certificates.caPath, "--log-level", "warning",
+                    "--with-parent",
+                ], errors: .file(logPath))
+        } catch {
+            throw CommandError(.failed, "the server can't be started: \(error)")
+        }
         self.process = process
         let deadline = started + UInt64(Self.startMilliseconds) * 1_000_000
         while true {

@@ -36,7 +36,7 @@ final class FaultyServer {
                 "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
                 "--key", certificates.keyPath, "--ca", caPath, "--log-level", "info", "--with-parent",
                 "--journal-segment-bytes", "1048576",
-            ] + options, environment: CommandRun.clean(environment), errorPath: logPath)
+            ] + options, environment: CommandRun.clean(environment), errors: .file(logPath))
         self.process = process
         let deadline = MonotonicClock.nowNanoseconds + UInt64(Self.startMilliseconds) * 1_000_000
         while true {

@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import Foundation
 internal import Testing
 
@@ -38,7 +39,7 @@ final class SmallDisk {
 enum Tool {
     /// Runs it to its end; gives its exit code.
     static func run(_ executable: String, _ arguments: String...) throws -> Int32 {
-        let process = try ChildProcess(executable: executable, arguments: arguments, errorPath: "/dev/null")
+        let process = try ChildProcess(executable: executable, arguments: arguments, output: .nowhere, errors: .nowhere)
         process.closeInput()
         return process.wait()
     }

@@ -1,3 +1,4 @@
+import BrumeSystem
 import BrumeTesting
 import CloudKit
 import NotesKit
@@ -180,29 +181,16 @@ struct NotesExampleTests {
     }
 
     private func run(_ device: TestDevice, _ arguments: String...) async throws -> String {
-        let process = Process()
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(
-            "notes-example")
-        process.arguments = [device.stateFolder.appendingPathComponent("notes.sqlite").path] + arguments
-        process.environment = device.environmentVariables
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { process in
-                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                if process.terminationStatus == 0 {
-                    continuation.resume(returning: text)
-                } else {
-                    continuation.resume(throwing: ProgramFailure(description: "\(arguments): \(text)"))
-                }
-            }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
+        let folder = URL(fileURLWithPath: ChildProcess.ownExecutable).deletingLastPathComponent()
+        let process = try ChildProcess(
+            executable: folder.appendingPathComponent("notes-example").path,
+            arguments: [device.stateFolder.appendingPathComponent("notes.sqlite").path] + arguments,
+            environment: device.environmentVariables, output: .reader, errors: .reader)
+        let output = process.output
+        let text = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: output.readToEnd()) }
         }
+        guard process.wait() == 0 else { throw ProgramFailure(description: "\(arguments): \(text)") }
+        return text
     }
 }

@@ -1,0 +1,182 @@
+internal import CBrume
+internal import Glibc
+internal import Synchronization
+
+/// A process that this one starts, by posix_spawn(3): text into its standard input, lines out of ``output``.
+///
+/// It stands in a process group of its own, so that Ctrl-C reaches only this process, which ends it. It has no descriptor but
+/// the standard three, no signal blocked, and is killed with its object. Waiting blocks. One thread at a time uses an instance;
+/// another may read ``output``.
+///
+/// Foundation's `Process` is not used in its place: on Linux it reads the entries of `/proc/self/fd` as if each had the longest
+/// of names, which ends the process when an entry stands at the end of the heap.
+package final class ChildProcess {
+    /// Where the process writes to.
+    package enum Destination: Equatable {
+        /// To ``ChildProcess/output``.
+        case reader
+        /// Where this process's own goes.
+        case inherited
+        /// To the end of a file, which is made with mode 0600 when there is none.
+        case file(String)
+
+        package static let nowhere = Destination.file("/dev/null")
+    }
+
+    /// All that run, so that nothing is left behind when this process ends early.
+    private static let running = Mutex<Set<Int32>>([])
+
+    package let pid: Int32
+    /// What it writes to its standard output, errors, or both. At its end when neither goes there.
+    package let output: PipeReader
+    private var input: Int32
+    private var status: Int32?
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - executable: A path.
+    ///   - arguments: Without the executable's name.
+    ///   - environment: All variables that it has; nil: this process's own.
+    ///   - output: Where its standard output goes.
+    ///   - errors: Where its standard errors go.
+    /// - Throws: ``SystemError`` when there is no such executable, or no room for a process or a pipe.
+    package init(
+        executable: String, arguments: [String], environment: [String: String]? = nil,
+        output: Destination = .reader, errors: Destination = .inherited
+    ) throws(SystemError) {
+        let (inputEnd, inputStart) = try Self.makePipe()
+        defer { SystemCall.close(inputEnd) }
+        let outputEnd: Int32
+        let outputStart: Int32
+        do throws(SystemError) {
+            (outputEnd, outputStart) = try Self.makePipe()
+        } catch {
+            SystemCall.close(inputStart)
+            throw error
+        }
+        defer { SystemCall.close(outputStart) }
+        self.output = PipeReader(fd: outputEnd)
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, inputEnd, STDIN_FILENO)
+        for (destination, fd) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+            switch destination {
+            case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
+            case .inherited: break
+            case .file(let path):
+                posix_spawn_file_actions_addopen(&actions, fd, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            }
+        }
+        _ = brume_spawn_close_from(&actions, STDERR_FILENO + 1)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+
+        var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] =
+            (environment ?? Self.ownEnvironment).map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in words + variables { free(pointer) } }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, executable, &actions, &attributes, &words, &variables)
+        guard result == 0 else {
+            SystemCall.close(inputStart)
+            throw SystemError(call: "posix_spawn", errno: result, context: executable)
+        }
+        self.pid = pid
+        input = inputStart
+        Self.running.withLock { _ = $0.insert(pid) }
+    }
+
+    deinit {
+        if status == nil {
+            send(SIGKILL)
+            _ = wait()
+        }
+        closeInput()
+    }
+
+    private static func makePipe() throws(SystemError) -> (end: Int32, start: Int32) {
+        var ends: [Int32] = [-1, -1]
+        try SystemCall.run("pipe2") { brume_pipe(&ends) }
+        return (ends[0], ends[1])
+    }
+
+    /// Ends all children at once. From any thread.
+    package static func killAll() {
+        for pid in running.withLock({ $0 }) { kill(pid, SIGKILL) }
+    }
+
+    /// Sends it a signal; nothing happens when ``wait()`` has seen its end.
+    package func send(_ signal: Int32) {
+        if status == nil { kill(pid, signal) }
+    }
+
+    /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE: reading tells.
+    package func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress! + offset, $0.count - offset) }
+            if count > 0 { offset += count } else if errno != EINTR { return }
+        }
+    }
+
+    /// Ends its standard input.
+    package func closeInput() {
+        if input >= 0 { SystemCall.close(input) }
+        input = -1
+    }
+
+    /// Waits for its end: its exit code, or 128 and the signal that ended it.
+    package func wait() -> Int32 {
+        if let status { return status }
+        var raw: Int32 = 0
+        while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+        let status = raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + (raw & 0x7F)
+        self.status = status
+        Self.running.withLock { _ = $0.remove(pid) }
+        return status
+    }
+
+    /// Whether it is gone, without waiting.
+    package var hasEnded: Bool {
+        if status != nil { return true }
+        var information = siginfo_t()
+        return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+            && information.si_signo == SIGCHLD
+    }
+
+    /// The path of the executable that this process runs.
+    package static var ownExecutable: String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { path in
+            let count = readlink("/proc/self/exe", path.baseAddress!, Int(PATH_MAX))
+            guard count > 0 else { return CommandLine.arguments[0] }
+            path[count] = 0
+            return String(cString: path.baseAddress!)
+        }
+    }
+
+    /// The variables of this process.
+    package static var ownEnvironment: [String: String] {
+        var variables: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let words = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if words.count == 2 { variables[String(words[0])] = String(words[1]) }
+            next += 1
+        }
+        return variables
+    }
+}

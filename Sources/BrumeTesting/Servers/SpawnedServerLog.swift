@@ -1,0 +1,60 @@
+internal import BrumeSystem
+internal import Foundation
+internal import Synchronization
+
+/// What a spawned server logs: the line that says that it serves, and the last ones for errors.
+final class SpawnedServerLog: Sendable {
+    private struct State {
+        var isServing: Bool?
+        var lines: [String] = []
+    }
+
+    /// For messages: more than a start that failed says.
+    private static let linesMax = 20
+
+    private let forwards: Bool
+    private let state = Mutex(State())
+    private let changed = DispatchSemaphore(value: 0)
+
+    init(forwards: Bool) {
+        self.forwards = forwards
+    }
+
+    /// To the end of the process, so that it never waits for a reader.
+    func read(_ output: PipeReader) {
+        while let line = output.readLine() {
+            if forwards {
+                // In one call, so that lines of several servers stay whole.
+                let bytes = Array("\(line)\n".utf8)
+                _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+            }
+            take(line)
+        }
+        settle(isServing: false)
+    }
+
+    private func take(_ line: String) {
+        state.withLock { state in
+            state.lines.append(line)
+            if state.lines.count > Self.linesMax { state.lines.removeFirst() }
+        }
+        if line.contains(" info serving ") { settle(isServing: true) }
+    }
+
+    private func settle(isServing: Bool) {
+        let isNew = state.withLock { state in
+            defer { state.isServing = state.isServing ?? isServing }
+            return state.isServing == nil
+        }
+        if isNew { changed.signal() }
+    }
+
+    func waitUntilServing() -> Bool {
+        _ = changed.wait(timeout: .now() + TestLimits.processSeconds)
+        return state.withLock { $0.isServing } ?? false
+    }
+
+    var lastLines: String {
+        state.withLock { $0.lines }.joined(separator: "\n")
+    }
+}
