@@ -24,6 +24,8 @@ package final class Database {
     @exclusivity(unchecked) var zoneStates: [ZoneState]
     /// Deleted zones included.
     @exclusivity(unchecked) var zoneIndexOfName: [String: Int]
+    /// Where the zone is kept that was asked for last: mostly it is asked for again.
+    @exclusivity(unchecked) private var recentZoneIndex = 0
     /// Zones that exist.
     @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
     /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
@@ -159,11 +161,13 @@ package final class Database {
     /// Where a zone that exists is kept. Another owner's zone is as unknown here as one that never was.
     func zoneIndex(of zone: ZoneID) -> Result<Int, ServiceError> {
         guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner,
-            let index = zoneIndexOfName[zone.name], zoneStates[index].deletion == nil
+            let index = zoneStates[recentZoneIndex].name == zone.name ? recentZoneIndex : zoneIndexOfName[zone.name],
+            zoneStates[index].deletion == nil
         else {
             return .failure(
                 ServiceError(.zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones"))
         }
+        recentZoneIndex = index
         return .success(index)
     }
 

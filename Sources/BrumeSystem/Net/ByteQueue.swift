@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Bytes that wait for their turn: appended at the end, taken from the front, in one piece of memory.
 ///
 /// It owns no memory while it is empty, so that an idle connection costs nothing.
@@ -9,7 +11,7 @@ struct ByteQueue: ~Copyable {
 
     init() {}
 
-    deinit { memory?.deallocate() }
+    deinit { free(memory) }
 
     var count: Int { end - start }
     var isEmpty: Bool { start == end }
@@ -45,7 +47,7 @@ struct ByteQueue: ~Copyable {
     }
 
     mutating func removeAll() {
-        memory?.deallocate()
+        free(memory)
         memory = nil
         (capacity, start, end) = (0, 0, 0)
     }
@@ -59,13 +61,10 @@ struct ByteQueue: ~Copyable {
             memory.copyMemory(from: memory + start, byteCount: count)
         } else {
             let newCapacity = max(needed, 2 * capacity, 1024)
-            // No larger alignment than malloc's own, of which Swift is not sure at 16: it asks for aligned memory then, which costs
-            // several times as much.
-            let new = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
-            if let memory {
-                new.copyMemory(from: memory + start, byteCount: count)
-                memory.deallocate()
-            }
+            // Swift's own allocation asks for aligned memory, whatever the alignment, which costs several times as much.
+            guard let new = malloc(newCapacity) else { preconditionFailure("there is no memory for a connection") }
+            if let memory { new.copyMemory(from: memory + start, byteCount: count) }
+            free(memory)
             memory = new
             capacity = newCapacity
         }

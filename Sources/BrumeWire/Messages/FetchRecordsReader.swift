@@ -19,15 +19,19 @@ struct FetchRecordsReader {
         var database: DatabaseScope?
         var zones: [FetchRecordsRequest.ZoneFetch] = []
         var reader = WireReader(bytes)
+        var last: UInt64 = 0
         while let element = try reader.next() {
+            guard element.number > last || element.number == 2 && last == 2 else { throw WireReader.Damage() }
+            last = element.number
             switch element.number {
-            case 1 where database == nil: database = try element.scope()
-            case 2 where database != nil && zones.count < Limits.itemsPerRequest:
+            case 1: database = try element.scope()
+            case 2:
+                guard zones.count < Limits.itemsPerRequest else { throw WireReader.Damage() }
                 zones.append(try zone(try element.message()))
             default: throw WireReader.Damage()
             }
         }
-        guard let database, (try? RequestChecks.distinctZones(zones.map(\.zone))) != nil else {
+        guard let database, (try? RequestChecks.distinctZones(zones, \.zone)) != nil else {
             throw WireReader.Damage()
         }
         return FetchRecordsRequest(database: database, zones: zones)
@@ -39,10 +43,13 @@ struct FetchRecordsReader {
         var id: ZoneID?
         var names: [String] = []
         var reader = WireReader(bytes)
+        var last: UInt64 = 0
         while let element = try reader.next() {
+            guard element.number > last || element.number == 2 && last == 2 else { throw WireReader.Damage() }
+            last = element.number
             switch element.number {
-            case 1 where id == nil: id = try .read(try element.message())
-            case 2 where id != nil:
+            case 1: id = try .read(try element.message())
+            case 2:
                 nameCount += 1
                 guard nameCount <= Limits.itemsPerRequest else { throw WireReader.Damage() }
                 names.append(try element.text())

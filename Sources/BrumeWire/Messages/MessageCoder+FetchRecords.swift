@@ -27,7 +27,7 @@ extension MessageCoder {
                 zone: try RequestChecks.zone(zone.pointee.zone),
                 names: lossyTexts(zone.pointee.names, zone.pointee.n_names))
         }
-        try RequestChecks.distinctZones(zones.map(\.zone))
+        try RequestChecks.distinctZones(zones, \.zone)
         return FetchRecordsRequest(
             database: database, zones: zones, desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
     }

@@ -42,7 +42,7 @@ extension MessageCoder {
         let zones = try values(message.pointee.zones, message.pointee.n_zones) {
             (zone) throws(ServiceError) in try self.zoneModification(zone)
         }
-        try RequestChecks.distinctZones(zones.map(\.zone))
+        try RequestChecks.distinctZones(zones, \.zone)
         return ModifyRecordsRequest(
             database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
             operationID: operationID, zones: zones, clientToken: clientToken)

@@ -65,7 +65,7 @@ struct ModifyRecordsReader {
             default: throw Unusual()
             }
         }
-        guard let database, (try? RequestChecks.distinctZones(request.zones.map(\.zone))) != nil else {
+        guard let database, (try? RequestChecks.distinctZones(request.zones, \.zone)) != nil else {
             throw Unusual()
         }
         request.database = database

@@ -95,6 +95,11 @@ enum RequestChecks {
         }
     }
 
+    /// The same for what holds a zone each: mostly there is one, and nothing to look at.
+    static func distinctZones<Item>(_ items: [Item], _ zone: (Item) -> ZoneID) throws(ServiceError) {
+        if items.count > 1 { try distinctZones(items.map(zone)) }
+    }
+
     /// Fails where two of `names` are the same.
     static func distinct(_ first: [String], _ second: [String], _ kind: StaticString) throws(ServiceError) {
         guard first.count + second.count > 1 else { return }

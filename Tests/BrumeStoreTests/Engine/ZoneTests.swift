@@ -46,6 +46,25 @@ struct ZoneTests {
         #expect(desk.database.incarnation(of: Desk.zone) != nil)
     }
 
+    @Test("a zone is found by its name, whichever was asked for before, and is gone when it is deleted")
+    func found() throws {
+        #expect(desk.makeZone("letters") != nil)
+        let letters = ZoneID(name: "letters")
+        try desk.save("a", ["n": .int64(1)])
+        try desk.save("a", ["n": .int64(2)], in: letters)
+        func numbers() -> [FieldValue?] {
+            [Desk.zone, Desk.zone, letters, letters, Desk.zone].map { desk.record("a", in: $0)?.fields["n"] }
+        }
+        #expect(numbers() == [.int64(1), .int64(1), .int64(2), .int64(2), .int64(1)])
+        let deleted = try #require(desk.database.incarnation(of: Desk.zone))
+        #expect(desk.deleteZone(Desk.zone.name).commit != nil)
+        #expect(desk.database.incarnation(of: Desk.zone) == nil)
+        #expect(numbers() == [nil, nil, .int64(2), .int64(2), nil])
+        #expect(desk.makeZone(Desk.zone.name) != nil)
+        #expect(numbers() == [nil, nil, .int64(2), .int64(2), nil])
+        #expect(try #require(desk.database.incarnation(of: Desk.zone)) > deleted)
+    }
+
     @Test("the public database has its default zone alone, and no subscriptions of these kinds")
     func publicDatabase() {
         let alice = Desk.ofPublicDatabase(user: "_alice")
