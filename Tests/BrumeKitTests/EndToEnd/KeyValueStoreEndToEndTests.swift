@@ -198,6 +198,9 @@ struct KeyValueStoreEndToEndTests {
 
     private func users(in folder: String) throws -> [String] {
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        return files.filter { $0.contains("/user-") && !$0.contains("/user-of-") }.map { folder + "/" + $0 }
+        return files.filter { file in
+            // A store that saves has a temporary file beside.
+            file.contains("/user-") && !file.contains("/user-of-") && !file.hasSuffix(".tmp")
+        }.map { folder + "/" + $0 }
     }
 }
