@@ -1,0 +1,41 @@
+package import BrumeModel
+package import BrumeWire
+
+/// What a session is asked for, what comes of it, and what is to be done.
+extension ClientSessionStateMachine {
+    /// What a call waits for.
+    package enum Work: Sendable {
+        case unary(UnaryCall)
+        /// The welcome of an open connection.
+        case welcome
+        /// The same, or why there is none just now: fails with the first attempt to connect that fails.
+        case probe
+        /// A round trip.
+        case ping
+    }
+
+    /// What a call comes to.
+    package enum Answer: Equatable, Sendable {
+        case message([UInt8])
+        case welcome(Welcome)
+        case roundTrip(nanoseconds: UInt64)
+    }
+
+    package enum Action: Equatable, Sendable {
+        /// Open a connection; those before it are done with.
+        case connect
+        case send(ClientFrame)
+        /// Close the connection when what was sent has left. Nothing of it counts any more.
+        case disconnect
+        /// The server took us in.
+        case welcomed(Welcome)
+        /// The server does not take the account, or not any more.
+        case accountRefused(ServiceError)
+        /// Hand the outcome to who started the call. Once for each.
+        case finish(id: UInt64, Result<Answer, ServiceError>)
+        /// A message of the notification stream.
+        case streamReceived([UInt8])
+        /// The notification stream won't come back by itself.
+        case streamFailed(ServiceError)
+    }
+}
