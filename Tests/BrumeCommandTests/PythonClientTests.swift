@@ -19,8 +19,8 @@ struct PythonClientTests {
         let server = try ChildProcess(
             executable: CommandRun.executable,
             arguments: [
-                "dev", "--accounts", "alice,bob", "--data", folder.appendingPathComponent("data").path, "--port", "0",
-                "--ready-file", ready.path,
+                "dev", "--with-parent", "--accounts", "alice,bob", "--data",
+                folder.appendingPathComponent("data").path, "--port", "0", "--ready-file", ready.path,
             ], output: .file(log.path), errors: .file(log.path))
         while !FileManager.default.fileExists(atPath: ready.path) {
             try #require(!server.hasEnded, "brume dev ended: \(Self.text(log))")

@@ -100,8 +100,21 @@ import Testing
         #expect(output.readLine(timeoutMilliseconds: 20_000) == nil)
     }
 
-    @Test("an executable that is not there is named")
+    @Test("an end that something else waited for is known, but not how it was")
+    func takenEnd() throws {
+        let process = try shell("exit 7")
+        var status: Int32 = 0
+        #expect(waitpid(process.pid, &status, 0) == process.pid)
+        #expect(process.hasEnded)
+        process.send(SIGKILL)
+        #expect(process.wait() == ChildProcess.unknownStatus)
+    }
+
+    @Test("an executable or a file that is not there is named")
     func missing() throws {
+        let file = #expect(throws: SystemError.self) { try shell("true", errors: .file("/nowhere/log")) }
+        #expect(file?.errno == ENOENT && file?.call == "open")
+        #expect(file?.description.contains("/nowhere/log") == true)
         let error = #expect(throws: SystemError.self) {
             try ChildProcess(executable: "/nowhere/brume", arguments: [])
         }

@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// A process that this one starts, by posix_spawn(3): text into its standard input, lines out of ``output``.
 ///
-/// It stands in a process group of its own, so that Ctrl-C reaches only this process, which ends it. It has no descriptor but
-/// the standard three, no signal blocked, and is killed with its object. Waiting blocks. One thread at a time uses an instance;
-/// another may read ``output``.
+/// It stands in a process group of its own, so that Ctrl-C reaches only this process: what is to end with it watches its standard
+/// input, or is ended by ``killAll()``. It has no descriptor but the standard three, no signal blocked, and is killed with its
+/// object. Waiting blocks. One thread at a time uses an instance; another may read ``output``.
 ///
 /// Foundation's `Process` is not used in its place: on Linux it reads the entries of `/proc/self/fd` as if each had the longest
 /// of names, which ends the process when an entry stands at the end of the heap.
@@ -40,7 +40,8 @@ package final class ChildProcess {
     ///   - environment: All variables that it has; nil: this process's own.
     ///   - output: Where its standard output goes.
     ///   - errors: Where its standard errors go.
-    /// - Throws: ``SystemError`` when there is no such executable, or no room for a process or a pipe.
+    /// - Throws: ``SystemError`` when there is no such executable, when a file can't be opened, or when there is no room for a
+    ///   process or a pipe.
     package init(
         executable: String, arguments: [String], environment: [String: String]? = nil,
         output: Destination = .reader, errors: Destination = .inherited
@@ -62,13 +63,24 @@ package final class ChildProcess {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, inputEnd, STDIN_FILENO)
-        for (destination, fd) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
-            switch destination {
-            case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
-            case .inherited: break
-            case .file(let path):
-                posix_spawn_file_actions_addopen(&actions, fd, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        var files: [Int32] = []
+        defer { for file in files { SystemCall.close(file) } }
+        do throws(SystemError) {
+            for (destination, fd) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+                switch destination {
+                case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
+                case .inherited: break
+                case .file(let path):
+                    // Here, not in the child: there its failure would pass for one of the executable.
+                    let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
+                    let file = try SystemCall.run("open", path) { open(path, flags, 0o600) }
+                    files.append(file)
+                    posix_spawn_file_actions_adddup2(&actions, file, fd)
+                }
             }
+        } catch {
+            SystemCall.close(inputStart)
+            throw error
         }
         _ = brume_spawn_close_from(&actions, STDERR_FILENO + 1)
 
@@ -86,10 +98,13 @@ package final class ChildProcess {
 
         var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] =
-            (environment ?? Self.ownEnvironment).map { strdup("\($0.key)=\($0.value)") } + [nil]
+            (environment ?? [:]).map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for pointer in words + variables { free(pointer) } }
         var pid: pid_t = 0
-        let result = posix_spawn(&pid, executable, &actions, &attributes, &words, &variables)
+        let result =
+            environment == nil
+            ? posix_spawn(&pid, executable, &actions, &attributes, &words, environ)
+            : posix_spawn(&pid, executable, &actions, &attributes, &words, &variables)
         guard result == 0 else {
             SystemCall.close(inputStart)
             throw SystemError(call: "posix_spawn", errno: result, context: executable)
@@ -115,12 +130,12 @@ package final class ChildProcess {
 
     /// Ends all children at once. From any thread.
     package static func killAll() {
-        for pid in running.withLock({ $0 }) { kill(pid, SIGKILL) }
+        running.withLock { for pid in $0 { kill(pid, SIGKILL) } }
     }
 
-    /// Sends it a signal; nothing happens when ``wait()`` has seen its end.
+    /// Sends it a signal; nothing happens when it has ended.
     package func send(_ signal: Int32) {
-        if status == nil { kill(pid, signal) }
+        if !hasEnded { kill(pid, signal) }
     }
 
     /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE: reading tells.
@@ -139,14 +154,26 @@ package final class ChildProcess {
         input = -1
     }
 
-    /// Waits for its end: its exit code, or 128 and the signal that ended it.
+    /// What ``wait()`` gives when nobody can tell any more how the process ended: something else waited for it, or this process
+    /// ignores SIGCHLD.
+    package static let unknownStatus: Int32 = 255
+
+    /// Waits for its end: its exit code, or 128 and the signal that ended it, or ``unknownStatus``.
     package func wait() -> Int32 {
         if let status { return status }
-        var raw: Int32 = 0
-        while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
-        let status = raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + (raw & 0x7F)
+        // Looked at first and taken under the lock: once it is taken its number may be another process's, which ``killAll()``
+        // must not end.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        let status = Self.running.withLock { running in
+            running.remove(pid)
+            var raw: Int32 = 0
+            var taken: pid_t
+            repeat { taken = waitpid(pid, &raw, 0) } while taken < 0 && errno == EINTR
+            if taken != pid { return Self.unknownStatus }
+            return raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + (raw & 0x7F)
+        }
         self.status = status
-        Self.running.withLock { _ = $0.remove(pid) }
         return status
     }
 
@@ -154,8 +181,9 @@ package final class ChildProcess {
     package var hasEnded: Bool {
         if status != nil { return true }
         var information = siginfo_t()
-        return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
-            && information.si_signo == SIGCHLD
+        // A failure: something else has waited for it.
+        return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) != 0
+            || information.si_signo == SIGCHLD
     }
 
     /// The path of the executable that this process runs.
@@ -174,7 +202,8 @@ package final class ChildProcess {
         var next = environ
         while let entry = next.pointee {
             let words = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if words.count == 2 { variables[String(words[0])] = String(words[1]) }
+            // Of two of one name the first counts, as for getenv(3).
+            if words.count == 2, variables[String(words[0])] == nil { variables[String(words[0])] = String(words[1]) }
             next += 1
         }
         return variables

@@ -23,14 +23,19 @@ final class SpawnedServerLog: Sendable {
     /// To the end of the process, so that it never waits for a reader.
     func read(_ output: PipeReader) {
         while let line = output.readLine() {
-            if forwards {
-                // In one call, so that lines of several servers stay whole.
-                let bytes = Array("\(line)\n".utf8)
-                _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
-            }
+            if forwards { Self.forward(line) }
             take(line)
         }
         settle(isServing: false)
+    }
+
+    /// In one call where the kernel takes all, so that lines of several servers stay whole.
+    private static func forward(_ line: String) {
+        var rest = Array("\(line)\n".utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return }
+        }
     }
 
     private func take(_ line: String) {

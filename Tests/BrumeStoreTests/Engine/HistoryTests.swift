@@ -123,8 +123,12 @@ struct HistoryTests {
             #expect(page.deletions.isEmpty)
         }
         #expect(names == ["notes", "k1", "k2", "e"])
-        // Its place is taken by another zone.
+        // Its place is taken by another zone, and it is found no more: also by who asked for it last.
+        let forgotten = ZoneID(name: "a")
+        #expect(desk.database.incarnation(of: forgotten) == nil)
         desk.makeZone("new")
+        #expect(desk.database.incarnation(of: ZoneID(name: "new")) != nil)
+        #expect(desk.database.incarnation(of: forgotten) == nil)
         #expect(try changes(tokens[4]).changed.map(\.name) == ["new"])
         for round in 0..<20 {
             desk.makeZone("z\(round)")
