@@ -52,6 +52,7 @@ import Testing
         #expect(process.output.readLine(timeoutMilliseconds: 50) == nil)
         process.write("go\n")
         #expect(process.output.readLine(timeoutMilliseconds: 20_000) == "begun, ended")
+        #expect(process.wait() == 0)
     }
 
     @Test("outputs and errors go where they are sent")
@@ -150,6 +151,7 @@ import Testing
         process.write("go\n")
         thread.join()
         #expect(line.value == "there")
+        #expect(process.wait() == 0)
     }
 
     @Test("what is held has a limit: a long line comes in pieces, a long text is cut")
@@ -158,6 +160,7 @@ import Testing
         let first = try #require(process.output.readLine())
         let rest = try #require(process.output.readLine())
         #expect(first.utf8.count >= 16 << 20 && first.utf8.count + rest.utf8.count == 17_000_000)
+        #expect(process.wait() == 0)
         #expect(try text("head -c 17000000 /dev/zero | tr '\\0' x").utf8.count == 16 << 20)
     }
 }

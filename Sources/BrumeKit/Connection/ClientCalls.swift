@@ -28,7 +28,7 @@ struct ClientCalls: Sendable {
 
     private var calls: [UInt64: Call] = [:]
     /// Unary calls that are to be sent, those of higher priority first, each in their order; may hold ids of calls that ended.
-    private var waiting: ArraySlice<UInt64> = []
+    private(set) var waiting: ArraySlice<UInt64> = []
     private var byteCount = 0
     private var bytesInFlight = 0
     /// No call's deadline is earlier.
@@ -71,13 +71,13 @@ struct ClientCalls: Sendable {
     }
 
     /// The calls whose time is over, in the order of their start: the caller takes them out.
-    mutating func overdue(now: UInt64) -> [(id: UInt64, call: Call)] {
+    mutating func overdue(now: UInt64) -> [UInt64] {
         guard now >= earliestDeadline else { return [] }
         let overdue = calls.filter { $0.value.deadlineNanoseconds <= now }
         earliestDeadline = calls.values.reduce(.max) {
             $1.deadlineNanoseconds > now ? min($0, $1.deadlineNanoseconds) : $0
         }
-        return overdue.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return overdue.keys.sorted()
     }
 
     // MARK: The connection

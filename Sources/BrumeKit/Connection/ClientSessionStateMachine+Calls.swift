@@ -31,7 +31,11 @@ extension ClientSessionStateMachine {
     /// Ends the calls whose time is over.
     mutating func withdrawOverdue(now: UInt64) -> [Action] {
         var actions: [Action] = []
-        for (id, call) in calls.overdue(now: now) { actions += withdraw(id, timeoutError(call), now: now) }
+        for id in calls.overdue(now: now) {
+            // As it is now: the end of one before it may have ended the connection.
+            guard let call = calls[id] else { continue }
+            actions += withdraw(id, timeoutError(call), now: now)
+        }
         return actions
     }
 

@@ -9,6 +9,8 @@ enum StopSignals {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         // A peer that is gone, and a file at its size limit, are errors of calls, not ends of the process.
         signal(SIGPIPE, SIG_IGN)
+        // Ignored, as whoever starts this may have left it, it would hide how a child process ended.
+        signal(SIGCHLD, SIG_DFL)
         signal(SIGXFSZ, SIG_IGN)
     }
 

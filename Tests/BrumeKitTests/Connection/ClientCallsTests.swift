@@ -39,7 +39,8 @@ struct ClientCallsTests {
             #expect(start(id, call()))
             calls.remove(id)
         }
-        #expect(calls.isEmpty && calls.next() == nil)
+        #expect(calls.isEmpty && calls.waiting.count <= 2 * ClientSessionLimits.callsMax)
+        #expect(calls.next() == nil)
         start(.max, call())
         #expect(calls.next()?.id == .max)
     }
@@ -51,10 +52,10 @@ struct ClientCallsTests {
         start(3, call(), deadline: 10)
         #expect(calls.earliestDeadline == 10 && calls.overdue(now: 9).isEmpty)
         let overdue = calls.overdue(now: 10)
-        #expect(overdue.map(\.id) == [2, 3])
-        for (id, _) in overdue { calls.remove(id) }
+        #expect(overdue == [2, 3])
+        for id in overdue { calls.remove(id) }
         #expect(calls.earliestDeadline == 30)
-        #expect(calls.overdue(now: 40).map(\.id) == [1])
+        #expect(calls.overdue(now: 40) == [1])
         #expect(calls.earliestDeadline == .max)
     }
 

@@ -224,6 +224,29 @@ struct ClientSessionStateMachineTests {
         #expect(opened, "who listens did not get the stream")
     }
 
+    @Test("tells calls that are over time together what each met, where the end of one ends the connection")
+    func overdueTogether() {
+        var machine = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        let call = UnaryCall(method: .recordsFetch, payload: [1], effect: .none, requestID: "r")
+        _ = machine.callStarted(id: 1, .unary(call), deadline: 5_000_000_000, now: 0)
+        _ = machine.callStarted(id: 2, .ping, deadline: 5_000_000_000, now: 0)
+        _ = machine.connected(now: 0)
+        let limits = ConnectionLimits()
+        _ = machine.frameReceived(
+            .welcome(Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1, limits: limits)), now: 0)
+        _ = machine.frameReceived(.goaway(Goaway()), now: 0)
+        let failures = machine.timePassed(now: 5_000_000_000).compactMap { action -> String? in
+            if case .finish(let id, .failure(let error)) = action { "\(id): \(error.message)" } else { nil }
+        }
+        #expect(
+            failures == [
+                "1: \(ServiceError.noAnswer("s", seconds: 5).message)",
+                "2: \(ServiceError.connectionLost("s", "the server said goodbye").message)",
+            ])
+    }
+
     @Test("has no more than 8 MiB of requests in flight, and goes on as they end")
     func bytesInFlight() {
         var session = ClientSessionStateMachine(

@@ -123,7 +123,7 @@ struct HistoryTests {
             #expect(page.deletions.isEmpty)
         }
         #expect(names == ["notes", "k1", "k2", "e"])
-        // Its place is taken by another zone, and it is found no more: also by who asked for it last.
+        // Its place is taken by another zone, and it is found no more.
         let forgotten = ZoneID(name: "a")
         #expect(desk.database.incarnation(of: forgotten) == nil)
         desk.makeZone("new")
