@@ -37,6 +37,9 @@ release: packages ## Optimised build of the brume executable
 # time limits.
 test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 12
 
+# Of a crash the thread that crashed: reports of all threads and images push the cause out of what a log's reader sees.
+test: export SWIFT_BACKTRACE ?= threads=crashed,registers=none,images=none
+
 test: build ## All tests
 	@# A process for each target: tests that measure memory have fewer neighbours.
 	@for target in $(TEST_TARGETS); do \
