@@ -61,13 +61,13 @@ struct ClientCalls: Sendable {
         return true
     }
 
-    /// Takes out a call that ends; nil when it has ended.
+    /// Takes out a call that ends; false when it has ended.
     @discardableResult
-    mutating func remove(_ id: UInt64) -> Call? {
-        guard let call = calls.removeValue(forKey: id) else { return nil }
+    mutating func remove(_ id: UInt64) -> Bool {
+        guard let call = calls.removeValue(forKey: id) else { return false }
         byteCount -= call.work.byteCount
         if call.isInFlight { bytesInFlight -= call.work.byteCount }
-        return call
+        return true
     }
 
     /// The calls whose time is over, in the order of their start: the caller takes them out.

@@ -48,7 +48,7 @@ extension ClientSessionStateMachine {
     }
 
     mutating func finish(_ id: UInt64, _ result: Result<Answer, ServiceError>) -> [Action] {
-        calls.remove(id) == nil ? [] : [.finish(id: id, result)]
+        calls.remove(id) ? [.finish(id: id, result)] : []
     }
 
     mutating func finishAll(_ error: ServiceError) -> [Action] {

@@ -233,9 +233,8 @@ struct ClientSessionStateMachineTests {
         _ = machine.callStarted(id: 1, .unary(call), deadline: 5_000_000_000, now: 0)
         _ = machine.callStarted(id: 2, .ping, deadline: 5_000_000_000, now: 0)
         _ = machine.connected(now: 0)
-        let limits = ConnectionLimits()
         _ = machine.frameReceived(
-            .welcome(Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1, limits: limits)), now: 0)
+            .welcome(Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)), now: 0)
         _ = machine.frameReceived(.goaway(Goaway()), now: 0)
         let failures = machine.timePassed(now: 5_000_000_000).compactMap { action -> String? in
             if case .finish(let id, .failure(let error)) = action { "\(id): \(error.message)" } else { nil }
