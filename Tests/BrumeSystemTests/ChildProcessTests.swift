@@ -89,6 +89,7 @@ import Testing
     @Test("a signal ends it; it ends with its object, and nothing else of it stays")
     func ends() throws {
         let process = try shell("read never")
+        #expect(getpgid(process.pid) == process.pid, "Ctrl-C would reach it")
         process.send(SIGTERM)
         #expect(process.wait() == 128 + SIGTERM)
         // It is gone: its number may be another's by now.

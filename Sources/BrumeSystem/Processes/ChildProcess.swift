@@ -47,15 +47,12 @@ package final class ChildProcess {
         output: Destination = .reader, errors: Destination = .inherited
     ) throws(SystemError) {
         let (inputEnd, inputStart) = try Self.makePipe()
-        defer { SystemCall.close(inputEnd) }
-        let outputEnd: Int32
-        let outputStart: Int32
-        do throws(SystemError) {
-            (outputEnd, outputStart) = try Self.makePipe()
-        } catch {
-            SystemCall.close(inputStart)
-            throw error
+        var hasStarted = false
+        defer {
+            SystemCall.close(inputEnd)
+            if !hasStarted { SystemCall.close(inputStart) }
         }
+        let (outputEnd, outputStart) = try Self.makePipe()
         defer { SystemCall.close(outputStart) }
         self.output = PipeReader(fd: outputEnd)
 
@@ -65,22 +62,17 @@ package final class ChildProcess {
         posix_spawn_file_actions_adddup2(&actions, inputEnd, STDIN_FILENO)
         var files: [Int32] = []
         defer { for file in files { SystemCall.close(file) } }
-        do throws(SystemError) {
-            for (destination, fd) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
-                switch destination {
-                case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
-                case .inherited: break
-                case .file(let path):
-                    // Here, not in the child: there its failure would pass for one of the executable.
-                    let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
-                    let file = try SystemCall.run("open", path) { open(path, flags, 0o600) }
-                    files.append(file)
-                    posix_spawn_file_actions_adddup2(&actions, file, fd)
-                }
+        for (destination, fd) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+            switch destination {
+            case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
+            case .inherited: break
+            case .file(let path):
+                // Here, not in the child: there its failure would pass for one of the executable.
+                let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
+                let file = try SystemCall.run("open", path) { open(path, flags, 0o600) }
+                files.append(file)
+                posix_spawn_file_actions_adddup2(&actions, file, fd)
             }
-        } catch {
-            SystemCall.close(inputStart)
-            throw error
         }
         _ = brume_spawn_close_from(&actions, STDERR_FILENO + 1)
 
@@ -105,10 +97,8 @@ package final class ChildProcess {
             environment == nil
             ? posix_spawn(&pid, executable, &actions, &attributes, &words, environ)
             : posix_spawn(&pid, executable, &actions, &attributes, &words, &variables)
-        guard result == 0 else {
-            SystemCall.close(inputStart)
-            throw SystemError(call: "posix_spawn", errno: result, context: executable)
-        }
+        guard result == 0 else { throw SystemError(call: "posix_spawn", errno: result, context: executable) }
+        hasStarted = true
         self.pid = pid
         input = inputStart
         Self.running.withLock { _ = $0.insert(pid) }
@@ -140,11 +130,11 @@ package final class ChildProcess {
 
     /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE: reading tells.
     package func write(_ text: String) {
-        let bytes = Array(text.utf8)
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress! + offset, $0.count - offset) }
-            if count > 0 { offset += count } else if errno != EINTR { return }
+        var text = text
+        text.withUTF8 { bytes in
+            _ = try? SystemCall.transferAll("write", "a child's input", count: bytes.count) { offset, remaining in
+                Glibc.write(input, bytes.baseAddress! + offset, remaining)
+            }
         }
     }
 
@@ -164,13 +154,11 @@ package final class ChildProcess {
         // Looked at first and taken under the lock: once it is taken its number may be another process's, which ``killAll()``
         // must not end.
         var information = siginfo_t()
-        while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        let status = Self.running.withLock { running in
+        _ = try? SystemCall.run("waitid") { waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) }
+        let status = Self.running.withLock { running -> Int32 in
             running.remove(pid)
             var raw: Int32 = 0
-            var taken: pid_t
-            repeat { taken = waitpid(pid, &raw, 0) } while taken < 0 && errno == EINTR
-            if taken != pid { return Self.unknownStatus }
+            guard (try? SystemCall.run("waitpid") { waitpid(pid, &raw, 0) }) == pid else { return Self.unknownStatus }
             return raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + (raw & 0x7F)
         }
         self.status = status

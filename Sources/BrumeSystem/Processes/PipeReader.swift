@@ -64,9 +64,8 @@ package final class PipeReader: @unchecked Sendable {
                 // Up, so that it never turns without waiting.
                 guard poll(&entry, 1, Int32(clamping: (deadline - now) / 1_000_000 + 1)) > 0 else { continue }
             }
-            let count = Glibc.read(fd, &chunk, chunk.count)
-            // A signal's handler ran, such as that of a debugger. Any other error has nothing left to read.
-            if count < 0 && errno == EINTR { continue }
+            // An error has nothing left to read.
+            let count = (try? SystemCall.run("read") { Glibc.read(fd, &chunk, chunk.count) }) ?? 0
             if count > 0 { buffer += chunk[..<count] }
             return count > 0 ? .some : .end
         }
