@@ -52,6 +52,51 @@ void   brume__store__v1__stored_role_member__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__stored_role_member__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__stored_lessons__init
+                     (Brume__Store__V1__StoredLessons         *message)
+{
+  static const Brume__Store__V1__StoredLessons init_value = BRUME__STORE__V1__STORED_LESSONS__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__stored_lessons__get_packed_size
+                     (const Brume__Store__V1__StoredLessons *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_lessons__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__stored_lessons__pack
+                     (const Brume__Store__V1__StoredLessons *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_lessons__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__stored_lessons__pack_to_buffer
+                     (const Brume__Store__V1__StoredLessons *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_lessons__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__StoredLessons *
+       brume__store__v1__stored_lessons__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__StoredLessons *)
+     protobuf_c_message_unpack (&brume__store__v1__stored_lessons__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__stored_lessons__free_unpacked
+                     (Brume__Store__V1__StoredLessons *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__stored_lessons__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__stored_schema__init
                      (Brume__Store__V1__StoredSchema         *message)
 {
@@ -193,7 +238,71 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_role_member__descripto
   (ProtobufCMessageInit) brume__store__v1__stored_role_member__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__stored_schema__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__store__v1__stored_lessons__field_descriptors[3] =
+{
+  {
+    "user",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredLessons, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "types",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredLessons, types),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fields",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredLessons, fields),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__stored_lessons__field_indices_by_name[] = {
+  2,   /* field[2] = fields */
+  1,   /* field[1] = types */
+  0,   /* field[0] = user */
+};
+static const ProtobufCIntRange brume__store__v1__stored_lessons__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__stored_lessons__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.StoredLessons",
+  "StoredLessons",
+  "Brume__Store__V1__StoredLessons",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__StoredLessons),
+  3,
+  brume__store__v1__stored_lessons__field_descriptors,
+  brume__store__v1__stored_lessons__field_indices_by_name,
+  1,  brume__store__v1__stored_lessons__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__stored_lessons__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__stored_schema__field_descriptors[4] =
 {
   {
     "environment",
@@ -231,16 +340,29 @@ static const ProtobufCFieldDescriptor brume__store__v1__stored_schema__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "lessons",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__StoredSchema, n_lessons),
+    offsetof(Brume__Store__V1__StoredSchema, lessons),
+    &brume__store__v1__stored_lessons__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__stored_schema__field_indices_by_name[] = {
   0,   /* field[0] = environment */
+  3,   /* field[3] = lessons */
   2,   /* field[2] = members */
   1,   /* field[1] = text */
 };
 static const ProtobufCIntRange brume__store__v1__stored_schema__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__stored_schema__descriptor =
 {
@@ -250,7 +372,7 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_schema__descriptor =
   "Brume__Store__V1__StoredSchema",
   "brume.store.v1",
   sizeof(Brume__Store__V1__StoredSchema),
-  3,
+  4,
   brume__store__v1__stored_schema__field_descriptors,
   brume__store__v1__stored_schema__field_indices_by_name,
   1,  brume__store__v1__stored_schema__number_ranges,

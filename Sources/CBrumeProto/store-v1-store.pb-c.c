@@ -952,6 +952,51 @@ void   brume__store__v1__stored_account__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__stored_account__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__stored_quota__init
+                     (Brume__Store__V1__StoredQuota         *message)
+{
+  static const Brume__Store__V1__StoredQuota init_value = BRUME__STORE__V1__STORED_QUOTA__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__stored_quota__get_packed_size
+                     (const Brume__Store__V1__StoredQuota *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_quota__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__stored_quota__pack
+                     (const Brume__Store__V1__StoredQuota *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_quota__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__stored_quota__pack_to_buffer
+                     (const Brume__Store__V1__StoredQuota *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_quota__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__StoredQuota *
+       brume__store__v1__stored_quota__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__StoredQuota *)
+     protobuf_c_message_unpack (&brume__store__v1__stored_quota__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__stored_quota__free_unpacked
+                     (Brume__Store__V1__StoredQuota *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__stored_quota__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__account_file__init
                      (Brume__Store__V1__AccountFile         *message)
 {
@@ -1573,7 +1618,7 @@ const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor 
   (ProtobufCMessageInit) brume__store__v1__client_token_put__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[8] =
+static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[10] =
 {
   {
     "database",
@@ -1671,6 +1716,30 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "operation_digest",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, operation_digest),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_user",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, operation_user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] = {
   3,   /* field[3] = changes */
@@ -1678,14 +1747,16 @@ static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] =
   2,   /* field[2] = committed_milliseconds */
   0,   /* field[0] = database */
   5,   /* field[5] = operation_answer */
+  8,   /* field[8] = operation_digest */
   4,   /* field[4] = operation_id */
+  9,   /* field[9] = operation_user */
   6,   /* field[6] = run */
   1,   /* field[1] = sequence */
 };
 static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
 {
@@ -1695,7 +1766,7 @@ const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
   "Brume__Store__V1__JournalEntry",
   "brume.store.v1",
   sizeof(Brume__Store__V1__JournalEntry),
-  8,
+  10,
   brume__store__v1__journal_entry__field_descriptors,
   brume__store__v1__journal_entry__field_indices_by_name,
   1,  brume__store__v1__journal_entry__number_ranges,
@@ -2267,7 +2338,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_deleted_zone__descri
   (ProtobufCMessageInit) brume__store__v1__snapshot_deleted_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__field_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__field_descriptors[4] =
 {
   {
     "id",
@@ -2293,15 +2364,41 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "digest",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotOperation, digest),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotOperation, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_operation__field_indices_by_name[] = {
   1,   /* field[1] = answer */
+  2,   /* field[2] = digest */
   0,   /* field[0] = id */
+  3,   /* field[3] = user */
 };
 static const ProtobufCIntRange brume__store__v1__snapshot_operation__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor =
 {
@@ -2311,7 +2408,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descripto
   "Brume__Store__V1__SnapshotOperation",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotOperation),
-  2,
+  4,
   brume__store__v1__snapshot_operation__field_descriptors,
   brume__store__v1__snapshot_operation__field_indices_by_name,
   1,  brume__store__v1__snapshot_operation__number_ranges,
@@ -2498,7 +2595,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_block__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_descriptors[6] =
 {
   {
     "name",
@@ -2560,18 +2657,31 @@ static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "quota",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredAccount, quota),
+    &brume__store__v1__stored_quota__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__stored_account__field_indices_by_name[] = {
   2,   /* field[2] = created_milliseconds */
   1,   /* field[1] = email */
   3,   /* field[3] = id */
   0,   /* field[0] = name */
+  5,   /* field[5] = quota */
   4,   /* field[4] = token_hashes */
 };
 static const ProtobufCIntRange brume__store__v1__stored_account__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor =
 {
@@ -2581,11 +2691,49 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor =
   "Brume__Store__V1__StoredAccount",
   "brume.store.v1",
   sizeof(Brume__Store__V1__StoredAccount),
-  5,
+  6,
   brume__store__v1__stored_account__field_descriptors,
   brume__store__v1__stored_account__field_indices_by_name,
   1,  brume__store__v1__stored_account__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__stored_account__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__stored_quota__field_descriptors[1] =
+{
+  {
+    "bytes",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredQuota, bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__stored_quota__field_indices_by_name[] = {
+  0,   /* field[0] = bytes */
+};
+static const ProtobufCIntRange brume__store__v1__stored_quota__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__stored_quota__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.StoredQuota",
+  "StoredQuota",
+  "Brume__Store__V1__StoredQuota",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__StoredQuota),
+  1,
+  brume__store__v1__stored_quota__field_descriptors,
+  brume__store__v1__stored_quota__field_indices_by_name,
+  1,  brume__store__v1__stored_quota__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__stored_quota__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__account_file__field_descriptors[1] =

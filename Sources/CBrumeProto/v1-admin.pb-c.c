@@ -1087,6 +1087,96 @@ void   brume__v1__revoke_tokens_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__revoke_tokens_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__quota_request__init
+                     (Brume__V1__QuotaRequest         *message)
+{
+  static const Brume__V1__QuotaRequest init_value = BRUME__V1__QUOTA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__quota_request__get_packed_size
+                     (const Brume__V1__QuotaRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__quota_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__quota_request__pack
+                     (const Brume__V1__QuotaRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__quota_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__quota_request__pack_to_buffer
+                     (const Brume__V1__QuotaRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__quota_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__QuotaRequest *
+       brume__v1__quota_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__QuotaRequest *)
+     protobuf_c_message_unpack (&brume__v1__quota_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__quota_request__free_unpacked
+                     (Brume__V1__QuotaRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__quota_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__quota_response__init
+                     (Brume__V1__QuotaResponse         *message)
+{
+  static const Brume__V1__QuotaResponse init_value = BRUME__V1__QUOTA_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__quota_response__get_packed_size
+                     (const Brume__V1__QuotaResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__quota_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__quota_response__pack
+                     (const Brume__V1__QuotaResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__quota_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__quota_response__pack_to_buffer
+                     (const Brume__V1__QuotaResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__quota_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__QuotaResponse *
+       brume__v1__quota_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__QuotaResponse *)
+     protobuf_c_message_unpack (&brume__v1__quota_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__quota_response__free_unpacked
+                     (Brume__V1__QuotaResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__quota_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__snapshot_request__init
                      (Brume__V1__SnapshotRequest         *message)
 {
@@ -2389,6 +2479,134 @@ const ProtobufCMessageDescriptor brume__v1__revoke_tokens_response__descriptor =
   (ProtobufCMessageInit) brume__v1__revoke_tokens_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor brume__v1__quota_request__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuotaRequest, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bytes",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Brume__V1__QuotaRequest, change_case),
+    offsetof(Brume__V1__QuotaRequest, bytes),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "server_default",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Brume__V1__QuotaRequest, change_case),
+    offsetof(Brume__V1__QuotaRequest, server_default),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__quota_request__field_indices_by_name[] = {
+  1,   /* field[1] = bytes */
+  0,   /* field[0] = name */
+  2,   /* field[2] = server_default */
+};
+static const ProtobufCIntRange brume__v1__quota_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__quota_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.QuotaRequest",
+  "QuotaRequest",
+  "Brume__V1__QuotaRequest",
+  "brume.v1",
+  sizeof(Brume__V1__QuotaRequest),
+  3,
+  brume__v1__quota_request__field_descriptors,
+  brume__v1__quota_request__field_indices_by_name,
+  1,  brume__v1__quota_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__quota_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__quota_response__field_descriptors[3] =
+{
+  {
+    "limit_bytes",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuotaResponse, limit_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "server_default",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuotaResponse, server_default),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used_bytes",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__QuotaResponse, used_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__quota_response__field_indices_by_name[] = {
+  0,   /* field[0] = limit_bytes */
+  1,   /* field[1] = server_default */
+  2,   /* field[2] = used_bytes */
+};
+static const ProtobufCIntRange brume__v1__quota_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__quota_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.QuotaResponse",
+  "QuotaResponse",
+  "Brume__V1__QuotaResponse",
+  "brume.v1",
+  sizeof(Brume__V1__QuotaResponse),
+  3,
+  brume__v1__quota_response__field_descriptors,
+  brume__v1__quota_response__field_indices_by_name,
+  1,  brume__v1__quota_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__quota_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 #define brume__v1__snapshot_request__field_descriptors NULL
 #define brume__v1__snapshot_request__field_indices_by_name NULL
 #define brume__v1__snapshot_request__number_ranges NULL
@@ -2694,7 +2912,7 @@ const ProtobufCMessageDescriptor brume__v1__method_stats__descriptor =
   (ProtobufCMessageInit) brume__v1__method_stats__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descriptors[39] =
+static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descriptors[49] =
 {
   {
     "serving",
@@ -3164,6 +3382,126 @@ static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unread_answer_bytes",
+    40,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, unread_answer_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unfinished_request_bytes",
+    41,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, unfinished_request_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections_beyond_limit",
+    42,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connections_beyond_limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections_beyond_address",
+    43,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connections_beyond_address),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections_beyond_account",
+    44,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connections_beyond_account),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections_late",
+    45,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connections_late),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections_shed",
+    46,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connections_shed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connection_limit",
+    47,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, connection_limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "descriptors",
+    48,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, descriptors),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "descriptor_limit",
+    49,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, descriptor_limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   13,   /* field[13] = accepted_connections */
@@ -3173,9 +3511,17 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   23,   /* field[23] = batch_entries */
   11,   /* field[11] = changes */
   10,   /* field[10] = commits */
+  46,   /* field[46] = connection_limit */
+  43,   /* field[43] = connections_beyond_account */
+  42,   /* field[42] = connections_beyond_address */
+  41,   /* field[41] = connections_beyond_limit */
+  44,   /* field[44] = connections_late */
+  45,   /* field[45] = connections_shed */
   5,   /* field[5] = cpu_nanoseconds */
   2,   /* field[2] = damage_found */
   33,   /* field[33] = database_bytes */
+  48,   /* field[48] = descriptor_limit */
+  47,   /* field[47] = descriptors */
   1,   /* field[1] = disk_full */
   29,   /* field[29] = drops */
   35,   /* field[35] = held_answer_bytes */
@@ -3202,6 +3548,8 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   31,   /* field[31] = snapshots */
   22,   /* field[22] = sync_nanoseconds */
   37,   /* field[37] = undurable_bytes */
+  40,   /* field[40] = unfinished_request_bytes */
+  39,   /* field[39] = unread_answer_bytes */
   3,   /* field[3] = uptime_milliseconds */
   36,   /* field[36] = waiting_call_bytes */
   14,   /* field[14] = welcomed_connections */
@@ -3209,7 +3557,7 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__v1__stats_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 39 }
+  { 0, 49 }
 };
 const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
 {
@@ -3219,20 +3567,21 @@ const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
   "Brume__V1__StatsResponse",
   "brume.v1",
   sizeof(Brume__V1__StatsResponse),
-  39,
+  49,
   brume__v1__stats_response__field_descriptors,
   brume__v1__stats_response__field_indices_by_name,
   1,  brume__v1__stats_response__number_ranges,
   (ProtobufCMessageInit) brume__v1__stats_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[13] =
+static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[14] =
 {
   { "AddAccount", &brume__v1__add_account_request__descriptor, &brume__v1__add_account_response__descriptor },
   { "ListAccounts", &brume__v1__list_accounts_request__descriptor, &brume__v1__list_accounts_response__descriptor },
   { "RemoveAccount", &brume__v1__remove_account_request__descriptor, &brume__v1__remove_account_response__descriptor },
   { "CreateToken", &brume__v1__create_token_request__descriptor, &brume__v1__create_token_response__descriptor },
   { "RevokeTokens", &brume__v1__revoke_tokens_request__descriptor, &brume__v1__revoke_tokens_response__descriptor },
+  { "Quota", &brume__v1__quota_request__descriptor, &brume__v1__quota_response__descriptor },
   { "Snapshot", &brume__v1__snapshot_request__descriptor, &brume__v1__snapshot_response__descriptor },
   { "ExportSchema", &brume__v1__export_schema_request__descriptor, &brume__v1__export_schema_response__descriptor },
   { "ImportSchema", &brume__v1__import_schema_request__descriptor, &brume__v1__import_schema_response__descriptor },
@@ -3245,17 +3594,18 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[13] 
 const unsigned brume__v1__admin__method_indices_by_name[] = {
   0,        /* AddAccount */
   3,        /* CreateToken */
-  8,        /* DeploySchema */
-  6,        /* ExportSchema */
-  7,        /* ImportSchema */
+  9,        /* DeploySchema */
+  7,        /* ExportSchema */
+  8,        /* ImportSchema */
   1,        /* ListAccounts */
-  11,        /* ListRoleMembers */
+  12,        /* ListRoleMembers */
+  5,        /* Quota */
   2,        /* RemoveAccount */
-  9,        /* ResetSchema */
+  10,        /* ResetSchema */
   4,        /* RevokeTokens */
-  10,        /* SetRoleMember */
-  5,        /* Snapshot */
-  12         /* Stats */
+  11,        /* SetRoleMember */
+  6,        /* Snapshot */
+  13         /* Stats */
 };
 const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
 {
@@ -3264,7 +3614,7 @@ const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
   "Admin",
   "Brume__V1__Admin",
   "brume.v1",
-  13,
+  14,
   brume__v1__admin__method_descriptors,
   brume__v1__admin__method_indices_by_name
 };
@@ -3308,13 +3658,21 @@ void brume__v1__admin__revoke_tokens(ProtobufCService *service,
   assert(service->descriptor == &brume__v1__admin__descriptor);
   service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
+void brume__v1__admin__quota(ProtobufCService *service,
+                             const Brume__V1__QuotaRequest *input,
+                             Brume__V1__QuotaResponse_Closure closure,
+                             void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
 void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
                                 Brume__V1__SnapshotResponse_Closure closure,
                                 void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__export_schema(ProtobufCService *service,
                                      const Brume__V1__ExportSchemaRequest *input,
@@ -3322,7 +3680,7 @@ void brume__v1__admin__export_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__import_schema(ProtobufCService *service,
                                      const Brume__V1__ImportSchemaRequest *input,
@@ -3330,7 +3688,7 @@ void brume__v1__admin__import_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      const Brume__V1__DeploySchemaRequest *input,
@@ -3338,7 +3696,7 @@ void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     const Brume__V1__ResetSchemaRequest *input,
@@ -3346,7 +3704,7 @@ void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        const Brume__V1__SetRoleMemberRequest *input,
@@ -3354,7 +3712,7 @@ void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          const Brume__V1__ListRoleMembersRequest *input,
@@ -3362,7 +3720,7 @@ void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__stats(ProtobufCService *service,
                              const Brume__V1__StatsRequest *input,
@@ -3370,7 +3728,7 @@ void brume__v1__admin__stats(ProtobufCService *service,
                              void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
                              Brume__V1__Admin_ServiceDestroy destroy)

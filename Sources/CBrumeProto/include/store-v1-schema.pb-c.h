@@ -16,6 +16,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 
 typedef struct Brume__Store__V1__StoredRoleMember Brume__Store__V1__StoredRoleMember;
+typedef struct Brume__Store__V1__StoredLessons Brume__Store__V1__StoredLessons;
 typedef struct Brume__Store__V1__StoredSchema Brume__Store__V1__StoredSchema;
 typedef struct Brume__Store__V1__SchemaFile Brume__Store__V1__SchemaFile;
 
@@ -43,6 +44,24 @@ struct  Brume__Store__V1__StoredRoleMember
     , {0,NULL}, 0,NULL }
 
 
+/*
+ * What saves of a user have taught a development schema.
+ */
+struct  Brume__Store__V1__StoredLessons
+{
+  ProtobufCMessage base;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData user;
+  uint32_t types;
+  uint32_t fields;
+};
+#define BRUME__STORE__V1__STORED_LESSONS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_lessons__descriptor) \
+    , {0,NULL}, 0, 0 }
+
+
 struct  Brume__Store__V1__StoredSchema
 {
   ProtobufCMessage base;
@@ -53,10 +72,12 @@ struct  Brume__Store__V1__StoredSchema
   ProtobufCBinaryData text;
   size_t n_members;
   Brume__Store__V1__StoredRoleMember **members;
+  size_t n_lessons;
+  Brume__Store__V1__StoredLessons **lessons;
 };
 #define BRUME__STORE__V1__STORED_SCHEMA__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_schema__descriptor) \
-    , 0, {0,NULL}, 0,NULL }
+    , 0, {0,NULL}, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SchemaFile
@@ -92,6 +113,25 @@ Brume__Store__V1__StoredRoleMember *
                       const uint8_t       *data);
 void   brume__store__v1__stored_role_member__free_unpacked
                      (Brume__Store__V1__StoredRoleMember *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__StoredLessons methods */
+void   brume__store__v1__stored_lessons__init
+                     (Brume__Store__V1__StoredLessons         *message);
+size_t brume__store__v1__stored_lessons__get_packed_size
+                     (const Brume__Store__V1__StoredLessons   *message);
+size_t brume__store__v1__stored_lessons__pack
+                     (const Brume__Store__V1__StoredLessons   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__stored_lessons__pack_to_buffer
+                     (const Brume__Store__V1__StoredLessons   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__StoredLessons *
+       brume__store__v1__stored_lessons__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__stored_lessons__free_unpacked
+                     (Brume__Store__V1__StoredLessons *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__StoredSchema methods */
 void   brume__store__v1__stored_schema__init
@@ -136,6 +176,9 @@ void   brume__store__v1__schema_file__free_unpacked
 typedef void (*Brume__Store__V1__StoredRoleMember_Closure)
                  (const Brume__Store__V1__StoredRoleMember *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__StoredLessons_Closure)
+                 (const Brume__Store__V1__StoredLessons *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__StoredSchema_Closure)
                  (const Brume__Store__V1__StoredSchema *message,
                   void *closure_data);
@@ -149,6 +192,7 @@ typedef void (*Brume__Store__V1__SchemaFile_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_role_member__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__stored_lessons__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_schema__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__schema_file__descriptor;
 

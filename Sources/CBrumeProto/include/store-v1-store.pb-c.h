@@ -36,6 +36,7 @@ typedef struct Brume__Store__V1__SnapshotOperation Brume__Store__V1__SnapshotOpe
 typedef struct Brume__Store__V1__FormerSubscriber Brume__Store__V1__FormerSubscriber;
 typedef struct Brume__Store__V1__SnapshotBlock Brume__Store__V1__SnapshotBlock;
 typedef struct Brume__Store__V1__StoredAccount Brume__Store__V1__StoredAccount;
+typedef struct Brume__Store__V1__StoredQuota Brume__Store__V1__StoredQuota;
 typedef struct Brume__Store__V1__AccountFile Brume__Store__V1__AccountFile;
 
 
@@ -212,10 +213,18 @@ struct  Brume__Store__V1__JournalEntry
    */
   uint32_t run;
   Brume__Store__V1__ClientTokenPut *client_token;
+  /*
+   * 16 bytes of the operation's request, or none
+   */
+  ProtobufCBinaryData operation_digest;
+  /*
+   * user record name; empty in a private database
+   */
+  ProtobufCBinaryData operation_user;
 };
 #define BRUME__STORE__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__journal_entry__descriptor) \
-    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0, NULL }
+    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0, NULL, {0,NULL}, {0,NULL} }
 
 
 /*
@@ -354,10 +363,18 @@ struct  Brume__Store__V1__SnapshotOperation
   ProtobufCMessage base;
   ProtobufCBinaryData id;
   ProtobufCBinaryData answer;
+  /*
+   * 16 bytes of the request, or none
+   */
+  ProtobufCBinaryData digest;
+  /*
+   * user record name; empty in a private database
+   */
+  ProtobufCBinaryData user;
 };
 #define BRUME__STORE__V1__SNAPSHOT_OPERATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_operation__descriptor) \
-    , {0,NULL}, {0,NULL} }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 /*
@@ -423,10 +440,27 @@ struct  Brume__Store__V1__StoredAccount
    */
   size_t n_token_hashes;
   ProtobufCBinaryData *token_hashes;
+  /*
+   * none: the server's default
+   */
+  Brume__Store__V1__StoredQuota *quota;
 };
 #define BRUME__STORE__V1__STORED_ACCOUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_account__descriptor) \
-    , {0,NULL}, {0,NULL}, 0, {0,NULL}, 0,NULL }
+    , {0,NULL}, {0,NULL}, 0, {0,NULL}, 0,NULL, NULL }
+
+
+struct  Brume__Store__V1__StoredQuota
+{
+  ProtobufCMessage base;
+  /*
+   * of each private database; 0: no limit
+   */
+  uint64_t bytes;
+};
+#define BRUME__STORE__V1__STORED_QUOTA__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_quota__descriptor) \
+    , 0 }
 
 
 struct  Brume__Store__V1__AccountFile
@@ -839,6 +873,25 @@ Brume__Store__V1__StoredAccount *
 void   brume__store__v1__stored_account__free_unpacked
                      (Brume__Store__V1__StoredAccount *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__StoredQuota methods */
+void   brume__store__v1__stored_quota__init
+                     (Brume__Store__V1__StoredQuota         *message);
+size_t brume__store__v1__stored_quota__get_packed_size
+                     (const Brume__Store__V1__StoredQuota   *message);
+size_t brume__store__v1__stored_quota__pack
+                     (const Brume__Store__V1__StoredQuota   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__stored_quota__pack_to_buffer
+                     (const Brume__Store__V1__StoredQuota   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__StoredQuota *
+       brume__store__v1__stored_quota__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__stored_quota__free_unpacked
+                     (Brume__Store__V1__StoredQuota *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__AccountFile methods */
 void   brume__store__v1__account_file__init
                      (Brume__Store__V1__AccountFile         *message);
@@ -923,6 +976,9 @@ typedef void (*Brume__Store__V1__SnapshotBlock_Closure)
 typedef void (*Brume__Store__V1__StoredAccount_Closure)
                  (const Brume__Store__V1__StoredAccount *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__StoredQuota_Closure)
+                 (const Brume__Store__V1__StoredQuota *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__AccountFile_Closure)
                  (const Brume__Store__V1__AccountFile *message,
                   void *closure_data);
@@ -953,6 +1009,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__de
 extern const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__stored_quota__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__account_file__descriptor;
 
 PROTOBUF_C__END_DECLS

@@ -40,6 +40,8 @@ typedef struct Brume__V1__CreateTokenRequest Brume__V1__CreateTokenRequest;
 typedef struct Brume__V1__CreateTokenResponse Brume__V1__CreateTokenResponse;
 typedef struct Brume__V1__RevokeTokensRequest Brume__V1__RevokeTokensRequest;
 typedef struct Brume__V1__RevokeTokensResponse Brume__V1__RevokeTokensResponse;
+typedef struct Brume__V1__QuotaRequest Brume__V1__QuotaRequest;
+typedef struct Brume__V1__QuotaResponse Brume__V1__QuotaResponse;
 typedef struct Brume__V1__SnapshotRequest Brume__V1__SnapshotRequest;
 typedef struct Brume__V1__SnapshotResponse Brume__V1__SnapshotResponse;
 typedef struct Brume__V1__StatsRequest Brume__V1__StatsRequest;
@@ -354,6 +356,52 @@ struct  Brume__V1__RevokeTokensResponse
     , 0 }
 
 
+typedef enum {
+  BRUME__V1__QUOTA_REQUEST__CHANGE__NOT_SET = 0,
+  BRUME__V1__QUOTA_REQUEST__CHANGE_BYTES = 2,
+  BRUME__V1__QUOTA_REQUEST__CHANGE_SERVER_DEFAULT = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__QUOTA_REQUEST__CHANGE__CASE)
+} Brume__V1__QuotaRequest__ChangeCase;
+
+struct  Brume__V1__QuotaRequest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData name;
+  Brume__V1__QuotaRequest__ChangeCase change_case;
+  union {
+    /*
+     * 0: no limit
+     */
+    uint64_t bytes;
+    /*
+     * the server's, which holds for accounts without a quota of their own
+     */
+    protobuf_c_boolean server_default;
+  };
+};
+#define BRUME__V1__QUOTA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__quota_request__descriptor) \
+    , {0,NULL}, BRUME__V1__QUOTA_REQUEST__CHANGE__NOT_SET, {0} }
+
+
+struct  Brume__V1__QuotaResponse
+{
+  ProtobufCMessage base;
+  /*
+   * 0: no limit
+   */
+  uint64_t limit_bytes;
+  protobuf_c_boolean server_default;
+  /*
+   * encoded bytes of the records that exist
+   */
+  uint64_t used_bytes;
+};
+#define BRUME__V1__QUOTA_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__quota_response__descriptor) \
+    , 0, 0, 0 }
+
+
 struct  Brume__V1__SnapshotRequest
 {
   ProtobufCMessage base;
@@ -570,10 +618,50 @@ struct  Brume__V1__StatsResponse
    * of the process, by the kernel
    */
   uint64_t resident_bytes;
+  /*
+   * answers for clients: under way, waiting for the disk, or not read
+   */
+  uint64_t unread_answer_bytes;
+  /*
+   * requests that are not whole, or under way to their database
+   */
+  uint64_t unfinished_request_bytes;
+  /*
+   * Connections that were turned away or given up.
+   */
+  /*
+   * closed: the server has all that it takes
+   */
+  uint64_t connections_beyond_limit;
+  /*
+   * closed: their address has all that it may have without an account
+   */
+  uint64_t connections_beyond_address;
+  /*
+   * told: their account, or all without one, have all that they may have
+   */
+  uint64_t connections_beyond_account;
+  /*
+   * gave way before they said who they are, or took too long
+   */
+  uint64_t connections_late;
+  /*
+   * ended, since they held what others needed
+   */
+  uint64_t connections_shed;
+  /*
+   * that the server takes
+   */
+  uint64_t connection_limit;
+  /*
+   * of the process that are open
+   */
+  uint64_t descriptors;
+  uint64_t descriptor_limit;
 };
 #define BRUME__V1__STATS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__stats_response__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /* Brume__V1__ExportSchemaRequest methods */
@@ -1032,6 +1120,44 @@ Brume__V1__RevokeTokensResponse *
 void   brume__v1__revoke_tokens_response__free_unpacked
                      (Brume__V1__RevokeTokensResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__QuotaRequest methods */
+void   brume__v1__quota_request__init
+                     (Brume__V1__QuotaRequest         *message);
+size_t brume__v1__quota_request__get_packed_size
+                     (const Brume__V1__QuotaRequest   *message);
+size_t brume__v1__quota_request__pack
+                     (const Brume__V1__QuotaRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__quota_request__pack_to_buffer
+                     (const Brume__V1__QuotaRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__QuotaRequest *
+       brume__v1__quota_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__quota_request__free_unpacked
+                     (Brume__V1__QuotaRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__QuotaResponse methods */
+void   brume__v1__quota_response__init
+                     (Brume__V1__QuotaResponse         *message);
+size_t brume__v1__quota_response__get_packed_size
+                     (const Brume__V1__QuotaResponse   *message);
+size_t brume__v1__quota_response__pack
+                     (const Brume__V1__QuotaResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__quota_response__pack_to_buffer
+                     (const Brume__V1__QuotaResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__QuotaResponse *
+       brume__v1__quota_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__quota_response__free_unpacked
+                     (Brume__V1__QuotaResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__SnapshotRequest methods */
 void   brume__v1__snapshot_request__init
                      (Brume__V1__SnapshotRequest         *message);
@@ -1239,6 +1365,12 @@ typedef void (*Brume__V1__RevokeTokensRequest_Closure)
 typedef void (*Brume__V1__RevokeTokensResponse_Closure)
                  (const Brume__V1__RevokeTokensResponse *message,
                   void *closure_data);
+typedef void (*Brume__V1__QuotaRequest_Closure)
+                 (const Brume__V1__QuotaRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__QuotaResponse_Closure)
+                 (const Brume__V1__QuotaResponse *message,
+                  void *closure_data);
 typedef void (*Brume__V1__SnapshotRequest_Closure)
                  (const Brume__V1__SnapshotRequest *message,
                   void *closure_data);
@@ -1287,6 +1419,10 @@ struct Brume__V1__Admin_Service
                         const Brume__V1__RevokeTokensRequest *input,
                         Brume__V1__RevokeTokensResponse_Closure closure,
                         void *closure_data);
+  void (*quota)(Brume__V1__Admin_Service *service,
+                const Brume__V1__QuotaRequest *input,
+                Brume__V1__QuotaResponse_Closure closure,
+                void *closure_data);
   void (*snapshot)(Brume__V1__Admin_Service *service,
                    const Brume__V1__SnapshotRequest *input,
                    Brume__V1__SnapshotResponse_Closure closure,
@@ -1332,6 +1468,7 @@ void brume__v1__admin__init (Brume__V1__Admin_Service *service,
       function_prefix__ ## remove_account,\
       function_prefix__ ## create_token,\
       function_prefix__ ## revoke_tokens,\
+      function_prefix__ ## quota,\
       function_prefix__ ## snapshot,\
       function_prefix__ ## export_schema,\
       function_prefix__ ## import_schema,\
@@ -1360,6 +1497,10 @@ void brume__v1__admin__revoke_tokens(ProtobufCService *service,
                                      const Brume__V1__RevokeTokensRequest *input,
                                      Brume__V1__RevokeTokensResponse_Closure closure,
                                      void *closure_data);
+void brume__v1__admin__quota(ProtobufCService *service,
+                             const Brume__V1__QuotaRequest *input,
+                             Brume__V1__QuotaResponse_Closure closure,
+                             void *closure_data);
 void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
                                 Brume__V1__SnapshotResponse_Closure closure,
@@ -1419,6 +1560,8 @@ extern const ProtobufCMessageDescriptor brume__v1__create_token_request__descrip
 extern const ProtobufCMessageDescriptor brume__v1__create_token_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__revoke_tokens_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__revoke_tokens_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__quota_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__quota_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__snapshot_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__snapshot_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__stats_request__descriptor;

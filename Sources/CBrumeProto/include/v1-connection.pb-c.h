@@ -68,7 +68,8 @@ typedef enum _Brume__V1__Method {
   BRUME__V1__METHOD__METHOD_ADMIN_RESET_SCHEMA = 265,
   BRUME__V1__METHOD__METHOD_ADMIN_SET_ROLE_MEMBER = 266,
   BRUME__V1__METHOD__METHOD_ADMIN_LIST_ROLE_MEMBERS = 267,
-  BRUME__V1__METHOD__METHOD_ADMIN_STATS = 268
+  BRUME__V1__METHOD__METHOD_ADMIN_STATS = 268,
+  BRUME__V1__METHOD__METHOD_ADMIN_QUOTA = 272
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__METHOD)
 } Brume__V1__Method;
 /*
@@ -122,7 +123,8 @@ struct  Brume__V1__Hello
      */
     ProtobufCBinaryData account_token;
     /*
-     * The token in the data folder's admin.token: opens the Admin service and no database.
+     * The token in the data folder's admin.token: opens the Admin service and no database, on a server that takes its operator on
+     * the port.
      */
     ProtobufCBinaryData admin_token;
   };

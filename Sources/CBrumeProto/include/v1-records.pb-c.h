@@ -114,8 +114,9 @@ struct  Brume__V1__ModifyRecordsRequest
   Brume__V1__SavePolicy save_policy;
   protobuf_c_boolean not_atomic;
   /*
-   * 16 random bytes that name this operation. Sent again after a lost answer, the operation has one effect and the same
-   * answer. The server keeps the last 256 operations of a database.
+   * 16 random bytes that name this operation. The same message sent again after a lost answer has one effect and the same
+   * answer; another message under the same id fails (invalidArguments). The server keeps the last 256 operations of a private
+   * database, and some thousand of a public one, where a user who has most loses the oldest first.
    */
   ProtobufCBinaryData operation_id;
   size_t n_zones;
