@@ -10,7 +10,7 @@ SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 TEST_TARGETS := $(notdir $(wildcard Tests/*Tests))
 
-.PHONY: help packages build release demo certs test sim peers fuzz check lint format generate compatibility documentation clean
+.PHONY: help packages build release demo certs test sim race peers fuzz check lint format generate compatibility documentation clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -56,6 +56,20 @@ FIRST ?= 0
 sim: packages ## The simulator: SEEDS=N runs (1000), from seed FIRST=N (0)
 	@swift build -c release --product brume-sim
 	@"$$(swift build -c release --show-bin-path)/brume-sim" $(SEEDS) $(FIRST)
+
+RACE_TARGETS := BrumeServerTests BrumeKitTests BrumeTestingTests
+# Everything is built once more, in a folder of its own: with the sanitizer, and with locks that it sees (Sources/BrumeLock).
+RACE_FLAGS := --sanitize=thread --scratch-path .build/race -Xswiftc -DBRUME_PTHREAD_LOCKS
+comma := ,
+empty :=
+
+race: export BRUME_TESTS = $(subst $(empty) $(empty),$(comma),$(RACE_TARGETS))
+race: export TSAN_OPTIONS ?= suppressions=$(CURDIR)/Scripts/race-suppressions.txt history_size=4 exitcode=66
+race: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
+race: packages ## The server's, SDK's and test kit's tests under the thread sanitizer: FILTER=SomeTests for some
+	@swift build --build-tests $(RACE_FLAGS)
+	@for target in $(RACE_TARGETS); do \
+		swift test --skip-build --disable-xctest $(RACE_FLAGS) --filter "^$$target\.$(FILTER)" || exit 1; done
 
 peers: release ## Brume beside Redis, PostgreSQL and others (root, an hour): MEASURES="commit fetch" for some
 	@Benchmarks/peers/all.sh $(MEASURES)

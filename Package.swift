@@ -38,32 +38,39 @@ let package = Package(
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
         .target(name: "CBrume"),
 
+        library("BrumeLock", []),
         library("BrumeModel", []),
         library("BrumeGeodesy", ["CLibm"]),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
-        library("BrumeStore", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
-        library("BrumeSystem", ["CBrume", "COpenSSL", "CMicrohttpd"]),
-        library("BrumeServer", ["BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
-        library("BrumeKit", ["BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
+        library("BrumeStore", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
+        library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL", "CMicrohttpd"]),
+        library("BrumeServer", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
+        library("BrumeKit", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
-        library("BrumeTesting", ["BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
-        library("BrumeLoad", ["BrumeWire", "BrumeSystem", "BrumeModel"]),
+        library("BrumeTesting", ["BrumeLock", "BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
+        library("BrumeLoad", ["BrumeLock", "BrumeWire", "BrumeSystem", "BrumeModel"]),
         .executableTarget(
             name: "brume",
-            dependencies: ["BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"],
+            dependencies: [
+                "BrumeLock", "BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel",
+            ],
             swiftSettings: settings),
 
         // Ours, for tests: virtual clock, simulated disk and network, naive reference model. No product.
         library(
             "BrumeTestKit",
-            ["BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit"]),
+            [
+                "BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer",
+                "BrumeKit",
+            ]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "brume-bench",
             dependencies: [
                 "CAllocations",
-                "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire", "BrumeModel",
+                "BrumeLock", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire",
+                "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
         // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what CloudKit
@@ -81,14 +88,18 @@ let package = Package(
 
         tests("BrumeModelTests", ["BrumeModel"]),
         tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
-        tests("BrumeStoreTests", ["BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit", "CBrume"]),
-        tests("BrumeSystemTests", ["BrumeSystem"]),
         tests(
-            "BrumeServerTests", ["BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
+            "BrumeStoreTests",
+            ["BrumeLock", "BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit", "CBrume"]),
+        tests("BrumeSystemTests", ["BrumeLock", "BrumeSystem"]),
+        tests(
+            "BrumeServerTests",
+            ["BrumeLock", "BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
         tests(
             "BrumeKitTests",
             [
-                "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire",
+                "BrumeLock", "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeSystem",
+                "BrumeWire",
                 "BrumeModel",
             ]),
         tests(
@@ -96,10 +107,16 @@ let package = Package(
             ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
-        tests("BrumeCommandTests", ["brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
+        tests("BrumeCommandTests", ["BrumeLock", "brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// BRUME_TESTS=BrumeStoreTests,BrumeServerTests builds the tests of these targets alone: what one works on is compiled
+// sooner.
+if let names = Context.environment["BRUME_TESTS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
 
 // Built with libFuzzer by Scripts/fuzz.sh only: an ordinary build has nothing to link it with.
 if Context.environment["BRUME_FUZZ"] != nil {
