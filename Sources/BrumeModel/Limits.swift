@@ -16,16 +16,34 @@ package enum Limits {
     /// A page of changes or of fetched records stops growing at this size.
     package static let pageBytes = 1024 * 1024
 
+    /// Fields that are passed for a page whose records are shown in part: some two milliseconds. Records of thousands
+    /// of small fields would otherwise fill no page and cost many times that. Beyond it the page ends.
+    package static let pageFieldsRead = 100_000
+
     /// Changes in a page when the client names no limit.
     package static let changesPerPage = 400
 
     /// Characters of a record name, zone name, record type or field key.
     package static let nameCharacters = 255
 
-    /// References with `deleteSelf` that may point to one record (cloudkit.md 2.6).
+    /// References with `deleteSelf` that may point to one record (cloudkit.md 2.6). In a public database those of one
+    /// user's records: what others refer to is nobody's own limit.
     package static let cascadeReferencesPerTarget = 750
 
-    /// Record changes in one commit, cascades included: a position's index has 20 bits, and a commit has to fit into memory.
+    /// References with `deleteSelf` in one record: more than point to any, so that no app has them.
+    package static let cascadeReferencesPerRecord = 2_000
+
+    /// References with `deleteSelf` that one request brings or takes away, those of older and newer versions together
+    /// and those of records that fall: each is looked up several times in one piece of work, some 10 milliseconds
+    /// together. No request of 400 usual records comes near.
+    package static let cascadeReferencesPerRequest = 20_000
+
+    /// Records that fall with those that a request deletes. They go in one piece, which may take the loop some 20
+    /// milliseconds.
+    package static let cascadesPerRequest = 4_096
+
+    /// Record changes in one commit: a position's index has 20 bits, and a commit has to fit into memory. Requests stay
+    /// far below.
     package static let changesPerCommit = 65_536
 
     /// Bytes of the records in one commit: a request of 2 MB may change 400 records of 1 MB, and each is written whole.
@@ -100,12 +118,23 @@ package enum Limits {
     /// Bytes of a subscription, encoded, without its predicate: its texts are shown to a person.
     package static let subscriptionBytes = 16 * 1024
 
-    /// What matching one commit against query subscriptions may cost: candidates, and terms and values of their predicates. At
-    /// some 100 nanoseconds each it is a tenth of a second of the loop. Beyond it users are told to fetch.
-    package static let matchingCostPerCommit = 1_000_000
+    /// What matching one commit against query subscriptions may cost, in units of some 15 nanoseconds (comparisons,
+    /// elements of lists, fields, candidates): six milliseconds of the loop. Beyond it users are told to fetch.
+    package static let matchingCostPerCommit = 400_000
+
+    /// The same for the subscriptions of one user of a public database: a quarter, so that one user's predicates
+    /// neither make others' saves slow nor keep others' subscriptions from being matched.
+    package static let matchingCostPerUserAndCommit = 100_000
 
     /// Events of query subscriptions that one commit makes. Beyond it users are told to fetch.
     package static let queryEventsPerCommit = 20_000
+
+    /// The same for one user: as many as a device's backlog holds. Beyond it the oldest would be dropped, and the user
+    /// told to fetch all the same.
+    package static let queryEventsPerUserAndCommit = 1_024
+
+    /// Bytes of those events' subscriptions, which each event carries: as many as a backlog holds.
+    package static let queryEventBytesPerUserAndCommit = 1024 * 1024
 
     /// Characters of a text in a notification (cloudkit.md 2.8): the rest is cut.
     package static let notificationTextCharacters = 100
@@ -142,6 +171,13 @@ package enum Limits {
 
     /// Fields of a schema, all types together. With names of 255 bytes its text still fits into a frame.
     package static let fieldsPerSchema = 8_000
+
+    /// Record types that one account's saves teach a development schema: an app has dozens, and four accounts at least
+    /// are needed to fill it.
+    package static let recordTypesPerTeacher = 100
+
+    /// The same of fields.
+    package static let fieldsPerTeacher = 2_000
 
     /// Security roles that a schema makes.
     package static let rolesPerSchema = 100

@@ -11,12 +11,18 @@ package struct JournalEntry: Equatable, Sendable {
     package var operationID: [UInt8]
     /// The answer that a retry of the operation gets again.
     package var operationAnswer: [UInt8]
+    /// The digest of the operation's request; nil in entries from before digests were kept.
+    package var operationDigest: OperationDigest?
+    /// The user who sent the operation, in a public database; empty in a private one, and in entries from before each
+    /// user had a share of the remembered operations.
+    package var operationUser: String
     /// What the request's device gets back with the feeds of the zones that changed.
     package var clientToken: ClientTokenPut?
 
     package init(
         database: DatabaseID, sequence: UInt64, committedMilliseconds: Int64, changes: [Change],
-        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], run: UInt32 = 0, clientToken: ClientTokenPut? = nil
+        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], operationDigest: OperationDigest? = nil,
+        operationUser: String = "", run: UInt32 = 0, clientToken: ClientTokenPut? = nil
     ) {
         self.database = database
         self.sequence = sequence
@@ -25,6 +31,8 @@ package struct JournalEntry: Equatable, Sendable {
         self.changes = changes
         self.operationID = operationID
         self.operationAnswer = operationAnswer
+        self.operationDigest = operationDigest
+        self.operationUser = operationUser
         self.clientToken = clientToken
     }
 }

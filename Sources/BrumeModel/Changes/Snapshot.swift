@@ -101,14 +101,20 @@ package struct SnapshotDeletedZone: Equatable, Sendable {
     }
 }
 
-/// A remembered operation: its 16 bytes, and the answer that a retry gets again.
+/// A remembered operation: its id, and the answer that a retry gets again.
 package struct SnapshotOperation: Equatable, Sendable {
     package var id: [UInt8]
     package var answer: [UInt8]
+    /// The digest of its request; nil for an operation from before digests were kept.
+    package var digest: OperationDigest?
+    /// The user who sent it, in a public database; empty in a private one.
+    package var user: String
 
-    package init(id: [UInt8], answer: [UInt8]) {
+    package init(id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
         self.id = id
         self.answer = answer
+        self.digest = digest
+        self.user = user
     }
 }
 

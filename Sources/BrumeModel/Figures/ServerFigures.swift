@@ -20,6 +20,8 @@ package struct ServerFigures: Equatable, Sendable {
     package var changes: UInt64 = 0
 
     package var connections = Connections()
+    /// File descriptors of the process: files, sockets and what else has one.
+    package var descriptors = Descriptors()
     package var push = Push()
     package var journal = Journal()
     package var databases = Databases()
@@ -34,6 +36,25 @@ package struct ServerFigures: Equatable, Sendable {
         package var welcomed: UInt64 = 0
         /// Those that were told why they may not go on: not authenticated, late, or against the protocol.
         package var refused: UInt64 = 0
+        /// Those that the server takes.
+        package var limit = 0
+        /// Those that were closed because the server had all that it takes.
+        package var beyondLimit: UInt64 = 0
+        /// Those that were closed because their address had all that it may have without an account.
+        package var beyondAddress: UInt64 = 0
+        /// Those that were told that their account, or all without one, had all that they may have.
+        package var beyondAccount: UInt64 = 0
+        /// Those that gave way before they said who they are, or took too long to.
+        package var late: UInt64 = 0
+        /// Those that were ended because they held what others needed.
+        package var shed: UInt64 = 0
+
+        package init() {}
+    }
+
+    package struct Descriptors: Equatable, Sendable {
+        package var open = 0
+        package var limit = 0
 
         package init() {}
     }
@@ -97,6 +118,10 @@ package struct ServerFigures: Equatable, Sendable {
         package var waitingCallBytes = 0
         /// Commits that wait for the disk.
         package var undurableBytes = 0
+        /// Answers for clients: on their way between loops, waiting for the disk, or not read by their peers.
+        package var unreadAnswerBytes = 0
+        /// Requests that are not whole, or on their way to their database.
+        package var unfinishedRequestBytes = 0
         /// What the process has in memory, by the kernel.
         package var residentBytes = 0
 
@@ -108,6 +133,8 @@ package struct ServerFigures: Equatable, Sendable {
             heldAnswerBytes += other.heldAnswerBytes
             waitingCallBytes += other.waitingCallBytes
             undurableBytes += other.undurableBytes
+            unreadAnswerBytes += other.unreadAnswerBytes
+            unfinishedRequestBytes += other.unfinishedRequestBytes
             residentBytes += other.residentBytes
         }
     }
@@ -125,6 +152,14 @@ package struct ServerFigures: Equatable, Sendable {
         connections.accepted += other.connections.accepted
         connections.welcomed += other.connections.welcomed
         connections.refused += other.connections.refused
+        connections.limit += other.connections.limit
+        connections.beyondLimit += other.connections.beyondLimit
+        connections.beyondAddress += other.connections.beyondAddress
+        connections.beyondAccount += other.connections.beyondAccount
+        connections.late += other.connections.late
+        connections.shed += other.connections.shed
+        descriptors.open += other.descriptors.open
+        descriptors.limit += other.descriptors.limit
         push.streams += other.push.streams
         push.sent += other.push.sent
         push.published += other.push.published
@@ -177,6 +212,11 @@ extension ServerFigures {
         figures.connections.accepted = difference(connections.accepted, earlier.connections.accepted)
         figures.connections.welcomed = difference(connections.welcomed, earlier.connections.welcomed)
         figures.connections.refused = difference(connections.refused, earlier.connections.refused)
+        figures.connections.beyondLimit = difference(connections.beyondLimit, earlier.connections.beyondLimit)
+        figures.connections.beyondAddress = difference(connections.beyondAddress, earlier.connections.beyondAddress)
+        figures.connections.beyondAccount = difference(connections.beyondAccount, earlier.connections.beyondAccount)
+        figures.connections.late = difference(connections.late, earlier.connections.late)
+        figures.connections.shed = difference(connections.shed, earlier.connections.shed)
         figures.push.sent = difference(push.sent, earlier.push.sent)
         figures.push.published = difference(push.published, earlier.push.published)
         figures.push.lagNanoseconds = push.lagNanoseconds.since(earlier.push.lagNanoseconds)

@@ -17,6 +17,29 @@ package struct Account: Equatable, Sendable {
     }
 }
 
+/// What an account's private database may hold, and holds, in the container and environment of the request.
+package struct AccountQuota: Equatable, Sendable {
+    /// 0: no limit.
+    package var limitBytes: Int
+    /// Whether the limit is the server's for every account.
+    package var isDefault: Bool
+    /// Nil: nobody knows, because no server has the database.
+    package var usedBytes: Int?
+
+    package init(limitBytes: Int, isDefault: Bool, usedBytes: Int?) {
+        self.limitBytes = limitBytes
+        self.isDefault = isDefault
+        self.usedBytes = usedBytes
+    }
+}
+
+/// What becomes of an account's quota.
+package enum QuotaChange: Equatable, Sendable {
+    /// 0: no limit.
+    case bytes(Int)
+    case serverDefault
+}
+
 /// An account in security roles, in the container and environment of the request.
 package struct RoleMember: Equatable, Sendable {
     /// Empty for an account that was removed.

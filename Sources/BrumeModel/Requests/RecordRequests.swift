@@ -22,6 +22,8 @@ package struct ModifyRecordsRequest<Fields: Equatable & Sendable>: Equatable, Se
     package var isAtomic: Bool
     /// 16 bytes that name the operation, or empty.
     package var operationID: [UInt8]
+    /// The digest of the message that the request came in; the server sets it where there is an operation id.
+    package var operationDigest: OperationDigest?
     package var zones: [ZoneModification<Fields>]
     /// The client's own bytes, which its device gets back with the feeds of these zones; or empty.
     package var clientToken: [UInt8]

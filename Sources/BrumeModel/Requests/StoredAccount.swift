@@ -7,12 +7,18 @@ package struct StoredAccount: Equatable, Sendable {
     package var id: [UInt8]
     /// SHA-256 of each valid token.
     package var tokenHashes: [[UInt8]]
+    /// What the account's private databases may each hold, 0: without limit; nil: as much as the server's default.
+    package var quotaBytes: Int?
 
-    package init(name: String, email: String, createdMilliseconds: Int64, id: [UInt8], tokenHashes: [[UInt8]] = []) {
+    package init(
+        name: String, email: String, createdMilliseconds: Int64, id: [UInt8], tokenHashes: [[UInt8]] = [],
+        quotaBytes: Int? = nil
+    ) {
         self.name = name
         self.email = email
         self.createdMilliseconds = createdMilliseconds
         self.id = id
         self.tokenHashes = tokenHashes
+        self.quotaBytes = quotaBytes
     }
 }

@@ -4,6 +4,8 @@ package struct ModifySubscriptionsRequest: Equatable, Sendable {
     package var saves: [Subscription]
     package var deletions: [String]
     package var operationID: [UInt8]
+    /// Of the message that the request came in; the server sets it where there is an id.
+    package var operationDigest: OperationDigest?
 
     package init(
         database: DatabaseScope, saves: [Subscription] = [], deletions: [String] = [], operationID: [UInt8] = []

@@ -15,6 +15,8 @@ package struct ModifyZonesRequest: Equatable, Sendable {
     package var saves: [ZoneID]
     package var deletions: [ZoneID]
     package var operationID: [UInt8]
+    /// The digest of the message that the request came in; the server sets it where there is an operation id.
+    package var operationDigest: OperationDigest?
 
     package init(database: DatabaseScope, saves: [ZoneID] = [], deletions: [ZoneID] = [], operationID: [UInt8] = []) {
         self.database = database

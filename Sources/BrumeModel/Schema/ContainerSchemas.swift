@@ -5,10 +5,42 @@ package struct ContainerSchemas: Equatable, Sendable {
         package var schema: Schema
         /// Roles by user record name; a user without roles is left out.
         package private(set) var members: [String: Set<String>]
+        /// What saves of each user have taught the schema since the operator made or emptied it, by user record name.
+        package private(set) var lessons: [String: SchemaShare]
 
-        package init(schema: Schema = Schema(), members: [String: Set<String>] = [:]) {
+        package init(
+            schema: Schema = Schema(), members: [String: Set<String>] = [:], lessons: [String: SchemaShare] = [:]
+        ) {
             self.schema = schema
             self.members = members.filter { !$0.value.isEmpty }
+            self.lessons = lessons
+        }
+
+        /// The operator's schema: nobody's saves taught it.
+        package mutating func replaceSchema(with schema: Schema) {
+            self.schema = schema
+            lessons = [:]
+        }
+
+        /// Has the schema learn from a user's saves.
+        ///
+        /// Throws `limitExceeded`, and learns nothing, where the schema would have too much, or too much of this user.
+        package mutating func learn(
+            _ lesson: SchemaLesson, of user: String, share: SchemaShare, isStrict: Bool
+        ) throws(ServiceError) {
+            let learned = try schema.learning(lesson, isStrict: isStrict)
+            var taught = lessons[user] ?? SchemaShare(types: 0, fields: 0)
+            taught.types += learned.recordTypes.count - schema.recordTypes.count
+            taught.fields += learned.fieldCount - schema.fieldCount
+            guard taught.types <= share.types, taught.fields <= share.fields else {
+                throw ServiceError(
+                    .limitExceeded,
+                    "this account's saves would have taught the development schema \(taught.types) record types and"
+                        + " \(taught.fields) fields; one account may teach \(share.types) and \(share.fields): have the"
+                        + " operator define more with `brume schema import`")
+            }
+            schema = learned
+            lessons[user] = taught
         }
 
         /// Puts a user into a role of the schema, or takes them out.

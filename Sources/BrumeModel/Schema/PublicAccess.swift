@@ -47,6 +47,33 @@ package final class PublicAccess: Sendable {
                 + ", or put the account into a role with `brume schema role ROLE ACCOUNT`")
     }
 
+    /// Why the caller may not be given what a query that was made ``readable(_:)`` finds, or nil: roles may have been
+    /// taken away since.
+    package func refusalToAnswer(_ query: Query) -> ServiceError? {
+        if permissions(type: query.recordType, isCreator: false).contains(.read) { return nil }
+        if let refusal = refusal(.read, type: query.recordType, creator: user) { return refusal }
+        if case .and(let parts) = query.predicate, parts.first == isOwn { return nil }
+        return ServiceError(
+            .permissionFailure,
+            "what the caller may read of record type \(query.recordType) has changed since the query began; send it again"
+        )
+    }
+
+    /// Holds for the records that the caller made.
+    private var isOwn: Predicate {
+        .comparison(.creatorUserRecordID, .equal, .reference(Reference(recordName: user, deletesSelf: false)))
+    }
+
+    /// Why the caller may not be told how a query of the type is run, or nil: what is read then, and how long that
+    /// takes, depends on all records of the type.
+    package func refusalToExplain(_ query: Query) -> ServiceError? {
+        if permissions(type: query.recordType, isCreator: false).contains(.read) { return nil }
+        return ServiceError(
+            .permissionFailure,
+            "how a query of record type \(query.recordType) is run is told to those who may read all such records, because it depends "
+                + "on them; run the query itself, or ask as somebody who may")
+    }
+
     /// The query that gives the caller nothing that they may not read: unchanged, or narrowed to the records that they made.
     ///
     /// Throws `permissionFailure` where they may read none.
@@ -54,10 +81,7 @@ package final class PublicAccess: Sendable {
         if permissions(type: query.recordType, isCreator: false).contains(.read) { return query }
         if let refusal = refusal(.read, type: query.recordType, creator: user) { throw refusal }
         var query = query
-        query.predicate = .and([
-            .comparison(.creatorUserRecordID, .equal, .reference(Reference(recordName: user, deletesSelf: false))),
-            query.predicate,
-        ])
+        query.predicate = .and([isOwn, query.predicate])
         return query
     }
 }

@@ -79,14 +79,14 @@ extension Schema {
     fileprivate static func unknownType(_ name: String, in place: SchemaPlace) -> ServiceError {
         ServiceError(
             .invalidArguments,
-            "Cannot create new type \(name.prefix(Limits.nameCharacters)) in production schema: \(place.name) does not know "
-                + "it; \(place.remedy("define it"))")
+            "Cannot create new type \(name.prefix(Limits.nameCharacters)) in \(place.environmentName) schema: \(place.name) does "
+                + "not know it; \(place.remedy("define it"))")
     }
 
     fileprivate static func unknownField(_ field: String, in type: String, _ place: SchemaPlace) -> ServiceError {
         ServiceError(
             .invalidArguments,
-            "Cannot create new field '\(field)' of record type \(type) in production schema: \(place.name) does not know it; "
+            "Cannot create new field '\(field)' of record type \(type) in \(place.environmentName) schema: \(place.name) does not know it; "
                 + place.remedy("define it"))
     }
 

@@ -4,15 +4,18 @@ package struct SchemaPlace: Hashable, Sendable {
     package let environment: Environment
     /// CloudKit's own rules where Brume's are milder: system fields of learned types have no index in development.
     package let isStrict: Bool
+    /// Whether who asks may teach development's schema.
+    package let isTeacher: Bool
 
-    package init(container: String, environment: Environment, isStrict: Bool = false) {
+    package init(container: String, environment: Environment, isStrict: Bool = false, isTeacher: Bool = true) {
         self.container = container
         self.environment = environment
         self.isStrict = isStrict
+        self.isTeacher = isTeacher
     }
 
     /// Whether saves teach the schema.
-    package var learns: Bool { environment == .development }
+    package var learns: Bool { environment == .development && isTeacher }
 
     /// Whether queries may use system fields without an index.
     package var allowsSystemFields: Bool { environment == .development && !isStrict }

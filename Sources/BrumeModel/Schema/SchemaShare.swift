@@ -1,0 +1,16 @@
+/// A part of a schema: so many record types and fields.
+package struct SchemaShare: Equatable, Sendable {
+    package var types: Int
+    package var fields: Int
+
+    package init(types: Int, fields: Int) {
+        self.types = types
+        self.fields = fields
+    }
+
+    /// What one account's saves may teach a development schema, unless the operator trusts all of them with the whole.
+    package static let ofTeacher = SchemaShare(types: Limits.recordTypesPerTeacher, fields: Limits.fieldsPerTeacher)
+
+    /// All that a schema may have.
+    package static let whole = SchemaShare(types: Limits.recordTypesPerSchema, fields: Limits.fieldsPerSchema)
+}
