@@ -19,15 +19,22 @@ enum Limits {
     /// Ciphertext that may wait for a peer who reads nothing. Only a peer that asks for answers to handshake messages
     /// and never reads them can reach it; it is closed.
     static let pendingCiphertextBytes = 2 * ciphertextWriteBytes
-    /// Connections that one turn accepts before the others get theirs: a handshake costs hundreds of microseconds.
-    static let acceptsPerTurn = 64
+    /// Connections that one turn accepts before the others get theirs: some ten microseconds each. Their handshakes
+    /// come later, a few in a turn: ``ConnectionLimits/handshakeSliceNanoseconds``.
+    static let acceptsPerTurn = 32
     /// How long a listener waits after it ran out of descriptors or memory.
     static let acceptBackoffMilliseconds: UInt64 = 200
-    /// How long a half-open handshake is safe from being pushed out by a newer one when there are too many.
+    /// How long an opening connection is safe from being pushed out by a newer one when there are too many.
     static let handshakeGraceMilliseconds: UInt64 = 1_000
     /// How long `close` waits for the peer to close its side after our last byte. Closing at once could reset the
     /// connection and take back bytes that the peer has not read yet.
     static let lingerMilliseconds: UInt64 = 2_000
+    /// Descriptors that a process asks the kernel for, where it grants so many: ten connections for each that is
+    /// expected.
+    static let descriptorsMax: UInt64 = 1_048_576
+    /// Output of a connection that nobody counts: most is sent by the end of the turn, and counting it would cost more
+    /// than it takes.
+    static let uncountedOutputBytes = 64 * 1024
     /// Sessions that a client context keeps for resumption, one per host.
     static let clientSessions = 64
     /// Addresses of one host name that are tried.
@@ -38,6 +45,9 @@ enum Limits {
     static let httpTimeoutSeconds: UInt32 = 10
     /// Memory of one of them for headers.
     static let httpConnectionBytes = 16 * 1024
+
+    /// Processes of this machine that the kernel lets wait at a Unix socket: an operator's commands.
+    static let localBacklog: Int32 = 64
 
     /// Called once per loop: relations that the code relies on.
     static func check() {

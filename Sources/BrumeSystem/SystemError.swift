@@ -34,8 +34,15 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// The file or folder does not exist.
     package var isNotFound: Bool { errno == ENOENT }
+    /// Somebody else has the address.
+    package var isInUse: Bool { errno == EADDRINUSE }
+    /// This user may not do it.
+    package var isForbidden: Bool { errno == EACCES || errno == EPERM }
     /// The file exists already, or another process holds the lock.
     package var isExisting: Bool { errno == EEXIST }
-    /// No space, the quota is used up, or the file is at the process's size limit.
-    package var isDiskFull: Bool { errno == ENOSPC || errno == EDQUOT || errno == EFBIG }
+    /// No space, the quota is used up, or the file is at the process's size limit. A sync that says so has failed as
+    /// any other.
+    package var isDiskFull: Bool { !isFailedSync && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) }
+    /// Whether what was written, or named, is on the disk is not known, and no later call tells.
+    package var isFailedSync: Bool { ["fsync", "fdatasync", "sync_file_range"].contains(call) }
 }

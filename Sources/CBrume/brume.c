@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,6 +15,15 @@ int brume_accept(int listener, void *address, unsigned *length) {
     int fd = accept4(listener, address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     *length = size;
     return fd;
+}
+
+int brume_peer(int fd, int *process, unsigned *user) {
+    struct ucred credentials = {0};
+    socklen_t size = sizeof credentials;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return -1;
+    *process = credentials.pid;
+    *user = credentials.uid;
+    return 0;
 }
 
 int brume_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
@@ -37,6 +47,11 @@ void brume_thread_set_name(const char *name) {
     char cut[16] = {0};
     strncpy(cut, name, sizeof cut - 1);
     pthread_setname_np(pthread_self(), cut);
+}
+
+int brume_semaphore_wait_until(void *semaphore, int64_t seconds, int64_t nanoseconds) {
+    struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)nanoseconds};
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time);
 }
 
 void brume_thread_yield_to_others(void) {

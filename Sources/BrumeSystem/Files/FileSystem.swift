@@ -21,6 +21,13 @@ package enum FileSystem {
         return status.st_mode & 0o7777
     }
 
+    /// The user to whom it belongs.
+    package static func owner(_ path: String) throws(SystemError) -> UInt32 {
+        var status = stat()
+        try SystemCall.run("stat", path) { stat(path, &status) }
+        return status.st_uid
+    }
+
     /// Reads a whole file.
     /// - Parameter limit: The most bytes it may have; a larger one is an error and is not read.
     package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
@@ -123,6 +130,20 @@ package enum FileSystem {
         }
     }
 
+    /// Makes a folder, and its name durable, also where it is there already: whoever made it may have ended before
+    /// that.
+    ///
+    /// A folder that is there, in one that this process may not read, is somebody else's affair.
+    package static func makeDurableDirectory(_ path: String) throws(SystemError) {
+        let isThere = isDirectory(path)
+        try makeDirectory(path)
+        do throws(SystemError) {
+            try syncDirectory(directory(of: path))
+        } catch {
+            guard isThere, error.errno == EACCES || error.errno == EPERM else { throw error }
+        }
+    }
+
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -147,8 +168,10 @@ package enum FileSystem {
     }
 
     /// Makes the names in a folder durable: files that were made, renamed or removed.
+    ///
+    /// One that can't be opened for it is not synced either: the error is that of a failed sync.
     package static func syncDirectory(_ path: String) throws(SystemError) {
-        let fd = try SystemCall.run("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let fd = try SystemCall.run("fsync", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         defer { SystemCall.close(fd) }
         try SystemCall.run("fsync", path) { fsync(fd) }
     }
@@ -161,8 +184,10 @@ package enum FileSystem {
             clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
-    /// The folder that holds `path`.
+    /// The folder that holds `path`, which may end in slashes.
     package static func directory(of path: String) -> String {
+        var path = path[...]
+        while path.utf8.count > 1, path.hasSuffix("/") { path = path.dropLast() }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

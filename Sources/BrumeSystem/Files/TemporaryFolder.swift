@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import Glibc
-internal import Synchronization
 
 /// A folder with a name of its own, among the system's temporary ones, that only its owner can read.
 ///
@@ -7,7 +7,7 @@ internal import Synchronization
 package struct TemporaryFolder: Sendable {
     package let path: String
 
-    private static let paths = Mutex<Set<String>>([])
+    private static let paths = Lock<Set<String>>([])
     /// Once in a process.
     private static let registration = atexit { TemporaryFolder.removeAll() }
 

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import CBrume
 internal import Glibc
 internal import Synchronization
@@ -24,6 +25,9 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before ``run()``.
     package var yieldsToOthers = false
+
+    /// Counts the turns, for what is bounded in each of them. Loop thread only.
+    package private(set) var turnNumber: UInt64 = 0
 
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
@@ -56,7 +60,7 @@ package final class EventLoop: @unchecked Sendable {
     private var clockIsFresh = false
 
     private let owner = Atomic<UInt>(0)
-    private let thread = Mutex<SystemThread?>(nil)
+    private let thread = Lock<SystemThread?>(nil)
 
     /// - Throws: When the process has no descriptors left for it.
     package init(name: String) throws(SystemError) {
@@ -122,6 +126,12 @@ package final class EventLoop: @unchecked Sendable {
         turnEnded?()
     }
 
+    /// Ends a loop that was driven by hand, or never ran: what waits is dropped, and what is registered is closed.
+    package func abandon() {
+        precondition(owner.load(ordering: .relaxed) == 0, "a loop that runs is stopped, not abandoned")
+        finish()
+    }
+
     /// When the next timer is due. Loop thread only.
     package var nextDeadlineNanoseconds: UInt64? { timers.nextDeadline }
 
@@ -141,6 +151,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func turn() {
+        turnNumber &+= 1
         let isBusy = !continuing.isEmpty || !flushing.isEmpty
         var timeout = isBusy ? 0 : timeoutMilliseconds()
         let waits = timeout != 0 && !mailbox.hasTasks

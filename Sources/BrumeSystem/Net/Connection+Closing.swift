@@ -42,13 +42,16 @@ extension Connection {
     /// Gives everything back now; the delegate is told at the end of the turn.
     func terminate(_ reason: CloseReason) {
         guard state != .closed, state != .detached else { return }
-        let wasOpening = state == .resolving || state == .connecting || state == .handshaking
         state = .closed
         closeReason = reason
-        if wasOpening { listener?.handshakeEnded(self) }
+        if let listener {
+            if reason == .handshakeEvicted || reason == .handshakeTimedOut { listener.noteGivenUp() }
+            listener.openingEnded(self)
+        }
         listener = nil
-        admission?.connectionEnded()
+        admission?.ended()
         admission = nil
+        endCounting()
         connecting = nil
         closeDescriptor()
         session?.close()

@@ -47,7 +47,8 @@ extension Connection {
         switch state {
         case .handshaking: terminate(.handshakeFailed("the peer closed during the handshake"))
         case .closing, .lingering: terminate(.localClose)
-        default: terminate(.peerVanished)
+        // Without TLS the end of the stream is all that a peer can say.
+        default: terminate(session == nil ? .peerClosed : .peerVanished)
         }
     }
 
@@ -66,6 +67,7 @@ extension Connection {
 
     /// Runs TLS over ciphertext from the peer (none to begin a client's handshake) and delivers what comes out of it.
     func feed(_ ciphertext: UnsafeRawBufferPointer) {
+        if session == nil, state == .open { return deliverPlain(ciphertext) }
         let buffers = loop.buffers
         precondition(!isFeeding, "decryption within decryption")
         isFeeding = true
@@ -92,6 +94,15 @@ extension Connection {
 
     /// - Returns: Whether the handshake is done and more input may wait.
     private func continueHandshake() -> Bool {
+        if session == nil, let listener {
+            // Made with the peer's first bytes: one that sends none costs a descriptor and no more.
+            do throws(TLSError) {
+                session = try listener.makeSession()
+            } catch {
+                terminate(.handshakeFailed(error.message))
+                return false
+            }
+        }
         guard let session else { return false }
         switch session.handshake() {
         case .needsInput:
@@ -106,8 +117,7 @@ extension Connection {
             cancelDeadline()
             sendOutput()
             guard state == .open else { return false }
-            listener?.handshakeEnded(self)
-            listener = nil
+            if !limits.awaitsIdentity { opened(hasAccount: false) }
             connecting = nil
             if outputPlaintextBytes > 0 { flushAtEndOfTurn() }
             updateInterest()

@@ -30,6 +30,7 @@ extension Connection {
 
     private func outputAppended() {
         let pending = pendingOutputBytes
+        if pending > Limits.uncountedOutputBytes { countOutput() }
         if pending > limits.outputHighWaterBytes {
             isWaitingForDrain = true
             if pending > limits.outputBytesMax { return terminate(.outputOverflow) }
@@ -42,18 +43,9 @@ extension Connection {
     func flush() {
         guard state == .handshaking || state == .open || state == .closing else { return }
         sendPendingCiphertext()
-        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking, let session {
-            let plaintext = outputPlaintext.bytes
-            let count = min(plaintext.count, Limits.writeBytesPerTurn)
-            do throws(TLSError) {
-                try session.write(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
-            } catch {
-                return terminate(.protocolViolation(error.message))
-            }
-            changePlaintext { $0.removeFirst(count) }
-            sendOutput()
-        }
+        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking { sendPlaintext() }
         guard state == .handshaking || state == .open || state == .closing else { return }
+        if countedOutputBytes > 0 { countOutput() }
         if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
         // The quota is used up and the kernel has room: the rest goes in the next turn.
         if outputPlaintextBytes > 0, outputCiphertextBytes == 0, state != .handshaking { flushAtEndOfTurn() }
@@ -62,12 +54,36 @@ extension Connection {
         watchForStall()
     }
 
+    /// Sends what is written, as much as a turn may, encrypted if the connection is.
+    private func sendPlaintext() {
+        let plaintext = outputPlaintext.bytes
+        let part = UnsafeRawBufferPointer(rebasing: plaintext[..<min(plaintext.count, Limits.writeBytesPerTurn)])
+        let count = part.count
+        guard let session else {
+            send(part)
+            // A socket that failed took all of it along.
+            if fd >= 0 { changePlaintext { $0.removeFirst(count) } }
+            return
+        }
+        do throws(TLSError) {
+            try session.write(part)
+        } catch {
+            return terminate(.protocolViolation(error.message))
+        }
+        changePlaintext { $0.removeFirst(count) }
+        sendOutput()
+    }
+
     /// Sends the ciphertext that a run of TLS left in the loop's buffer; what the kernel does not take waits.
     func sendOutput() {
         let buffers = loop.buffers
         let output = buffers.output
         guard output.count > 0 else { return }
         defer { buffers.clearOutput() }
+        send(output)
+    }
+
+    private func send(_ output: UnsafeRawBufferPointer) {
         guard fd >= 0 else { return }
         var taken = 0
         if outputCiphertextBytes == 0 {

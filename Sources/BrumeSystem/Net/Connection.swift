@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A TCP connection with TLS, on one event loop.
+/// A TCP connection with TLS, or one to a process of the same machine without, on one event loop.
 ///
 /// Everything is asynchronous: `write` appends to a buffer, which is encrypted into full records and sent once at the end
 /// of the loop's turn; what the peer sends arrives at the delegate, decrypted. The loop keeps the connection, and the
@@ -42,6 +42,7 @@ package final class Connection: @unchecked Sendable {
     var state: State
     var fd: Int32 = -1
     var registration: Registration?
+    /// Nil in an open connection: it has no TLS.
     @exclusivity(unchecked) var session: TLSSession?
 
     /// Plaintext that waits for encryption at the end of the turn.
@@ -51,6 +52,9 @@ package final class Connection: @unchecked Sendable {
     /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses them.
     private(set) var outputPlaintextBytes = 0
     private(set) var outputCiphertextBytes = 0
+    var outputCounter: (any OutputCounter)?
+    /// What ``outputCounter`` was told.
+    var countedOutputBytes = 0
     /// Ciphertext from the peer that waits until reading is resumed.
     @exclusivity(unchecked) var heldCiphertext = ByteQueue()
     /// Plaintext that the user gave back when the connection was detached.
@@ -76,11 +80,13 @@ package final class Connection: @unchecked Sendable {
     var lastProgressNanoseconds: UInt64 = 0
     var closeReason: CloseReason?
 
-    /// A server's: the listener that counts it.
-    var admission: ListenerAdmission?
+    /// A server's: its place among all connections, and, as long as it is opening, the listener that looks after it.
+    var admission: AdmittedConnection?
     weak var listener: Listener?
-    /// Names its handshake among those of the listener.
-    var handshakeNumber = 0
+    /// The handshake goes on when the listener says so.
+    var isWaitingForHandshake = false {
+        didSet { updateInterest() }
+    }
     /// A client's: what is still to be tried.
     var connecting: ClientConnecting?
 
@@ -122,6 +128,17 @@ package final class Connection: @unchecked Sendable {
     /// The TLS handshake was shortened by the ticket of an earlier session.
     package var isResumed: Bool { session?.isResumed ?? false }
 
+    /// Where the peer is, for whoever counts peers; a client's connection counts for nobody.
+    package var peerNetwork: PeerNetwork { admission?.network ?? .local }
+
+    /// The peer has said who it is: the connection is not opening any more, and with an account behind it it does not
+    /// count for its network. On the loop that accepted it; see ``ConnectionLimits/awaitsIdentity``.
+    package func opened(hasAccount: Bool) {
+        listener?.openingEnded(self)
+        listener = nil
+        admission?.opened(hasAccount: hasAccount)
+    }
+
     /// Takes no more input from the peer, who is slowed down by TCP in the end. Input in progress (at most 64 KiB) may
     /// still have been delivered by the time this returns; nothing is delivered afterwards.
     package func pauseReading() {
@@ -158,7 +175,8 @@ package final class Connection: @unchecked Sendable {
     private var wantedInterest: (readable: Bool, writable: Bool) {
         switch state {
         case .connecting: (false, true)
-        case .handshaking, .closing, .lingering: (true, outputCiphertextBytes > 0)
+        case .handshaking: (!isWaitingForHandshake, outputCiphertextBytes > 0)
+        case .closing, .lingering: (true, outputCiphertextBytes > 0)
         case .open: (!isReadingPaused, outputCiphertextBytes > 0)
         case .resolving, .closed, .detached: (false, false)
         }
@@ -209,7 +227,7 @@ extension Connection: LoopHandler {
         if writable, waitsForWritable { flush() }
         guard readable, state != .closed else { return }
         if waitedForReadable {
-            readFromSocket()
+            if state == .handshaking, let listener { listener.handshakeReady(self) } else { readFromSocket() }
         } else {
             // The kernel reports errors also to who waits for nothing, again and again: the peer reset the connection.
             terminate(.peerVanished)

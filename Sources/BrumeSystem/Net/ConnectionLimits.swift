@@ -12,11 +12,23 @@ package struct ConnectionLimits: Sendable {
     package var outputBytesMax = 64 * 1024 * 1024
     /// Size of the kernel's send buffer; `nil` leaves it to the kernel, which adapts it.
     package var sendBufferBytes: Int?
-    /// Connections of one listener. More are closed at once.
+    /// Connections of all listeners that share a ``ConnectionAdmission``. More are closed at once.
     package var connectionsMax = 100_000
-    /// Handshakes in progress at one listener. When there are more, those older than a second give way, the oldest
-    /// first; if there are none, new ones wait in the kernel's backlog.
+    /// Connections of one network behind which no account stands. More are closed at once.
+    package var connectionsPerAddressMax = 100_000
+    /// Opening connections of one listener. When there are more, one of the network that has most gives way, its
+    /// oldest, if that is older than a second; if it is not, new ones wait in the kernel's backlog.
     package var handshakesMax = 1024
+    /// Opening connections of one network. For one more the network's oldest gives way, if that is older than a second;
+    /// if it is not, the new one is closed.
+    package var handshakesPerAddressMax = 1024
+    /// How long handshakes of new connections may keep a loop in one turn: one of a millisecond or two, or several
+    /// short ones. The others wait for later turns, in which the networks that they come from take turns. One is done
+    /// in any case.
+    package var handshakeSliceNanoseconds: UInt64 = 1_000_000
+    /// Whether a connection is opening until ``Connection/opened(hasAccount:)``; otherwise the end of the handshake is
+    /// enough.
+    package var awaitsIdentity = false
 
     package init() {}
 }

@@ -5,8 +5,9 @@
 package final class DetachedConnection: @unchecked Sendable {
     package let peerAddress: String
     let limits: ConnectionLimits
-    let session: TLSSession
-    let admission: ListenerAdmission?
+    /// Nil: the connection has no TLS.
+    let session: TLSSession?
+    let admission: AdmittedConnection?
     let isReadingPaused: Bool
     let isWaitingForDrain: Bool
     var fd: Int32
@@ -15,7 +16,7 @@ package final class DetachedConnection: @unchecked Sendable {
     var heldCiphertext = ByteQueue()
     var heldPlaintext = ByteQueue()
 
-    fileprivate init(_ connection: Connection, session: TLSSession) {
+    fileprivate init(_ connection: Connection, session: TLSSession?) {
         peerAddress = connection.peerAddress
         limits = connection.limits
         self.session = session
@@ -31,8 +32,8 @@ package final class DetachedConnection: @unchecked Sendable {
 
     deinit {
         guard fd >= 0 else { return }
-        admission?.connectionEnded()
-        session.close()
+        admission?.ended()
+        session?.close()
         SystemCall.close(fd)
     }
 }
@@ -48,12 +49,14 @@ extension Connection {
     package func detach(
         unconsumed: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) -> DetachedConnection {
-        guard state == .open, let session else { preconditionFailure("only an open connection can be detached") }
+        guard state == .open else { preconditionFailure("only an open connection can be detached") }
         heldPlaintext.append(unconsumed)
         if isFeeding {
             // What the run in progress has not decrypted yet lies in the loop's buffer or in the queue it came from.
             heldCiphertext.append(loop.buffers.remainingInput)
         }
+        opened(hasAccount: false)
+        endCounting()
         cancelTimers()
         unregister()
         let detached = DetachedConnection(self, session: session)
@@ -86,7 +89,7 @@ extension Connection {
         connection.changeCiphertext { swap(&$0, &detached.outputCiphertext) }
         swap(&connection.heldCiphertext, &detached.heldCiphertext)
         swap(&connection.heldPlaintext, &detached.heldPlaintext)
-        detached.session.move(to: loop.buffers)
+        detached.session?.move(to: loop.buffers)
         do throws(SystemError) {
             try connection.register()
         } catch {

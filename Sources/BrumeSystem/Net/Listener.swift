@@ -11,26 +11,22 @@ package final class Listener: @unchecked Sendable {
     package let address: String
 
     private let loop: EventLoop
-    private let tls: TLSServerContext
+    private var tls: TLSServerContext
     private let limits: ConnectionLimits
     private let accept: (Connection) -> (any ConnectionDelegate)?
-    private let admission = ListenerAdmission()
+    private let admission: ConnectionAdmission
     private var fd: Int32
     private var registration: Registration?
     private var isPaused = false
     private var resumeTimer: TimerID?
 
-    /// Handshakes in progress in order of their beginning. Those that ended are skipped, and leave from the front.
-    private struct HalfOpen {
-        /// Nil: it ended.
-        var connection: Connection?
-        var sinceNanoseconds: UInt64
-    }
-    private var halfOpen: [HalfOpen] = []
-    private var halfOpenFirst = 0
-    /// The number of the first element: handshakes are numbered in the order of their beginning.
-    private var halfOpenNumber = 0
-    private var halfOpenCount = 0
+    /// Those whose peers have not said who they are.
+    private var opening = OpeningConnections<Connection>()
+    /// Those of them whose handshakes wait for a later turn.
+    private var waiting = HandshakeQueue<Connection>()
+    private var continuesNextTurn = false
+    /// What handshakes have taken of the turn with this number.
+    private var slice: (turn: UInt64, count: Int, nanoseconds: UInt64) = (0, 0, 0)
 
     /// Begins to listen.
     ///
@@ -38,16 +34,18 @@ package final class Listener: @unchecked Sendable {
     ///   - host: A literal address or a name (its first address is taken); empty for all addresses, IPv6 and IPv4.
     ///   - port: 0 takes any free one.
     ///   - backlog: Connections that the kernel holds until they are accepted; it may cut the number.
+    ///   - admission: Counts the connections of several listeners together; nil: of this one alone.
     ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over them.
     ///   - accept: Called for each connection before its handshake; `nil` refuses it.
     package init(
         host: String, port: UInt16, tls: TLSServerContext, loop: EventLoop, backlog: Int32 = 1024,
-        limits: ConnectionLimits = ConnectionLimits(), sharesPort: Bool = false,
+        limits: ConnectionLimits = ConnectionLimits(), admission: ConnectionAdmission? = nil, sharesPort: Bool = false,
         accept: @escaping (Connection) -> (any ConnectionDelegate)?
     ) throws(SystemError) {
         self.loop = loop
         self.tls = tls
         self.limits = limits
+        self.admission = admission ?? ConnectionAdmission(limits: limits)
         self.accept = accept
         fd = try Listener.open(host: host, port: port, backlog: backlog, sharesPort: sharesPort)
         do throws(SystemError) {
@@ -80,6 +78,9 @@ package final class Listener: @unchecked Sendable {
 
     /// Connections that were accepted here and live, on whatever loop. Any thread.
     package var connectionCount: Int { admission.count }
+
+    /// Has connections to come use another certificate. Those that are there stay as they are.
+    package func use(_ tls: TLSServerContext) { self.tls = tls }
 
     /// Stops accepting. Connections that are there live on.
     package func close() {
@@ -131,7 +132,7 @@ package final class Listener: @unchecked Sendable {
 
     private func acceptSome() {
         for _ in 0..<Limits.acceptsPerTurn {
-            guard fd >= 0, makeRoomForHandshake() else { return }
+            guard fd >= 0, makeRoom() else { return }
             do throws(SystemError) {
                 guard let (client, peer) = try Socket.accept(fd) else { return }
                 accepted(client, peer)
@@ -149,18 +150,18 @@ package final class Listener: @unchecked Sendable {
     }
 
     private func accepted(_ client: Int32, _ peer: SocketAddress) {
-        guard admission.count < limits.connectionsMax else { return SystemCall.close(client) }
+        guard let place = admit(PeerNetwork(peer)) else { return SystemCall.close(client) }
         let connection = Connection(
             loop: loop, state: .handshaking, peerAddress: peer.description, limits: limits, delegate: nil)
-        guard let delegate = accept(connection) else { return SystemCall.close(client) }
+        guard let delegate = accept(connection) else {
+            place.ended()
+            return SystemCall.close(client)
+        }
         connection.delegate = delegate
         connection.fd = client
         connection.listener = self
-        connection.admission = admission
-        admission.connectionBegan()
-        connection.handshakeNumber = halfOpenNumber + halfOpen.count
-        halfOpen.append(HalfOpen(connection: connection, sinceNanoseconds: loop.nowNanoseconds))
-        halfOpenCount += 1
+        connection.admission = place
+        opening.append(connection, of: place.network, nowNanoseconds: loop.nowNanoseconds)
         do throws(SystemError) {
             try Socket.disableDelay(client)
             if let bytes = limits.sendBufferBytes {
@@ -170,43 +171,100 @@ package final class Listener: @unchecked Sendable {
         } catch {
             return connection.terminate(.io(error))
         }
-        do throws(TLSError) {
-            connection.session = try TLSSession(server: tls, buffers: loop.buffers)
-        } catch {
-            return connection.terminate(.handshakeFailed(error.message))
-        }
         connection.setDeadline(afterMilliseconds: limits.handshakeTimeoutMilliseconds, .handshakeTimedOut)
     }
 
-    // MARK: Half-open handshakes
-
-    /// A handshake succeeded or failed.
-    func handshakeEnded(_ connection: Connection) {
-        halfOpenCount -= 1
-        halfOpen[connection.handshakeNumber - halfOpenNumber].connection = nil
-        dropEndedHandshakes()
-        if isPaused, resumeTimer == nil || halfOpenCount < limits.handshakesMax { resume() }
+    /// A place for a connection of the network, unless the network or the server has too many.
+    private func admit(_ network: PeerNetwork) -> AdmittedConnection? {
+        switch admission.admit(network) {
+        case .success(let place): return place
+        case .failure(let error):
+            // What the network left hanging itself gives way.
+            if error.refusal == .opening, let oldest = opening.oldest(of: network), giveUp(oldest),
+                case .success(let place) = admission.admit(network)
+            {
+                return place
+            }
+            admission.noteRefusal(error.refusal)
+            return nil
+        }
     }
 
-    /// - Returns: Whether one more handshake may begin; otherwise accepting pauses until one may.
-    private func makeRoomForHandshake() -> Bool {
-        guard halfOpenCount >= limits.handshakesMax, halfOpenFirst < halfOpen.count else { return true }
-        let oldest = halfOpen[halfOpenFirst]
-        let ageMilliseconds = (loop.nowNanoseconds - min(oldest.sinceNanoseconds, loop.nowNanoseconds)) / 1_000_000
-        guard ageMilliseconds >= Limits.handshakeGraceMilliseconds else {
-            pause(milliseconds: Limits.handshakeGraceMilliseconds - ageMilliseconds)
-            return false
+    // MARK: Opening connections
+
+    /// The connection is not opening any more: its peer has said who it is, or it has ended.
+    func openingEnded(_ connection: Connection) {
+        guard let network = connection.admission?.network else { return }
+        opening.remove(connection, of: network)
+        if connection.isWaitingForHandshake {
+            connection.isWaitingForHandshake = false
+            waiting.remove(connection, of: network)
         }
-        oldest.connection?.terminate(.handshakeEvicted)
+        if isPaused, resumeTimer == nil || opening.count < limits.handshakesMax { resume() }
+    }
+
+    /// - Returns: Whether one more connection may be opened; otherwise accepting pauses until one may.
+    private func makeRoom() -> Bool {
+        guard opening.count >= limits.handshakesMax, let oldest = opening.oldestOfLargest else { return true }
+        if giveUp(oldest) { return true }
+        pause(
+            milliseconds: max(
+                1, Limits.handshakeGraceMilliseconds - min(age(oldest), Limits.handshakeGraceMilliseconds)))
+        return false
+    }
+
+    private func age(_ entry: OpeningConnections<Connection>.Entry) -> UInt64 {
+        (loop.nowNanoseconds - min(entry.sinceNanoseconds, loop.nowNanoseconds)) / 1_000_000
+    }
+
+    private func giveUp(_ entry: OpeningConnections<Connection>.Entry) -> Bool {
+        guard age(entry) >= Limits.handshakeGraceMilliseconds else { return false }
+        entry.element.terminate(.handshakeEvicted)
         return true
     }
 
-    private func dropEndedHandshakes() {
-        while halfOpenFirst < halfOpen.count, halfOpen[halfOpenFirst].connection == nil { halfOpenFirst += 1 }
-        guard halfOpenFirst == halfOpen.count || halfOpenFirst > limits.handshakesMax else { return }
-        halfOpen.removeFirst(halfOpenFirst)
-        halfOpenNumber += halfOpenFirst
-        halfOpenFirst = 0
+    /// Opening connections that ended by themselves are none of the admission's figures; these are.
+    func noteGivenUp() { admission.noteGivenUp() }
+
+    // MARK: Handshakes
+
+    /// The server's side of a handshake that begins.
+    func makeSession() throws(TLSError) -> TLSSession { try TLSSession(server: tls, buffers: loop.buffers) }
+
+    /// A connection's peer has sent a part of its handshake: takes it now, or in a later turn.
+    func handshakeReady(_ connection: Connection) {
+        if waiting.isEmpty, hasTime { return handshake(connection) }
+        guard !connection.isWaitingForHandshake, let network = connection.admission?.network else { return }
+        connection.isWaitingForHandshake = true
+        waiting.append(connection, of: network)
+        goOnNextTurn()
+    }
+
+    /// Whether handshakes may take more of this turn.
+    private var hasTime: Bool {
+        if slice.turn != loop.turnNumber { slice = (loop.turnNumber, 0, 0) }
+        return slice.count == 0 || slice.nanoseconds < limits.handshakeSliceNanoseconds
+    }
+
+    private func handshake(_ connection: Connection) {
+        let began = MonotonicClock.nowNanoseconds
+        connection.readFromSocket()
+        slice.count += 1
+        slice.nanoseconds += MonotonicClock.nowNanoseconds - began
+    }
+
+    private func goOnNextTurn() {
+        guard !continuesNextTurn else { return }
+        continuesNextTurn = true
+        loop.continueNextTurn(self)
+    }
+
+    private func handshakeSome() {
+        while hasTime, let connection = waiting.next() {
+            connection.isWaitingForHandshake = false
+            handshake(connection)
+        }
+        if !waiting.isEmpty { goOnNextTurn() }
     }
 
     private func pause(milliseconds: UInt64) {
@@ -231,6 +289,9 @@ package final class Listener: @unchecked Sendable {
 extension Listener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
     func turnEnding() {}
-    func turnContinuing() {}
+    func turnContinuing() {
+        continuesNextTurn = false
+        handshakeSome()
+    }
     func loopStopped() { close() }
 }

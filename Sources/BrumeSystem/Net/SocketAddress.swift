@@ -47,6 +47,23 @@ struct SocketAddress: Sendable {
         }
     }
 
+    /// The address of `AF_INET`.
+    var ipv4Address: UInt32 {
+        withUnsafeBytes(of: storage) { UInt32(bigEndian: $0.load(as: sockaddr_in.self).sin_addr.s_addr) }
+    }
+
+    /// The two halves of the address of `AF_INET6`.
+    var ipv6Address: (network: UInt64, rest: UInt64) {
+        withUnsafeBytes(of: storage) { bytes in
+            withUnsafeBytes(of: bytes.load(as: sockaddr_in6.self).sin6_addr) { address in
+                (
+                    UInt64(bigEndian: address.loadUnaligned(as: UInt64.self)),
+                    UInt64(bigEndian: address.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
+            }
+        }
+    }
+
     /// `192.0.2.1:443` or `[2001:db8::1]:443`.
     var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { host in

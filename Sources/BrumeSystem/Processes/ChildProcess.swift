@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import CBrume
 internal import Glibc
-internal import Synchronization
 
 /// A process that this one starts, by posix_spawn(3): text into its standard input, lines out of ``output``.
 ///
@@ -24,7 +24,7 @@ package final class ChildProcess {
     }
 
     /// All that run, so that nothing is left behind when this process ends early.
-    private static let running = Mutex<Set<Int32>>([])
+    private static let running = Lock<Set<Int32>>([])
 
     package let pid: Int32
     /// What it writes to its standard output, errors, or both. At its end when neither goes there.

@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import COpenSSL
-internal import Synchronization
 
 /// Whom a client trusts, and the sessions it can resume; shared by all connections of any loop.
 ///
@@ -12,7 +12,7 @@ package final class TLSClientContext: @unchecked Sendable {
 
     /// The last session of each host that can be resumed, the latest at the end. Each is used once, as TLS 1.3 advises,
     /// so that connections cannot be linked by their tickets.
-    private let sessions = Mutex<[(host: String, session: Session)]>([])
+    private let sessions = Lock<[(host: String, session: Session)]>([])
 
     /// A session that is owned here until it is taken.
     private struct Session: @unchecked Sendable {

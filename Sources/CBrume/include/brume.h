@@ -14,6 +14,9 @@
 /// `address` receives up to `*length` bytes of the peer's socket address.
 int brume_accept(int listener, void *address, unsigned *length);
 
+/// Who connected to the other end of a Unix socket: SO_PEERCRED of unix(7). Returns 0, or -1 with errno.
+int brume_peer(int fd, int *process, unsigned *user);
+
 /// A pipe whose ends, `ends[0]` for reading and `ends[1]` for writing, no child process inherits. Returns 0, or -1 with errno.
 int brume_pipe(int ends[2]);
 
@@ -26,6 +29,9 @@ void brume_variadic_words(const char *kinds, uint64_t *words, va_list arguments)
 
 /// Names the calling thread; names longer than 15 bytes are cut.
 void brume_thread_set_name(const char *name);
+
+/// Waits for a post of a `sem_t` until a time of the monotonic clock: sem_clockwait(3). Returns 0, or -1 with errno.
+int brume_semaphore_wait_until(void *semaphore, int64_t seconds, int64_t nanoseconds);
 
 /// Makes the calling thread give way to the process's others. Where that is not allowed all stays as it is.
 void brume_thread_yield_to_others(void);

@@ -1,5 +1,5 @@
+import BrumeLock
 import Dispatch
-import Synchronization
 
 /// Something that a test waits for, with a deadline: a count that other threads raise.
 final class Signal: Sendable {
@@ -17,9 +17,9 @@ final class Signal: Sendable {
 
 /// A value that threads share.
 final class Shared<Value: Sendable>: Sendable {
-    private let storage: Mutex<Value>
+    private let storage: Lock<Value>
 
-    init(_ value: Value) { storage = Mutex(value) }
+    init(_ value: Value) { storage = Lock(value) }
 
     var value: Value { storage.withLock { $0 } }
 

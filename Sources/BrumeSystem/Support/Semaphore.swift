@@ -1,0 +1,52 @@
+internal import CBrume
+internal import Glibc
+
+/// A counting semaphore: one thread waits, any thread posts.
+///
+/// `@unchecked Sendable`: POSIX semaphores are for many threads; the pointer never changes.
+package final class Semaphore: @unchecked Sendable {
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    package init() {
+        semaphore = .allocate(capacity: 1)
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    package func post() { sem_post(semaphore) }
+
+    /// Waits for a post; a signal's interruption goes on waiting.
+    package func wait() {
+        while sem_wait(semaphore) != 0 {}
+    }
+
+    /// The same, without sleep where that pays.
+    package func wait(_ spinner: inout Spinner) {
+        // What was posted while the thread was busy is no wait.
+        if sem_trywait(semaphore) == 0 { return }
+        if !spinner.look({ sem_trywait(semaphore) == 0 }) { wait() }
+        spinner.ended(nowNanoseconds: MonotonicClock.nowNanoseconds)
+    }
+
+    /// As ``wait(_:)``, until the end of the time; returns whether there was a post.
+    package func wait(_ spinner: inout Spinner, milliseconds: Int) -> Bool {
+        if sem_trywait(semaphore) == 0 { return true }
+        let isPosted = spinner.look({ sem_trywait(semaphore) == 0 }) || wait(milliseconds: milliseconds)
+        spinner.ended(nowNanoseconds: MonotonicClock.nowNanoseconds)
+        return isPosted
+    }
+
+    /// Waits for a post, or the end of the time, whatever the machine's clock is set to meanwhile; returns whether
+    /// there was a post.
+    package func wait(milliseconds: Int) -> Bool {
+        let end = MonotonicClock.nowNanoseconds + UInt64(milliseconds) * 1_000_000
+        while brume_semaphore_wait_until(semaphore, Int64(end / 1_000_000_000), Int64(end % 1_000_000_000)) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
+}
