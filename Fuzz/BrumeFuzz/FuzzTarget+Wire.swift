@@ -92,12 +92,13 @@ extension FuzzTarget {
                 coder.encodeAddAccountRequest(name: "a", email: "e@x"), [], coder.encodeRemoveAccountRequest(name: "a"),
                 coder.encodeCreateTokenRequest(name: "a"), coder.encodeRevokeTokensRequest(name: "a"), [], [],
                 coder.encodeQueryRequest(FuzzSamples.queryRequest),
+                coder.encodeQuotaRequest(name: "a", change: .bytes(5)),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 21
+    private static let requestCount = 22
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -144,6 +145,7 @@ extension FuzzTarget {
             let request = try coder.decodeQueryRequest(bytes)
             precondition(request.query.predicate.size.problem == nil, "a predicate over its limits was let through")
             check(request, coder.encodeQueryRequest(request), coder.decodeQueryRequest)
+        case 21: _ = try coder.decodeQuotaRequest(bytes)
         default: try coder.decodeHealthRequest(bytes)
         }
     }

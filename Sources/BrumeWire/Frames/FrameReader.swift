@@ -16,14 +16,23 @@ package struct FrameReader: ~Copyable {
     /// Whether a frame has begun and not ended.
     package var isInsideFrame: Bool { !partial.isEmpty }
 
+    /// Bytes of the frame that has begun and not ended, its header included, as far as that says so; 0 where none has.
+    package var frameByteCount: Int {
+        guard partial.count >= FrameHeader.byteCount else { return partial.count }
+        let payload = partial.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
+        return FrameHeader.byteCount + Int(payload)
+    }
+
     /// Takes bytes as they arrive and calls `frame` for each whole frame. The payload is valid during the call.
     ///
     /// `frame` returns false to stop: the bytes behind that frame are kept and given again by the next call.
+    /// `mayHandOn` is asked before each frame; where it returns false that frame is kept, too.
     package mutating func read(
-        _ bytes: UnsafeRawBufferPointer, _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
+        _ bytes: UnsafeRawBufferPointer, mayHandOn: () -> Bool = { true },
+        _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
     ) throws(FrameError) {
         if partial.isEmpty {
-            let consumed = try consume(bytes, frame)
+            let consumed = try consume(bytes, mayHandOn, frame)
             partial.append(contentsOf: bytes[consumed...])
             return
         }
@@ -45,7 +54,10 @@ package struct FrameReader: ~Copyable {
             var isStopped = false
             let consumed = whole.withUnsafeBytes { buffer in
                 Result { () throws(FrameError) in
-                    try consume(buffer) { header, payload in
+                    try consume(buffer) {
+                        isStopped = !mayHandOn()
+                        return !isStopped
+                    } _: { header, payload in
                         let goesOn = frame(header, payload)
                         isStopped = !goesOn
                         return goesOn
@@ -58,12 +70,12 @@ package struct FrameReader: ~Copyable {
                 return
             }
         }
-        let consumed = try consume(rest, frame)
+        let consumed = try consume(rest, mayHandOn, frame)
         partial.append(contentsOf: rest[consumed...])
     }
 
-    /// A buffer up to this size is kept between frames.
-    private static let keptCapacity = 64 * 1024
+    /// A buffer up to this size is kept between frames: small, since every idle connection may keep one.
+    private static let keptCapacity = 16 * 1024
 
     /// How many bytes the kept frame still needs; those of its header first.
     private func missingByteCount() throws(FrameError) -> Int {
@@ -77,14 +89,15 @@ package struct FrameReader: ~Copyable {
 
     /// Hands on the whole frames at the front of `bytes` and returns how many bytes they took.
     private func consume(
-        _ bytes: UnsafeRawBufferPointer, _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
+        _ bytes: UnsafeRawBufferPointer, _ mayHandOn: () -> Bool,
+        _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
     ) throws(FrameError) -> Int {
         var offset = 0
         while bytes.count - offset >= FrameHeader.byteCount {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
             let header = try FrameHeader(decoding: rest, payloadBytesLimit: payloadBytesLimit)
             let end = FrameHeader.byteCount + header.payloadByteCount
-            if rest.count < end { break }
+            if rest.count < end || !mayHandOn() { break }
             offset += end
             let payload = UnsafeRawBufferPointer(rebasing: rest[FrameHeader.byteCount..<end])
             if !frame(header, payload) { break }

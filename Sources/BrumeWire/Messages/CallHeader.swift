@@ -33,6 +33,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminSetRoleMember = Method(rawValue: 266)
     package static let adminListRoleMembers = Method(rawValue: 267)
     package static let adminStats = Method(rawValue: 268)
+    package static let adminQuota = Method(rawValue: 272)
 }
 
 /// Opens a call.

@@ -2,9 +2,10 @@ internal import CProtobufC
 
 /// Memory for one message: protobuf-c unpacks into it, and messages to send are built in it.
 ///
-/// Allocation moves a cursor through a chunk and a free is nothing; ``reset()`` takes everything back at once and keeps one
-/// chunk for the next message. Chunks double until all of them together would pass the limit: then an allocation fails,
-/// which protobuf-c reports as a failed unpack and ``isExhausted`` tells from damaged bytes.
+/// Allocation moves a cursor through a chunk and a free is nothing; ``reset()`` takes everything back at once and keeps
+/// one chunk for the next message. The limit counts what was handed out, not the chunks that it lies in: so a message
+/// fits or does not, whatever the arena held before. Beyond it an allocation fails, which protobuf-c reports as a
+/// failed unpack and ``isExhausted`` tells from damaged bytes.
 ///
 /// Pointers into the arena live until the next reset. Not thread-safe.
 final class MessageArena {
@@ -16,6 +17,8 @@ final class MessageArena {
         var chunk: UnsafeMutableRawPointer?
         /// Bytes of all chunks.
         var allocated = 0
+        /// Bytes handed out since the last reset, each allocation rounded up.
+        var used = 0
         var nextChunkBytes: Int
         let limit: Int
         var isExhausted = false
@@ -65,6 +68,7 @@ final class MessageArena {
     /// Takes back everything that was allocated: all pointers into the arena are void.
     func reset() {
         state.pointee.isExhausted = false
+        state.pointee.used = 0
         guard let chunk = state.pointee.chunk else { return }
         let header = chunk.load(as: ChunkHeader.self)
         if header.previous == nil, header.bytes <= Self.retainedBytesLimit {
@@ -92,28 +96,30 @@ final class MessageArena {
             return nil
         }
         let rounded = max((size + 7) & ~7, 8)
-        if rounded > state.pointee.remaining, !addChunk(for: rounded, to: state) {
+        guard rounded <= state.pointee.limit - state.pointee.used else {
             state.pointee.isExhausted = true
             return nil
         }
+        state.pointee.used += rounded
+        if rounded > state.pointee.remaining { addChunk(for: rounded, to: state) }
         let memory = state.pointee.cursor!
         state.pointee.cursor = memory + rounded
         state.pointee.remaining -= rounded
         return memory
     }
 
-    private static func addChunk(for size: Int, to state: UnsafeMutablePointer<State>) -> Bool {
+    private static func addChunk(for size: Int, to state: UnsafeMutablePointer<State>) {
         let needed = size + MemoryLayout<ChunkHeader>.size
-        let bytes = min(max(state.pointee.nextChunkBytes, needed), state.pointee.limit - state.pointee.allocated)
-        guard bytes >= needed else { return false }
+        let bytes = max(state.pointee.nextChunkBytes, needed)
         let chunk = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
         chunk.storeBytes(of: ChunkHeader(previous: state.pointee.chunk, bytes: bytes), as: ChunkHeader.self)
         state.pointee.chunk = chunk
         state.pointee.cursor = chunk + MemoryLayout<ChunkHeader>.size
         state.pointee.remaining = bytes - MemoryLayout<ChunkHeader>.size
         state.pointee.allocated += bytes
-        state.pointee.nextChunkBytes = bytes > Int.max / 2 ? bytes : bytes * 2
-        return true
+        // What is left of the limit needs no larger chunk.
+        state.pointee.nextChunkBytes = min(
+            bytes > Int.max / 2 ? bytes : bytes * 2, max(state.pointee.limit / 4, needed))
     }
 
     private static func releaseChunks(_ state: UnsafeMutablePointer<State>) {

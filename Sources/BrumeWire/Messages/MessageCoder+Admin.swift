@@ -75,6 +75,33 @@ extension MessageCoder {
         }
     }
 
+    /// The name of the account, and what becomes of its quota; nil: nothing.
+    package func decodeQuotaRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> (name: String, change: QuotaChange?) {
+        let message = try request(brume__v1__quota_request__unpack, bytes)
+        let name = try Self.accountName(message.pointee.name)
+        switch message.pointee.change_case {
+        case BRUME__V1__QUOTA_REQUEST__CHANGE_BYTES:
+            guard let count = Int(exactly: message.pointee.bytes) else {
+                throw ServiceError(.invalidArguments, "a quota of \(message.pointee.bytes) bytes is more than any disk")
+            }
+            return (name, .bytes(count))
+        case BRUME__V1__QUOTA_REQUEST__CHANGE_SERVER_DEFAULT: return (name, .serverDefault)
+        default: return (name, nil)
+        }
+    }
+
+    package func encodeQuotaResponse(_ quota: AccountQuota) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__quota_response__init)
+            message.pointee.limit_bytes = UInt64(clamping: quota.limitBytes)
+            message.pointee.server_default = quota.isDefault ? 1 : 0
+            message.pointee.used_bytes = UInt64(clamping: quota.usedBytes ?? 0)
+            return message
+        }
+    }
+
     package func decodeSnapshotRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) {
         _ = try request(brume__v1__snapshot_request__unpack, bytes)
     }

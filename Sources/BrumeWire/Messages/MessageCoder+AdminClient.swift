@@ -77,6 +77,30 @@ extension MessageCoder {
         Int(try answer(brume__v1__revoke_tokens_response__unpack, bytes).pointee.revoked)
     }
 
+    package func encodeQuotaRequest(name: String, change: QuotaChange?) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__quota_request__init)
+            message.pointee.name = arena.data(name)
+            switch change {
+            case .bytes(let count)?:
+                message.pointee.change_case = BRUME__V1__QUOTA_REQUEST__CHANGE_BYTES
+                message.pointee.bytes = UInt64(clamping: count)
+            case .serverDefault?:
+                message.pointee.change_case = BRUME__V1__QUOTA_REQUEST__CHANGE_SERVER_DEFAULT
+                message.pointee.server_default = 1
+            case nil: break
+            }
+            return message
+        }
+    }
+
+    package func decodeQuotaResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> AccountQuota {
+        let message = try answer(brume__v1__quota_response__unpack, bytes)
+        return AccountQuota(
+            limitBytes: Int(clamping: message.pointee.limit_bytes), isDefault: message.pointee.server_default != 0,
+            usedBytes: Int(clamping: message.pointee.used_bytes))
+    }
+
     package func encodeSnapshotRequest() -> [UInt8] {
         encode { $0.make(brume__v1__snapshot_request__init) }
     }

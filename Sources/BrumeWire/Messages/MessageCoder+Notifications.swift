@@ -62,41 +62,6 @@ extension MessageCoder {
         return field
     }
 
-    /// What a notification carries of a record: the values of `keys`, bounded (cloudkit.md 2.8).
-    package func notificationFields(
-        of record: [UInt8], keys: [String]
-    ) throws(ServiceError) -> (fields: [String: FieldValue], isPruned: Bool) {
-        if keys.isEmpty { return ([:], false) }
-        let projected = StoredRecord.project(SharedBytes(record), keys: keys)
-        let result: Result<Record, ServiceError> = projected.withUnsafeBytes { bytes in
-            do throws(ServiceError) {
-                return .success(try StoredRecord.decode(bytes, fieldArena: fieldArena))
-            } catch {
-                return .failure(error)
-            }
-        }
-        var fields: [String: FieldValue] = [:]
-        var isPruned = false
-        for (key, value) in try result.get().fields {
-            switch value {
-            case .int64, .double, .date, .location, .reference: fields[key] = value
-            case .string(let text):
-                let bounded = Self.notificationText(text)
-                fields[key] = .string(bounded)
-                if bounded.utf8.count != text.utf8.count { isPruned = true }
-            default: isPruned = true
-            }
-        }
-        return (fields, isPruned)
-    }
-
-    private static func notificationText(_ text: String) -> String {
-        if text.utf8.count <= Limits.notificationTextCharacters { return text }
-        var bounded = String(text.prefix(Limits.notificationTextCharacters))
-        while bounded.utf8.count > Limits.notificationTextBytes { bounded.unicodeScalars.removeLast() }
-        return bounded
-    }
-
     package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
         let message = try answer(brume__v1__notification_event__unpack, bytes)
         let kind: NotificationEvent.Kind

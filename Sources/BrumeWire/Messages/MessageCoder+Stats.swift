@@ -36,6 +36,14 @@ extension MessageCoder {
             message.pointee.accepted_connections = figures.connections.accepted
             message.pointee.welcomed_connections = figures.connections.welcomed
             message.pointee.refused_connections = figures.connections.refused
+            message.pointee.connection_limit = UInt64(clamping: figures.connections.limit)
+            message.pointee.connections_beyond_limit = figures.connections.beyondLimit
+            message.pointee.connections_beyond_address = figures.connections.beyondAddress
+            message.pointee.connections_beyond_account = figures.connections.beyondAccount
+            message.pointee.connections_late = figures.connections.late
+            message.pointee.connections_shed = figures.connections.shed
+            message.pointee.descriptors = UInt64(clamping: figures.descriptors.open)
+            message.pointee.descriptor_limit = UInt64(clamping: figures.descriptors.limit)
 
             message.pointee.open_streams = UInt64(clamping: figures.push.streams)
             message.pointee.sent_events = figures.push.sent
@@ -62,6 +70,8 @@ extension MessageCoder {
             message.pointee.held_answer_bytes = UInt64(clamping: figures.memory.heldAnswerBytes)
             message.pointee.waiting_call_bytes = UInt64(clamping: figures.memory.waitingCallBytes)
             message.pointee.undurable_bytes = UInt64(clamping: figures.memory.undurableBytes)
+            message.pointee.unread_answer_bytes = UInt64(clamping: figures.memory.unreadAnswerBytes)
+            message.pointee.unfinished_request_bytes = UInt64(clamping: figures.memory.unfinishedRequestBytes)
             message.pointee.resident_bytes = UInt64(clamping: figures.memory.residentBytes)
             return message
         }
@@ -89,6 +99,14 @@ extension MessageCoder {
         figures.connections.accepted = message.accepted_connections
         figures.connections.welcomed = message.welcomed_connections
         figures.connections.refused = message.refused_connections
+        figures.connections.limit = Int(clamping: message.connection_limit)
+        figures.connections.beyondLimit = message.connections_beyond_limit
+        figures.connections.beyondAddress = message.connections_beyond_address
+        figures.connections.beyondAccount = message.connections_beyond_account
+        figures.connections.late = message.connections_late
+        figures.connections.shed = message.connections_shed
+        figures.descriptors.open = Int(clamping: message.descriptors)
+        figures.descriptors.limit = Int(clamping: message.descriptor_limit)
 
         figures.push.streams = Int(clamping: message.open_streams)
         figures.push.sent = message.sent_events
@@ -115,6 +133,8 @@ extension MessageCoder {
         figures.memory.heldAnswerBytes = Int(clamping: message.held_answer_bytes)
         figures.memory.waitingCallBytes = Int(clamping: message.waiting_call_bytes)
         figures.memory.undurableBytes = Int(clamping: message.undurable_bytes)
+        figures.memory.unreadAnswerBytes = Int(clamping: message.unread_answer_bytes)
+        figures.memory.unfinishedRequestBytes = Int(clamping: message.unfinished_request_bytes)
         figures.memory.residentBytes = Int(clamping: message.resident_bytes)
         return figures
     }

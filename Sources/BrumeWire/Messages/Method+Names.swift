@@ -15,7 +15,7 @@ extension Method {
         .adminExportSchema: "Admin.ExportSchema", .adminImportSchema: "Admin.ImportSchema",
         .adminDeploySchema: "Admin.DeploySchema", .adminResetSchema: "Admin.ResetSchema",
         .adminSetRoleMember: "Admin.SetRoleMember", .adminListRoleMembers: "Admin.ListRoleMembers",
-        .adminStats: "Admin.Stats",
+        .adminStats: "Admin.Stats", .adminQuota: "Admin.Quota",
     ]
 
     /// Whether this version of the protocol has the method.

@@ -27,7 +27,7 @@ package struct ServerConnectionStateMachine {
         var deadlineNanoseconds: UInt64
         var sendCredit: Int
         var receiveCredit: Int
-        /// Messages taken and not granted again yet.
+        /// Messages processed and not granted again yet.
         var ungranted = 0
     }
 
@@ -39,6 +39,8 @@ package struct ServerConnectionStateMachine {
     /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open at a time
     /// that finding one costs less than a hash.
     var streams: [Stream] = []
+    /// The open calls that are streaming calls.
+    package private(set) var openStreamCount = 0
     private var highestStream: UInt32 = 0
     var openedNanoseconds: UInt64
     var lastReceivedNanoseconds: UInt64
@@ -123,6 +125,7 @@ package struct ServerConnectionStateMachine {
                     retryAfterMilliseconds: 100))
         }
         let timeout = timeoutMilliseconds == 0 ? limits.callTimeoutMilliseconds : timeoutMilliseconds
+        if isStreaming { openStreamCount += 1 }
         streams.append(
             Stream(
                 id: stream, method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
@@ -142,11 +145,18 @@ package struct ServerConnectionStateMachine {
         return nil
     }
 
+    @discardableResult
+    private mutating func remove(at index: Int) -> Stream {
+        if streams[index].isStreaming { openStreamCount -= 1 }
+        return streams.remove(at: index)
+    }
+
     package enum MessageAction: Equatable {
         /// The whole request of a unary call, or the first message of a streaming one.
         case request(method: UInt32)
-        /// A later message of a streaming call. Grant the credit, when it isn't 0, by a credit frame.
-        case streamMessage(method: UInt32, grant: UInt32)
+        /// A later message of a streaming call. ``messagesProcessed(stream:count:)`` follows when it has had its
+        /// effect.
+        case streamMessage(method: UInt32)
         /// The client ended its side of a streaming call.
         case streamEnded(method: UInt32)
         case ignore
@@ -168,7 +178,7 @@ package struct ServerConnectionStateMachine {
         }
         if !stream.isStreaming {
             guard isLast else {
-                streams.remove(at: index)
+                remove(at: index)
                 return .refuse(
                     CallStatus(.invalidArguments, "a unary call takes one message, marked as the last"))
             }
@@ -184,7 +194,7 @@ package struct ServerConnectionStateMachine {
         }
         stream.receiveCredit -= 1
         if stream.receiveCredit < 0 {
-            streams.remove(at: index)
+            remove(at: index)
             return .refuse(
                 CallStatus(.limitExceeded, "messages were sent without credit; wait for credit frames"))
         }
@@ -194,12 +204,19 @@ package struct ServerConnectionStateMachine {
             stream.hasRequest = true
             return .request(method: stream.method)
         }
-        stream.ungranted += 1
-        if stream.ungranted * 2 < limits.streamCredit { return .streamMessage(method: stream.method, grant: 0) }
-        let grant = stream.ungranted
-        stream.ungranted = 0
-        stream.receiveCredit += grant
-        return .streamMessage(method: stream.method, grant: UInt32(grant))
+        return .streamMessage(method: stream.method)
+    }
+
+    /// Later messages of a streaming call have had their effect. Returns the credit that a credit frame is to grant, or
+    /// 0: it comes after the work and not before, so that nobody can have more undone than the stream's credit.
+    package mutating func messagesProcessed(stream id: UInt32, count: Int) -> UInt32 {
+        guard let index = index(of: id) else { return 0 }
+        streams[index].ungranted += count
+        let grant = streams[index].ungranted
+        guard grant > 0, grant * 2 >= limits.streamCredit else { return 0 }
+        streams[index].ungranted = 0
+        streams[index].receiveCredit += grant
+        return UInt32(grant)
     }
 
     package enum CancelAction: Equatable {
@@ -212,7 +229,7 @@ package struct ServerConnectionStateMachine {
     /// A cancel frame came.
     package mutating func cancelReceived(stream: UInt32) -> CancelAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
-        if let index = index(of: stream) { return .cancelled(method: streams.remove(at: index).method) }
+        if let index = index(of: stream) { return .cancelled(method: remove(at: index).method) }
         if stream != 0, stream <= highestStream { return .ignore }
         return .violate(Self.violation("cancel of stream \(stream), which was never opened"))
     }
@@ -259,7 +276,7 @@ package struct ServerConnectionStateMachine {
 
     /// An answer or a status is to be sent. Nil: the call has ended meanwhile, drop it.
     package mutating func answered(stream: UInt32) -> EndedCall? {
-        index(of: stream).map { EndedCall(streams.remove(at: $0)) }
+        index(of: stream).map { EndedCall(remove(at: $0)) }
     }
 
     /// Whether the call has not ended.
@@ -292,7 +309,10 @@ package struct ServerConnectionStateMachine {
     /// The connection is gone. Returns the methods of the streams that were open, by stream.
     package mutating func closed() -> [UInt32: UInt32] {
         phase = .closed
-        defer { streams.removeAll() }
+        defer {
+            streams.removeAll()
+            openStreamCount = 0
+        }
         return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.method) })
     }
 

@@ -25,10 +25,21 @@ package struct FieldMerge: ~Copyable {
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
 
+    /// Whether a field that holds references differs from the older version. Only where somebody watches.
+    package private(set) var changesReferences = false
+
+    private let watchesReferences: Bool
+
     /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their keys, as all
     /// ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
-    package init(_ fields: borrowing CheckedFields, over stored: consuming SharedBytes?) throws(ServiceError) {
+    ///
+    /// - Parameter watchesReferences: Whether ``changesReferences`` is of interest: it costs a look at each field that
+    ///   changes.
+    package init(
+        _ fields: borrowing CheckedFields, over stored: consuming SharedBytes?, watchesReferences: Bool = false
+    ) throws(ServiceError) {
         sent = fields.puts
+        self.watchesReferences = watchesReferences
         guard let stored else {
             self.stored = SharedBytes()
             (count, isChanged) = (sent.count, true)
@@ -83,6 +94,9 @@ package struct FieldMerge: ~Copyable {
                 if order > 0 { break }
                 // One in the place of this, or a new one before it.
                 if !isChanged, order < 0 || !ByteOrder.isEqual(field.content, element.content) { isChanged = true }
+                if watchesReferences {
+                    try watch(field.content, inPlaceOf: order == 0 ? element.content : nil)
+                }
                 append(sent: field.range)
                 nextSent = try sentReader.next()
                 nextSentKey = try StoredRecord.key(ofNext: nextSent)
@@ -92,15 +106,27 @@ package struct FieldMerge: ~Copyable {
             while nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) < 0 { nextRemoval += 1 }
             if nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) == 0 {
                 isChanged = true
+                if watchesReferences { try watch(nil, inPlaceOf: element.content) }
             } else {
                 append(stored: element.range, behind: nextSent?.range.lowerBound ?? sent.count)
             }
         }
         while let field = nextSent {
             isChanged = true
+            if watchesReferences { try watch(field.content, inPlaceOf: nil) }
             append(sent: field.range)
             nextSent = try sentReader.next()
         }
+    }
+
+    /// Notes whether references come, go or change with a field.
+    private mutating func watch(
+        _ newer: UnsafeRawBufferPointer?, inPlaceOf older: UnsafeRawBufferPointer?
+    ) throws(WireReader.Damage) {
+        if changesReferences { return }
+        if let newer, let older, ByteOrder.isEqual(newer, older) { return }
+        if let newer, try StoredRecord.holdsReferences(field: newer) { changesReferences = true }
+        if let older, try StoredRecord.holdsReferences(field: older) { changesReferences = true }
     }
 
     private mutating func append(sent range: Range<Int>) {

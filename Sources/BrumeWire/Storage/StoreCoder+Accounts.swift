@@ -16,6 +16,10 @@ extension StoreCoder {
                 message.pointee.id = arena.data(account.id)
                 message.pointee.n_token_hashes = account.tokenHashes.count
                 message.pointee.token_hashes = arena.list(account.tokenHashes)
+                if let bytes = account.quotaBytes {
+                    message.pointee.quota = arena.make(brume__store__v1__stored_quota__init)
+                    message.pointee.quota.pointee.bytes = UInt64(clamping: bytes)
+                }
                 return message
             }
             return message
@@ -32,7 +36,8 @@ extension StoreCoder {
                     createdMilliseconds: account.pointee.created_milliseconds, id: account.pointee.id.array,
                     tokenHashes: UnsafeBufferPointer(
                         start: account.pointee.token_hashes, count: account.pointee.n_token_hashes
-                    ).map(\.array))
+                    ).map(\.array),
+                    quotaBytes: account.pointee.quota.map { Int(clamping: $0.pointee.bytes) })
             }
         }
     }

@@ -27,7 +27,8 @@ extension StoreCoder {
         }
         count +=
             WireSize.data(entry.operationID.count) + WireSize.data(entry.operationAnswer.count)
-            + WireSize.integer(UInt64(entry.run))
+            + WireSize.integer(UInt64(entry.run)) + WireSize.data(entry.operationUser.utf8.count)
+            + (entry.operationDigest == nil ? 0 : WireSize.data(OperationDigest.byteCount))
         if let put = entry.clientToken {
             let arena = MessageArena(bytesLimit: .max)
             packedToken = withExtendedLifetime(arena) { packed(arena.clientTokenPut(put)) }
@@ -59,6 +60,8 @@ extension StoreCoder {
             filler.data(6, entry.operationAnswer)
             filler.integer(7, UInt64(entry.run))
             if let packedToken { filler.message(8, packedToken) }
+            entry.operationDigest?.withBytes { filler.message(9, $0) }
+            filler.text(10, entry.operationUser)
         }
     }
 
@@ -80,9 +83,22 @@ extension StoreCoder {
                 committedMilliseconds: message.pointee.committed_milliseconds,
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
                 operationID: message.pointee.operation_id.array,
-                operationAnswer: message.pointee.operation_answer.array, run: message.pointee.run,
+                operationAnswer: message.pointee.operation_answer.array,
+                operationDigest: try digest(message.pointee.operation_digest),
+                operationUser: try text(message.pointee.operation_user, "a user record name"),
+                run: message.pointee.run,
                 clientToken: message.pointee.client_token.map(clientTokenPut))
         }
+    }
+
+    /// Nil where there is none.
+    static func digest(_ data: ProtobufCBinaryData) throws(StoreCodingError) -> OperationDigest? {
+        if data.len == 0 { return nil }
+        guard let digest = OperationDigest(UnsafeRawBufferPointer(start: data.data, count: data.len)) else {
+            throw StoreCodingError(
+                "an operation's digest has \(data.len) bytes instead of \(OperationDigest.byteCount)")
+        }
+        return digest
     }
 
     private static func clientTokenPut(

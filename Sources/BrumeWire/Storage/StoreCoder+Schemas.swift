@@ -25,6 +25,15 @@ extension StoreCoder {
                     message.pointee.roles = arena.list(roles)
                     return message
                 }
+                let teachers = stage.lessons.sorted { $0.key < $1.key }
+                message.pointee.n_lessons = teachers.count
+                message.pointee.lessons = arena.messages(teachers) { user, taught in
+                    let message = arena.make(brume__store__v1__stored_lessons__init)
+                    message.pointee.user = arena.data(user)
+                    message.pointee.types = UInt32(clamping: taught.types)
+                    message.pointee.fields = UInt32(clamping: taught.fields)
+                    return message
+                }
                 return message
             }
             return message
@@ -61,6 +70,15 @@ extension StoreCoder {
             for index in 0..<member.pointee.n_roles { roles.insert(try text(member.pointee.roles[index], "a role")) }
             return (try text(member.pointee.user, "a user"), roles)
         }
-        return ContainerSchemas.Stage(schema: schema, members: Dictionary(members, uniquingKeysWith: { $0.union($1) }))
+        let lessons = try values(stored.pointee.lessons, stored.pointee.n_lessons) {
+            (lessons) throws(StoreCodingError) in
+            (
+                try text(lessons.pointee.user, "a user"),
+                SchemaShare(types: Int(lessons.pointee.types), fields: Int(lessons.pointee.fields))
+            )
+        }
+        return ContainerSchemas.Stage(
+            schema: schema, members: Dictionary(members, uniquingKeysWith: { $0.union($1) }),
+            lessons: Dictionary(lessons, uniquingKeysWith: { $1 }))
     }
 }

@@ -63,6 +63,10 @@ extension StoreCoder {
                 let message = arena.make(brume__store__v1__snapshot_operation__init)
                 message.pointee.id = arena.data(operation.id)
                 message.pointee.answer = arena.data(operation.answer)
+                if let digest = operation.digest {
+                    message.pointee.digest = arena.data(digest.withBytes { Array($0) })
+                }
+                message.pointee.user = arena.data(operation.user)
                 return message
             }
             message.pointee.n_former_subscribers = block.formerSubscribers.count
@@ -123,7 +127,10 @@ extension StoreCoder {
                 message.pointee.owned_subscriptions, message.pointee.n_owned_subscriptions, subscription)
             block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
                 (operation) throws(StoreCodingError) in
-                SnapshotOperation(id: operation.pointee.id.array, answer: operation.pointee.answer.array)
+                SnapshotOperation(
+                    id: operation.pointee.id.array, answer: operation.pointee.answer.array,
+                    digest: try digest(operation.pointee.digest),
+                    user: try text(operation.pointee.user, "a user record name"))
             }
             block.formerSubscribers = try values(
                 message.pointee.former_subscribers, message.pointee.n_former_subscribers

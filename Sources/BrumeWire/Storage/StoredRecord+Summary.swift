@@ -8,13 +8,12 @@ extension StoredRecord {
         package var changeTag: ChangeTag?
         /// Empty: none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
-        /// See ``cascadeTargets(ofRecord:fieldsStart:)``.
-        package var cascadeTargets: [String] = []
+        package var cascades = Cascades()
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with them.
         package var isHeadFirst = true
 
         /// Whether it has a parent or cascade targets.
-        package var refersToOthers: Bool { !parent.isEmpty || !cascadeTargets.isEmpty }
+        package var refersToOthers: Bool { !parent.isEmpty || !cascades.targets.isEmpty }
     }
 
     /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
@@ -38,7 +37,7 @@ extension StoredRecord {
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(fieldsNumber):
                     _ = try checked(try key(ofField: element.content))
-                    try appendCascadeTargets(ofField: element.content, to: &summary.cascadeTargets)
+                    try append(ofField: element.content, to: &summary.cascades)
                 default: break
                 }
             }

@@ -130,31 +130,6 @@ package enum StoredRecord {
         }
     }
 
-    /// The names of the records that go with the references of a record that delete their holder.
-    ///
-    /// Throws `internalError` for bytes that are no fields.
-    ///
-    /// - Parameter fieldsStart: Where the record's fields begin.
-    package static func cascadeTargets(
-        ofRecord bytes: SharedBytes, fieldsStart: Int
-    ) throws(ServiceError) -> [String] {
-        let result: Result<[String], ServiceError> = bytes.withUnsafeBytes { bytes in
-            var targets: [String] = []
-            var reader = WireReader(UnsafeRawBufferPointer(rebasing: bytes[fieldsStart...]))
-            do throws(WireReader.Damage) {
-                while let element = try reader.next() {
-                    if element.number == UInt64(fieldsNumber) {
-                        try appendCascadeTargets(ofField: element.content, to: &targets)
-                    }
-                }
-            } catch {
-                return .failure(damaged("it is no protobuf message"))
-            }
-            return .success(targets)
-        }
-        return try result.get()
-    }
-
     /// What an encoded field holds. A field that was checked holds something.
     ///
     /// - Complexity: O(1): the key is skipped, and the value's first byte looked at.
@@ -178,37 +153,6 @@ package enum StoredRecord {
     package static func encodeField(key: String, value: FieldValue) -> EncodedField {
         let arena = MessageArena(bytesLimit: .max)
         return withExtendedLifetime(arena) { EncodedField(key: key, bytes: packed(arena.field(key, value))) }
-    }
-
-    static func appendCascadeTargets(
-        ofField bytes: UnsafeRawBufferPointer, to targets: inout [String]
-    ) throws(WireReader.Damage) {
-        var reader = WireReader(bytes)
-        while let element = try reader.next() {
-            guard element.number == 2 else { continue }
-            var value = WireReader(element.content)
-            while let kind = try value.next() {
-                if kind.number == 7 { try appendTarget(of: kind.content, to: &targets) }
-                guard kind.number == 14 else { continue }
-                var list = WireReader(kind.content)
-                while let reference = try list.next() {
-                    try appendTarget(of: reference.content, to: &targets)
-                }
-            }
-        }
-    }
-
-    private static func appendTarget(
-        of reference: UnsafeRawBufferPointer, to targets: inout [String]
-    ) throws(WireReader.Damage) {
-        var name = UnsafeRawBufferPointer(start: nil, count: 0)
-        var deletesSelf = false
-        var reader = WireReader(reference)
-        while let element = try reader.next() {
-            if element.number == 1 { name = element.content }
-            if element.number == 2 { deletesSelf = element.scalar == 1 }
-        }
-        if deletesSelf { targets.append(String(decoding: name, as: UTF8.self)) }
     }
 
     /// The key of an encoded `brume.v1.Field`.

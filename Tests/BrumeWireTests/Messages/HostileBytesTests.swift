@@ -142,7 +142,8 @@ struct HostileBytesTests {
         let bytes = ProtoBytes().varint(1, 2).bytes(5, saves).bytes
         let error = #expect(throws: ServiceError.self) { try bytes.decoded(coder.decodeModifyRecordsRequest) }
         #expect(error?.code == .limitExceeded)
-        #expect(coder.retainedBytes <= 1024 * 1024)
+        // A last chunk may have a quarter of the limit to spare.
+        #expect(coder.retainedBytes <= 5 * 1024 * 1024 / 4)
         let small = coder.encodeModifyRecordsRequest(MessageSamples.modifyRequest)
         #expect(try small.decoded(coder.decodeModifyRecordsRequest).zones.count == 2)
         #expect(coder.retainedBytes <= 2 * 1024 * 1024)

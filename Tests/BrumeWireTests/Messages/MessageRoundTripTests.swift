@@ -198,6 +198,12 @@ struct MessageRoundTripTests {
         #expect(try server.encodeCreateTokenResponse(token: "t").decoded(client.decodeCreateTokenResponse) == "t")
         #expect(try client.encodeRevokeTokensRequest(name: "c").decoded(server.decodeRevokeTokensRequest) == "c")
         #expect(try server.encodeRevokeTokensResponse(revoked: 3).decoded(client.decodeRevokeTokensResponse) == 3)
+        for change in [nil, QuotaChange.bytes(0), .bytes(5 << 40), .serverDefault] {
+            let request = try client.encodeQuotaRequest(name: "d", change: change).decoded(server.decodeQuotaRequest)
+            #expect(request == ("d", change))
+        }
+        let quota = AccountQuota(limitBytes: 7, isDefault: true, usedBytes: 5 << 40)
+        #expect(try server.encodeQuotaResponse(quota).decoded(client.decodeQuotaResponse) == quota)
         try client.encodeSnapshotRequest().decoded(server.decodeSnapshotRequest)
         let summary = SnapshotSummary(databases: 4, segmentsRemoved: 5)
         #expect(try server.encodeSnapshotResponse(summary).decoded(client.decodeSnapshotResponse) == summary)

@@ -128,8 +128,8 @@ struct ModifyRecordsReaderTests {
             let save = arrived.zones[0].saves[0]
             #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
             #expect(arrived.zones[0].isKnownDistinct)
-            let targets = try StoredRecord.cascadeTargets(ofRecord: save.fields.puts.bytes, fieldsStart: 0)
-            #expect(targets.isEmpty != mayHold)
+            let cascades = try save.fields.puts.bytes.array.decoded(StoredRecord.cascades)
+            #expect(cascades.targets.isEmpty != mayHold)
         }
     }
 }

@@ -29,7 +29,7 @@ struct RecordSummaryTests {
         bytes.withUnsafeBytes { bytes in
             Result { () throws(ServiceError) in
                 let summary = try StoredRecord.summary(of: bytes)
-                #expect(summary.refersToOthers == (!summary.parent.isEmpty || !summary.cascadeTargets.isEmpty))
+                #expect(summary.refersToOthers == (!summary.parent.isEmpty || !summary.cascades.targets.isEmpty))
                 let head = StoredRecord.head(of: bytes)
                 if summary.isHeadFirst {
                     #expect(head.name.elementsEqual(summary.name) && head.type.elementsEqual(summary.type))
@@ -39,7 +39,7 @@ struct RecordSummaryTests {
                 func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
                 return Texts(
                     name: text(summary.name), type: text(summary.type), changeTag: summary.changeTag,
-                    parent: text(summary.parent), cascadeTargets: summary.cascadeTargets,
+                    parent: text(summary.parent), cascadeTargets: summary.cascades.targets,
                     isHeadFirst: summary.isHeadFirst)
             }
         }

@@ -62,6 +62,8 @@ struct StoreCoderTests {
                 name: "ada", email: "", createdMilliseconds: 1, id: MessageSamples.operationID,
                 tokenHashes: [[UInt8](repeating: 3, count: 32), []]),
             StoredAccount(name: "bob", email: "b@example.com", createdMilliseconds: -1, id: []),
+            StoredAccount(name: "cleo", email: "", createdMilliseconds: 0, id: [1], quotaBytes: 0),
+            StoredAccount(name: "dan", email: "", createdMilliseconds: 0, id: [2], quotaBytes: 5 << 40),
         ]
         var bytes: [UInt8] = []
         StoreCoder.encodeAccounts(accounts, into: &bytes)

@@ -15,6 +15,7 @@ enum StoreSamples {
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b", owner: ""),
             ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2],
+            operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
             clientToken: ClientTokenPut(
                 token: ClientToken(device: MessageSamples.operationID, bytes: [0, 9]), zones: [5, 300]))
@@ -43,6 +44,10 @@ enum StoreSamples {
                 SnapshotDeletedZone(
                     position: ChangePosition(sequence: 7, index: 0), name: "Old", reason: .encryptedDataReset)
             ], subscriptions: MessageSamples.subscriptions,
-            operations: [SnapshotOperation(id: MessageSamples.operationID, answer: [])])
+            operations: [
+                SnapshotOperation(id: MessageSamples.operationID, answer: []),
+                SnapshotOperation(
+                    id: [1], answer: [2], digest: OperationDigest(front: 1, back: 2), user: MessageSamples.userName),
+            ])
     }
 }

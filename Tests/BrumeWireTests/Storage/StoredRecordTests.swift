@@ -145,11 +145,12 @@ struct StoredRecordTests {
             default: expected = []
             }
             let fields = EncodedFields([StoredRecord.encodeField(key: "k", value: value)]).bytes
-            #expect(try StoredRecord.cascadeTargets(ofRecord: fields, fieldsStart: 0) == expected)
+            let cascades = try fields.array.decoded(StoredRecord.cascades)
+            #expect(cascades.targets == expected && cascades.weight == expected.count)
         }
         // A checksum says that bytes are those that were written, not that they make sense.
         let damaged = EncodedFields([EncodedField(key: "k", bytes: [0x12, 0x03, 0x3A, 0x05, 0x0A])]).bytes
-        #expect(throws: ServiceError.self) { try StoredRecord.cascadeTargets(ofRecord: damaged, fieldsStart: 0) }
+        #expect(throws: ServiceError.self) { try damaged.array.decoded(StoredRecord.cascades) }
     }
 
     @Test("a field says its key and its kind, however long both are")
