@@ -72,6 +72,7 @@ package final class LocalCommitLog: CommitLog {
             "a snapshot is written of a commit that is not durable")
         do throws(DiskError) {
             let byteCount = try SnapshotWriter.write(capture, to: disk)
+            recovery.manifest.noted(SnapshotFormat.path(of: capture.id, on: disk), sequence: capture.sequence)
             coverage.snapshotted(capture.id, upTo: capture.sequence)
             return byteCount
         } catch {
@@ -83,7 +84,18 @@ package final class LocalCommitLog: CommitLog {
     package func trim() throws(StoreError) {
         do throws(DiskError) {
             try writer.rotate()
+            // The journal lets go only of what is known to be elsewhere.
+            try recovery.manifest.save()
             try writer.removeSegments(before: coverage.firstNeeded(current: writer.segment))
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Notes on the disk that all that was flushed is synced; see ``JournalWriter/record()``.
+    package func record() throws(StoreError) {
+        do throws(DiskError) {
+            try writer.record()
         } catch {
             throw .disk(error)
         }

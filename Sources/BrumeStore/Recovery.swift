@@ -7,8 +7,9 @@ internal import BrumeWire
 /// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary names
 /// mean nothing, and are removed when the next file is written under that name.
 ///
-/// Order on the disk: folders, the first segment, then `brume.meta`. So a folder without `brume.meta` is one whose making was
-/// cut short, if it holds nothing; if it holds anything, the file was lost, and that is damage.
+/// Order on the disk: folders, the first segment, `journal/extent`, `brume.manifest`, then `brume.meta`. So a folder
+/// without `brume.meta` is one whose making was cut short, if it holds nothing; if it holds anything, the file was
+/// lost, and that is damage. A folder of version 1 becomes one of version 2 in the same order.
 package struct Recovery {
     package struct Report: Equatable, Sendable {
         package var segments = 0
@@ -35,6 +36,8 @@ package struct Recovery {
     /// What keeps which segment.
     package let coverage: SegmentCoverage
     package let report: Report
+    /// What has to be in the folder beside the journal.
+    package let manifest: FolderManifest
     private let history: HistoryLimits
     private let threads: LoadThreads
     private let disk: any Disk
@@ -66,16 +69,20 @@ package struct Recovery {
         }
         let meta = try MetaFile.read(from: disk)
         let epoch = meta?.epoch ?? newEpoch
+        let (manifest, extent) = try Recovery.obligations(of: meta, on: disk)
+        self.manifest = manifest
         var databases: [DatabaseID: Database] = [:]
         var coverage = SegmentCoverage()
-        var reader = JournalReader(disk: disk)
+        var reader = JournalReader(disk: disk, extent: extent)
         let end = try reader.read { (bytes, location) throws(StoreError) in
             let entry = try Recovery.decode(bytes, at: location)
             let database: Database
             if let known = databases[entry.database] {
                 database = known
             } else {
-                let loaded = try SnapshotReader.load(entry.database, epoch: epoch, from: disk, with: threads)
+                let loaded = try manifest.checking(entry.database, on: disk) { () throws(StoreError) in
+                    try SnapshotReader.load(entry.database, epoch: epoch, from: disk, with: threads)
+                }
                 if loaded != nil { report.snapshotsRead += 1 }
                 database = loaded ?? Database(id: entry.database, epoch: epoch)
                 database.history = history
@@ -98,19 +105,16 @@ package struct Recovery {
         report.tornBytes = end?.scan.tornBytes ?? 0
         try Recovery.checkAgreement(of: meta, with: end, on: disk)
         let known = Set(databases.keys.map { SnapshotFormat.path(of: $0, on: disk) })
-        report.snapshotsChecked = try startCheck.run(on: disk, except: known)
+        report.snapshotsChecked = try startCheck.run(on: disk, except: known, manifest)
         do throws(DiskError) {
             if let end {
-                writer = try JournalWriter(
-                    disk: disk, options: options, continuing: end.header, scan: end.scan, length: end.length,
-                    oldestSegment: end.oldestSegment)
+                writer = try JournalWriter(disk: disk, options: options, continuing: end, extent: extent)
             } else {
                 writer = try JournalWriter(creatingOn: disk, options: options)
             }
-            if meta == nil {
-                report.isNewFolder = true
-                try MetaFile(epoch: epoch).write(to: disk)
-            }
+            report.isNewFolder = meta == nil
+            try manifest.save()
+            if meta?.version != MetaFile.version { try MetaFile(epoch: epoch).write(to: disk) }
         } catch {
             throw .disk(error)
         }
@@ -129,23 +133,48 @@ package struct Recovery {
 
     /// As ``openDatabase(_:)``, to look at: nil when there is no snapshot.
     package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
-        let database = try SnapshotReader.load(id, epoch: epoch, from: disk)
+        let database = try manifest.checking(id, on: disk) { () throws(StoreError) in
+            try SnapshotReader.load(id, epoch: epoch, from: disk)
+        }
         database?.history = history
         return database
     }
 
+    /// The databases that the journal speaks of; others have snapshots.
+    package var journaledDatabases: Set<DatabaseID> {
+        Set(databases.values.lazy.filter { $0.sequence > 0 }.map(\.id))
+    }
+
+    /// Containers that hold data, as far as journal and names of snapshots tell.
+    package func containers() throws(StoreError) -> Set<String> {
+        try SnapshotListing.containers(on: disk).union(journaledDatabases.lazy.map(\.container))
+    }
+
     /// ``openDatabase(_:)`` without the rest, which holds on to all that was replayed.
     package var snapshots: SnapshotSource {
-        SnapshotSource(disk: disk, epoch: epoch, run: run, history: history, threads: threads)
+        SnapshotSource(
+            disk: disk, manifest: manifest, epoch: epoch, run: run, history: history, threads: threads)
     }
 
     /// Databases as their snapshots have them.
     package struct SnapshotSource: Sendable {
         fileprivate let disk: any Disk
+        /// That a snapshot is missing is damage, where there was one.
+        package let manifest: FolderManifest
         fileprivate let epoch: UInt32
         fileprivate let run: UInt32
         fileprivate let history: HistoryLimits
         fileprivate let threads: LoadThreads
+
+        /// Whether there is a snapshot of the database. One that can't be looked for is taken to be there.
+        package func holds(_ id: DatabaseID) -> Bool {
+            do throws(DiskError) {
+                disk.close(try disk.openForReading(SnapshotFormat.path(of: id, on: disk)))
+                return true
+            } catch {
+                return !error.isMissing
+            }
+        }
 
         /// Empty when there is no snapshot. What is committed to it is of this run of the server.
         ///
@@ -153,21 +182,25 @@ package struct Recovery {
         package func open(
             _ id: DatabaseID, while goesOn: @escaping @Sendable () -> Bool = { true }
         ) throws(StoreError) -> Database {
-            let database =
+            let loaded = try manifest.checking(id, on: disk) { () throws(StoreError) in
                 try SnapshotReader.load(id, epoch: epoch, from: disk, with: threads, while: goesOn)
-                ?? Database(id: id, epoch: epoch)
-            return begin(database)
+            }
+            return begin(loaded ?? Database(id: id, epoch: epoch))
         }
 
         /// As ``open(_:while:)`` where that is short work; nil where it is not.
         package func openIfShort(_ id: DatabaseID, limits: ShortLoadLimits) throws(StoreError) -> Database? {
-            let database: Database
+            let path = SnapshotFormat.path(of: id, on: disk)
+            // Before the file is opened: it may be replaced by a newer one meanwhile.
+            let least = manifest.leastSequence(of: path)
+            var loaded: Database?
             switch try SnapshotReader.loadIfShort(id, epoch: epoch, from: disk, limits: limits) {
-            case .loaded(let loaded): database = loaded
-            case .missing: database = Database(id: id, epoch: epoch)
+            case .loaded(let database): loaded = database
+            case .missing: break
             case .tooLong: return nil
             }
-            return begin(database)
+            try ManifestFile.check(path, holds: loaded?.sequence, atLeast: least)
+            return begin(loaded ?? Database(id: id, epoch: epoch))
         }
 
         private func begin(_ database: Database) -> Database {
@@ -190,6 +223,35 @@ package struct Recovery {
         case .failure(let error):
             throw .damaged(Damage(file: location.file, offset: location.offset, problem: error.message))
         }
+    }
+
+    /// What has to be in the folder; nothing that was not there in folders of version 1, which get a manifest of what
+    /// there is.
+    private static func obligations(
+        of meta: MetaFile?, on disk: any Disk
+    ) throws(StoreError) -> (FolderManifest, JournalExtent?) {
+        let names: Set<String>
+        do throws(DiskError) {
+            names = try ManifestFile.namesOfFiles(on: disk)
+        } catch {
+            throw .disk(error)
+        }
+        var file = ManifestFile()
+        var extent: JournalExtent?
+        if let meta, meta.hasManifest {
+            guard let found = try ManifestFile.read(from: disk) else {
+                throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0))
+            }
+            if let damage = found.missing(from: names).first { throw .damaged(damage) }
+            file = found
+            extent = try JournalExtent.read(from: disk)
+            if extent == nil { throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0)) }
+        }
+        let before = file
+        // What a process left that ended before it had named them.
+        for name in names where file.files[name] == nil { file.files[name] = 0 }
+        let isChanged = file != before || meta?.hasManifest != true
+        return (FolderManifest(file, on: disk, isChanged: isChanged), extent)
     }
 
     /// A folder has both its own file and a journal, or neither and nothing else.

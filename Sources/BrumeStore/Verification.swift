@@ -1,7 +1,8 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// Checks a whole data folder without changing it: every segment, batch, entry, snapshot and `brume.meta`.
+/// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, and
+/// that what has to be there is (``ManifestFile``, ``JournalExtent``).
 ///
 /// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage where it can:
 /// each snapshot is looked at by itself, the journal up to its first damage.
@@ -36,12 +37,21 @@ package struct Verification: Equatable, Sendable {
     /// Groups of databases that were held at a time.
     package private(set) var groups = 0
 
+    private var manifest: ManifestFile?
+    private var extent: JournalExtent?
+    /// Files that have to be there, and are not.
+    private var missing = Set<String>()
+
     package var isSound: Bool { problems.isEmpty }
 
     /// Checks the folder that `disk` stands for. Throws only what the disk says.
     ///
-    /// - Parameter memoryBytes: About what the databases may take that are held at a time; one is always held.
-    package init(of disk: any Disk, memoryBytes: Int = StoreLimits.verificationBytes) throws(DiskError) {
+    /// - Parameters:
+    ///   - others: Files beside those of the store that a folder always has.
+    ///   - memoryBytes: About what the databases may take that are held at a time; one is always held.
+    package init(
+        of disk: any Disk, others: [String] = [], memoryBytes: Int = StoreLimits.verificationBytes
+    ) throws(DiskError) {
         var meta: MetaFile?
         do throws(StoreError) {
             meta = try MetaFile.read(from: disk)
@@ -50,6 +60,7 @@ package struct Verification: Equatable, Sendable {
         }
         let isMetaDamaged = !problems.isEmpty
         let epoch = meta?.epoch ?? 0
+        if meta?.hasManifest == true { try readObligations(on: disk, others: others) }
 
         let (tails, journalEnd) = try readJournal(on: disk)
         do throws(StoreError) {
@@ -64,6 +75,8 @@ package struct Verification: Equatable, Sendable {
         try readSchemas(on: disk)
         try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes)
         if case .failure(let error) = journalEnd { try note(error, affects: "every commit from here on") }
+        // Of no use any more; two verifications that say the same are equal.
+        (manifest, extent, missing) = (nil, nil, [])
     }
 
     /// Of something that can't be read as a folder at all. Throws what the disk says.
@@ -71,12 +84,45 @@ package struct Verification: Equatable, Sendable {
         try note(error, affects: "the whole backup")
     }
 
+    /// Reads what has to be there, and looks whether it is.
+    private mutating func readObligations(on disk: any Disk, others: [String]) throws(DiskError) {
+        do throws(StoreError) {
+            manifest = try ManifestFile.read(from: disk)
+            if manifest == nil { throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0)) }
+        } catch {
+            try note(error, affects: "what is known of the snapshots and schemas that have to be there")
+        }
+        do throws(StoreError) {
+            extent = try JournalExtent.read(from: disk)
+            if extent == nil { throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0)) }
+        } catch {
+            try note(error, affects: "what is known of the journal's ends")
+        }
+        for damage in manifest?.missing(from: try ManifestFile.namesOfFiles(on: disk)) ?? [] {
+            missing.insert(damage.file)
+            let isSnapshot = damage.file.hasPrefix(SnapshotFormat.folder + "/")
+            try note(
+                .damaged(damage),
+                affects: isSnapshot ? "the database of this snapshot" : "the schemas of this container")
+        }
+        let names = try disk.list("")
+        for name in others where !names.contains(name) {
+            try note(.damaged(ManifestFile.missing(name, sequence: 0)), affects: "all accounts")
+        }
+    }
+
+    /// That a snapshot holds what it has to; one that is missing has been told.
+    private func check(_ path: String, holds database: Database?) throws(StoreError) {
+        if missing.contains(path) { return }
+        try ManifestFile.check(path, holds: database?.sequence, atLeast: manifest?.files[path])
+    }
+
     /// Checks the journal, up to its first damage. Gives the bytes of each database's entries.
     private mutating func readJournal(
         on disk: any Disk
     ) throws(DiskError) -> (tails: [DatabaseID: Int], end: Result<JournalReader.End?, StoreError>) {
         var tails: [DatabaseID: Int] = [:]
-        var reader = JournalReader(disk: disk)
+        var reader = JournalReader(disk: disk, extent: extent)
         let end: Result<JournalReader.End?, StoreError>
         do throws(StoreError) {
             let found = try reader.read { (bytes, location) throws(StoreError) in
@@ -107,6 +153,7 @@ package struct Verification: Equatable, Sendable {
                 guard let database = try SnapshotReader.read(path, epoch: epoch, from: disk, expecting: nil) else {
                     continue
                 }
+                try check(path, holds: database)
                 snapshots += 1
                 count(database)
             } catch {
@@ -140,6 +187,7 @@ package struct Verification: Equatable, Sendable {
                 next += 1
                 do throws(StoreError) {
                     let loaded = try SnapshotReader.load(id, epoch: epoch, from: disk)
+                    try check(SnapshotFormat.path(of: id, on: disk), holds: loaded)
                     if loaded != nil { snapshots += 1 }
                     let database = loaded ?? Database(id: id, epoch: epoch)
                     group[id] = database
@@ -157,7 +205,7 @@ package struct Verification: Equatable, Sendable {
         groups += 1
         var damaged = Set<DatabaseID>()
         var found: [Problem] = []
-        var reader = JournalReader(disk: disk)
+        var reader = JournalReader(disk: disk, extent: extent)
         do throws(StoreError) {
             _ = try reader.read { (bytes, location) throws(StoreError) in
                 let entry = try Recovery.decode(bytes, at: location)

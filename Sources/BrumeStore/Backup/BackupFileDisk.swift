@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// A backup file as the data folder that it holds, to read: what is checked and copied of a folder is so of a file.
 ///
@@ -26,7 +26,7 @@ package final class BackupFileDisk: Disk {
     private let file: DiskFile
     private let reader: Reader
     private let contents: [String: Content]
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Of the backup file itself.
     package let byteCount: UInt64

@@ -46,7 +46,9 @@ enum BackupFormat {
     ///
     /// - Parameter others: Files beside those of the store.
     static func isName(_ name: String, others: [String]) -> Bool {
-        if name == MetaFile.path || others.contains(name) { return true }
+        if [MetaFile.path, ManifestFile.path, JournalExtent.path].contains(name) || others.contains(name) {
+            return true
+        }
         if let file = name.inFolder(JournalFormat.folder) { return JournalFormat.segmentNumber(ofFile: file) != nil }
         if let file = name.inFolder(SnapshotFormat.folder) { return SnapshotFormat.isFileName(file) }
         if let file = name.inFolder(SchemaFile.folder) { return SchemaFile.isFileName(file) }
@@ -57,7 +59,7 @@ enum BackupFormat {
     static func byteLimit(ofFile name: String) -> UInt64 {
         if name.inFolder(SnapshotFormat.folder) != nil { return .max }
         if name.inFolder(JournalFormat.folder) != nil { return StoreLimits.backupSegmentBytes }
-        return StoreLimits.backupOtherBytes
+        return name == ManifestFile.path ? StoreLimits.manifestBytes : StoreLimits.backupOtherBytes
     }
 }
 

@@ -23,7 +23,10 @@ extension FolderCopy {
                 let bytes =
                     segment + [UInt8](repeating: 0, count: FolderCopy.emptyJournalBytes - segment.count)
                 try add(bytes, named: JournalFormat.path(ofSegment: 1), to: &writer)
+                let extent = JournalExtent(oldestSegment: 1, newestSegment: 1, lastSyncedBatch: 0)
+                if meta.hasManifest { try add(extent.encoded, named: JournalExtent.path, to: &writer) }
             }
+            if let manifest { try add(manifest.encoded, named: ManifestFile.path, to: &writer) }
             try add(meta.encoded, named: MetaFile.path, to: &writer)
             try writer.finish()
         } catch {

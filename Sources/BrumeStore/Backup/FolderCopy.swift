@@ -6,6 +6,8 @@
 /// rename), so that each database is copied as it was at one commit. The server has to be asked for snapshots before: what was
 /// committed until then is in them. The copy gets a journal of its own, without entries.
 ///
+/// What the folder's ``ManifestFile`` names is in the copy, or there is none; the copy has one of its own.
+///
 /// `brume.meta` comes last. A folder that holds data and no such file is opened by no server, so that a copy that was cut
 /// short is not taken for a whole one.
 package struct FolderCopy: Sendable {
@@ -34,6 +36,8 @@ package struct FolderCopy: Sendable {
     let kind: Source
     let disk: any Disk
     let meta: MetaFile
+    /// The copy's manifest; nil: neither the folder nor its copy has one.
+    let manifest: ManifestFile?
 
     /// Looks at the folder that `disk` stands for.
     ///
@@ -46,6 +50,21 @@ package struct FolderCopy: Sendable {
                 Damage(file: MetaFile.path, offset: 0, problem: "the file is missing: this is no data folder"))
         }
         self.meta = meta
+        // Before the folder's names are read: what it names stays, and what comes meanwhile it need not name.
+        var manifest = meta.hasManifest ? try ManifestFile.read(from: disk) : nil
+        if meta.hasManifest, manifest == nil {
+            throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0))
+        }
+        let present: Set<String>
+        do throws(DiskError) {
+            present = try ManifestFile.namesOfFiles(on: disk)
+        } catch {
+            throw .disk(error)
+        }
+        if let damage = manifest?.missing(from: present).first { throw .damaged(damage) }
+        if kind == .idle, meta.hasManifest, try JournalExtent.read(from: disk) == nil {
+            throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0))
+        }
         do throws(DiskError) {
             let names = try disk.list("")
             // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being made.
@@ -54,6 +73,7 @@ package struct FolderCopy: Sendable {
             if kind == .idle {
                 paths += try disk.list(JournalFormat.folder).filter { JournalFormat.segmentNumber(ofFile: $0) != nil }
                     .map { JournalFormat.folder + "/" + $0 }
+                if meta.hasManifest { paths.append(JournalExtent.path) }
             }
             // Behind the data: a schema that knows more than the data use is no harm.
             paths += try disk.list(SchemaFile.folder).filter { SchemaFile.isFileName($0) }
@@ -62,6 +82,10 @@ package struct FolderCopy: Sendable {
             var items: [Item] = []
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
             self.items = items
+            for path in paths where present.contains(path) && manifest?.files[path] == nil {
+                manifest?.files[path] = 0
+            }
+            self.manifest = manifest
         } catch {
             throw .disk(error)
         }
@@ -96,7 +120,8 @@ package struct FolderCopy: Sendable {
             for folder in [JournalFormat.folder, SnapshotFormat.folder, SchemaFile.folder, ""] {
                 try target.syncDirectory(folder)
             }
-            try MetaFile(epoch: epoch ?? meta.epoch).write(to: target)
+            if let manifest { try target.replaceFile(ManifestFile.path, in: "", with: manifest.encoded) }
+            try MetaFile(epoch: epoch ?? meta.epoch, version: meta.version).write(to: target)
         } catch {
             throw .disk(error)
         }

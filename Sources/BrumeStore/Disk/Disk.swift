@@ -78,6 +78,10 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
         self.isMissing = isMissing
     }
 
+    /// Whether what was written, or named, is on the disk is not known, and no later call tells: whoever hears of it
+    /// stops (P8).
+    package var isFailedSync: Bool { ["fsync", "fdatasync", "sync_file_range"].contains(call) }
+
     package var description: String { "\(call) of \(path): \(message)" }
 }
 
@@ -120,8 +124,9 @@ extension Disk {
 
     /// Puts a file in place whole, or not at all: written under a temporary name, synced, renamed, folder synced.
     ///
-    /// What a crash left under the temporary name is replaced.
-    func replaceFile(_ path: String, in folder: String, with bytes: [UInt8]) throws(DiskError) {
+    /// What a crash left under the temporary name is replaced. After an error the file is as it was, unless that is a
+    /// failed sync (``DiskError/isFailedSync``).
+    package func replaceFile(_ path: String, in folder: String, with bytes: [UInt8]) throws(DiskError) {
         let temporary = path + temporaryFileSuffix
         do throws(DiskError) {
             try remove(temporary)
@@ -129,11 +134,22 @@ extension Disk {
             if !error.isMissing { throw error }
         }
         let file = try create(temporary)
-        defer { close(file) }
-        try write(bytes, to: file, at: 0)
-        try sync(file)
-        try rename(temporary, to: path)
+        do throws(DiskError) {
+            defer { close(file) }
+            try write(bytes, to: file, at: 0)
+            try sync(file)
+            try rename(temporary, to: path)
+        } catch {
+            // What is left of it would take room that a full disk has not.
+            try? remove(temporary)
+            throw error
+        }
         try syncDirectory(folder)
+    }
+
+    /// Reads a small file whole; nil when it does not exist.
+    package func readWhole(_ path: String, limit: Int) throws(DiskError) -> [UInt8]? {
+        try readFile(path, limit: UInt64(limit))
     }
 }
 

@@ -52,23 +52,27 @@ package struct JournalBatch: Sendable {
     }
 
     /// Bytes on the disk, padding included.
-    var paddedCount: Int {
-        (bytes.count + JournalFormat.alignment - 1) / JournalFormat.alignment * JournalFormat.alignment
-    }
+    var paddedCount: Int { JournalFormat.paddedCount(bytes.count, version: JournalFormat.version) }
 
     /// Writes header and padding in place; returns the checksum, which the next batch is chained to.
     ///
-    /// May be done again, with another salt or number, after ``unseal(bodyEnd:)``.
-    mutating func seal(number: UInt64, salt: UInt64, previousCRC: UInt32) -> UInt32 {
+    /// May be done again, with another salt, number or offset, after ``unseal(bodyEnd:)``.
+    ///
+    /// - Parameter offset: Where the batch will stand in its file.
+    mutating func seal(number: UInt64, salt: UInt64, previousCRC: UInt32, offset: UInt64) -> UInt32 {
         let bodyBytes = bytes.count - JournalFormat.batchHeaderBytes
-        bytes += [UInt8](repeating: 0, count: paddedCount - bytes.count)
+        for _ in bytes.count..<paddedCount - 1 { bytes.append(0) }
+        bytes.append(JournalFormat.endByte)
         bytes.setInteger(JournalFormat.batchMagic, at: 0)
         bytes.setInteger(salt, at: 8)
         bytes.setInteger(number, at: 16)
         bytes.setInteger(UInt32(bodyBytes), at: 24)
         bytes.setInteger(entryCount, at: 28)
         bytes.setInteger(previousCRC, at: 32)
-        bytes.setInteger(UInt32(0), at: 36)
+        let zeroSectors = bytes.countOfZeroSectors(in: 0..<bytes.count, fileOffset: Int(offset))
+        bytes.setInteger(UInt32(zeroSectors), at: 36)
+        bytes.setInteger(UInt32(0), at: 40)
+        bytes.setInteger(bytes.checksum(8..<44), at: 44)
         let crc = bytes.checksum(8..<bytes.count)
         bytes.setInteger(crc, at: 4)
         return crc

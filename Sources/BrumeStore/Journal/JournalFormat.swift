@@ -1,4 +1,4 @@
-/// The journal on disk, format version 1.
+/// The journal on disk, format version 2.
 ///
 /// The journal is a row of *segments*, files `journal/%016x.journal` with numbers that rise by one. A segment is made under
 /// a temporary name, filled with zeros to its full length, given its header, synced and renamed; so one that has its name
@@ -7,7 +7,7 @@
 /// ```
 /// segment header, 64 bytes
 ///  0  8  "BRUMEJNL"
-///  8  4  format version, 1
+///  8  4  format version, 2
 /// 12  4  bytes of this header, 64
 /// 16  8  segment number
 /// 24  8  number of the first batch in it
@@ -24,24 +24,42 @@
 /// 24  4  bytes of the body
 /// 28  4  entries in the body
 /// 32  4  CRC-32C field of the batch before: the chain
-/// 36  4  zero
-/// 40     body: for each entry its length (4 bytes) and an encoded `brume.store.v1.JournalEntry`
-///        zeros up to a multiple of 8
+/// 36  4  how many of the file's sectors (512 bytes) have nothing of this batch but zeros
+/// 40  4  zero
+/// 44  4  CRC-32C of bytes 8 to 43
+/// 48     body: for each entry its length (4 bytes) and an encoded `brume.store.v1.JournalEntry`
+///        zeros, at least none, and 0xED as the last byte before a multiple of 8
 /// ```
 ///
 /// A batch is one group commit: one write, one sync. The next one is written when the sync has returned, and the next segment
 /// begins when the last batch of the one before is synced. So only the last batch of the last segment can be torn by a crash,
 /// and it was acknowledged to nobody. Behind the last batch all is zero.
 ///
-/// A reader takes a place that holds no whole batch for the torn tail only if no whole batch stands anywhere behind it, in
-/// this segment or a later one. Otherwise, and for a batch that breaks the chain, the file is damaged and is not read on.
+/// A reader takes a place that holds no whole batch for the torn tail only if it looks as a write that was cut off
+/// (``TornTail``), and nothing says that the batch was synced (``JournalExtent``, a later batch or segment). Otherwise,
+/// and for a batch that breaks the chain, the file is damaged and is not read on.
+///
+/// Version 1, which is still read, has batches with a header of 40 bytes: bytes 36 to 39 are zero, the body follows,
+/// and there are zeros up to a multiple of 8. Nothing is written behind them: the next batch begins a segment.
 enum JournalFormat {
     static let segmentMagic = Array("BRUMEJNL".utf8)
     static let batchMagic: UInt32 = 0x4843_5442
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let segmentHeaderBytes = 64
-    static let batchHeaderBytes = 40
+    /// The size of a batch's header in this version.
+    static let batchHeaderBytes = 48
     static let alignment = 8
+    static let sectorBytes = 512
+    /// The last byte of a batch: it shows that the end is there.
+    static let endByte: UInt8 = 0xED
+
+    static func batchHeaderBytes(version: UInt32) -> Int { version == 1 ? 40 : batchHeaderBytes }
+
+    /// What a batch takes whose header and body have `count` bytes.
+    static func paddedCount(_ count: Int, version: UInt32) -> Int {
+        let least = version == 1 ? count : count + 1
+        return (least + alignment - 1) / alignment * alignment
+    }
 
     static let folder = "journal"
     static let suffix = ".journal"
@@ -65,6 +83,7 @@ enum JournalFormat {
 
 /// The first 64 bytes of a segment; see ``JournalFormat``.
 struct SegmentHeader: Equatable, Sendable {
+    var version = JournalFormat.version
     var number: UInt64
     var firstBatch: UInt64
     var salt: UInt64
@@ -73,7 +92,7 @@ struct SegmentHeader: Equatable, Sendable {
     var encoded: [UInt8] {
         var bytes = JournalFormat.segmentMagic
         bytes.reserveCapacity(JournalFormat.segmentHeaderBytes)
-        bytes.appendInteger(JournalFormat.version)
+        bytes.appendInteger(version)
         bytes.appendInteger(UInt32(JournalFormat.segmentHeaderBytes))
         bytes.appendInteger(number)
         bytes.appendInteger(firstBatch)
@@ -102,8 +121,10 @@ struct SegmentHeader: Equatable, Sendable {
         guard bytes.checksum(0..<60) == bytes.integer(at: 60, as: UInt32.self) else {
             throw .damaged(Damage(file: file, offset: 0, problem: "the header's checksum is wrong"))
         }
-        let version: UInt32 = bytes.integer(at: 8)
-        guard version == JournalFormat.version else { throw .unknownVersion(file: file, version: version) }
+        version = bytes.integer(at: 8)
+        guard version == 1 || version == JournalFormat.version else {
+            throw .unknownVersion(file: file, version: version)
+        }
         number = bytes.integer(at: 16)
         firstBatch = bytes.integer(at: 24)
         salt = bytes.integer(at: 32)

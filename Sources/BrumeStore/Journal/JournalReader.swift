@@ -16,15 +16,18 @@ struct JournalReader {
     }
 
     let disk: any Disk
+    /// What has to be there; nil: that is not known, as in folders of version 1.
+    let extent: JournalExtent?
     private(set) var segmentCount = 0
     private(set) var batchCount = 0
     private(set) var entryCount = 0
 
-    init(disk: any Disk) {
+    init(disk: any Disk, extent: JournalExtent?) {
         self.disk = disk
+        self.extent = extent
     }
 
-    /// Segment numbers in order. A hole in the row is damage.
+    /// Segment numbers in order. A hole in the row is damage, and so is a segment that is missing at its ends.
     func segments() throws(StoreError) -> [UInt64] {
         let names: [String]
         do throws(DiskError) {
@@ -37,18 +40,22 @@ struct JournalReader {
             throw .damaged(
                 Damage(file: JournalFormat.path(ofSegment: before + 1), offset: 0, problem: "the segment is missing"))
         }
+        try extent?.check(segments: numbers)
         return numbers
     }
 
     /// Reads all segments; gives each encoded entry to `visit`. Nil when there is no segment.
+    ///
+    /// - Parameter other: What to take one file's content for.
     mutating func read(
-        _ visit: (_ entry: [UInt8], Location) throws(StoreError) -> Void
+        inPlaceOf other: (file: String, bytes: [UInt8])? = nil,
+        _ visit: (_ entry: [UInt8], Location) throws(StoreError) -> Void = { _, _ in }
     ) throws(StoreError) -> End? {
         let numbers = try segments()
         var end: End?
         for number in numbers {
             let file = JournalFormat.path(ofSegment: number)
-            let bytes = try contents(of: file)
+            let bytes = other?.file == file ? other!.bytes : try contents(of: file)
             let header = try SegmentHeader(decoding: bytes, file: file, number: number)
             if let end, end.scan.nextBatch != header.firstBatch || end.scan.lastCRC != header.previousCRC {
                 throw .damaged(
@@ -68,6 +75,7 @@ struct JournalReader {
             batchCount += scan.batches.count
             end = End(header: header, scan: scan, length: bytes.count, oldestSegment: numbers[0])
         }
+        if let end { try extent?.check(end: end) }
         return end
     }
 

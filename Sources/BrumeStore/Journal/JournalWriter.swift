@@ -29,6 +29,8 @@ package struct JournalWriter: Sendable {
     private var previousCRC: UInt32
     private var failure: DiskError?
     private let spares: SpareSegments
+    private let extentFile: DiskFile
+    private var extent: JournalExtent
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
@@ -44,19 +46,24 @@ package struct JournalWriter: Sendable {
     /// Batches that were written in the journal's whole life.
     package var batchCount: UInt64 { nextBatch - 1 }
 
+    /// Whether ``JournalExtent`` has all that was written.
+    package var isRecorded: Bool { extent.lastSyncedBatch == batchCount }
+
     /// Goes on behind the last batch of a segment that exists.
+    ///
+    /// - Parameter extent: What is on the disk; nil: nothing is, or nothing that counts.
     init(
-        disk: any Disk, options: Options, continuing header: SegmentHeader, scan: SegmentScan, length: Int,
-        oldestSegment: UInt64
+        disk: any Disk, options: Options, continuing end: JournalReader.End, extent: JournalExtent?
     ) throws(DiskError) {
+        let (header, scan) = (end.header, end.scan)
         self.disk = disk
         self.options = options
         self.header = header
-        self.oldestSegment = oldestSegment
+        oldestSegment = end.oldestSegment
         spares = try SpareSegments(of: disk, segmentBytes: options.segmentBytes)
         path = JournalFormat.path(ofSegment: header.number)
         offset = UInt64(scan.end)
-        segmentLength = UInt64(length)
+        segmentLength = UInt64(end.length)
         nextBatch = scan.nextBatch
         previousCRC = scan.lastCRC
         file = try disk.openForWriting(path)
@@ -73,6 +80,16 @@ package struct JournalWriter: Sendable {
             try disk.write(try disk.read(file, at: start, length: scan.end - last.offset), to: file, at: start)
         }
         if scan.tornBytes > 0 || !scan.batches.isEmpty { try disk.sync(file) }
+        // Batches of this version are written to a segment of this version.
+        if header.version < JournalFormat.version { offset = segmentLength }
+        let found = JournalExtent(
+            oldestSegment: max(extent?.oldestSegment ?? 0, end.oldestSegment), newestSegment: header.number,
+            lastSyncedBatch: nextBatch - 1)
+        self.extent = found
+        if extent == nil { try JournalWriter.create(found, on: disk) }
+        extentFile = try disk.openForWriting(JournalExtent.path)
+        // Also where it says so already: what is read may never have reached the disk, after a sync that failed.
+        if extent != nil { try write(found) }
     }
 
     /// Begins a journal.
@@ -88,6 +105,36 @@ package struct JournalWriter: Sendable {
         path = JournalFormat.path(ofSegment: 1)
         segmentLength = JournalWriter.segmentLength(options, batchBytes: 0)
         file = try JournalWriter.createSegment(header, length: segmentLength, of: nil, on: disk)
+        extent = JournalExtent(oldestSegment: 1, newestSegment: 1, lastSyncedBatch: 0)
+        try JournalWriter.create(extent, on: disk)
+        extentFile = try disk.openForWriting(JournalExtent.path)
+    }
+
+    private static func create(_ extent: JournalExtent, on disk: any Disk) throws(DiskError) {
+        try disk.replaceFile(JournalExtent.path, in: JournalFormat.folder, with: extent.encoded)
+    }
+
+    /// Makes it durable how far the journal reaches.
+    private mutating func write(_ extent: JournalExtent) throws(DiskError) {
+        do throws(DiskError) {
+            try disk.write(extent.encoded, to: extentFile, at: 0)
+            try disk.sync(extentFile)
+        } catch {
+            if !error.isFull { failure = error }
+            throw error
+        }
+        self.extent = extent
+    }
+
+    /// Notes on the disk that all that was written is synced, so that damage to the last batch is told from a torn one.
+    /// To be called when there is nothing else to do for a moment, and before the end; each batch needs it only until
+    /// the next one.
+    package mutating func record() throws(DiskError) {
+        if let failure { throw failure }
+        if isRecorded { return }
+        var extent = extent
+        extent.lastSyncedBatch = batchCount
+        try write(extent)
     }
 
     /// Writes a batch and syncs it; when this returns, its entries are durable.
@@ -97,7 +144,7 @@ package struct JournalWriter: Sendable {
         let needed = UInt64(batch.paddedCount)
         if offset + needed > segmentLength { try startSegment(batchBytes: batch.paddedCount) }
         let bodyEnd = batch.count
-        let crc = batch.seal(number: nextBatch, salt: header.salt, previousCRC: previousCRC)
+        let crc = batch.seal(number: nextBatch, salt: header.salt, previousCRC: previousCRC, offset: offset)
         do throws(DiskError) {
             try disk.write(batch.bytes, to: file, at: offset)
         } catch {
@@ -132,6 +179,12 @@ package struct JournalWriter: Sendable {
     package mutating func removeSegments(before number: UInt64, limit: UInt64 = .max) throws(DiskError) {
         if let failure { throw failure }
         let first = oldestSegment
+        if extent.oldestSegment < min(number, header.number) {
+            // Named no longer before it goes: all of them at once.
+            var extent = extent
+            extent.oldestSegment = min(number, header.number)
+            try write(extent)
+        }
         while oldestSegment < min(number, header.number), oldestSegment - first < limit {
             do throws(DiskError) {
                 try spares.retire(segment: oldestSegment)
@@ -146,6 +199,7 @@ package struct JournalWriter: Sendable {
     /// Closes the file. What was written is durable already.
     package func close() {
         disk.close(file)
+        disk.close(extentFile)
     }
 
     private mutating func startSegment(batchBytes: Int) throws(DiskError) {
@@ -159,6 +213,16 @@ package struct JournalWriter: Sendable {
             created = try JournalWriter.createSegment(next, length: length, of: spare, on: disk)
         } catch {
             if !error.isFull { failure = error }
+            throw error
+        }
+        do throws(DiskError) {
+            // Before a batch goes into it. All before it is synced.
+            var extent = extent
+            extent.newestSegment = next.number
+            extent.lastSyncedBatch = batchCount
+            try write(extent)
+        } catch {
+            disk.close(created)
             throw error
         }
         disk.close(file)

@@ -2,21 +2,31 @@
 ///
 /// ```
 ///  0  8  "BRUMEMET"
-///  8  4  format version, 1
+///  8  4  format version, 2
 /// 12  4  epoch: random, another one after a restore from a backup
 /// 16  4  CRC-32C of bytes 0 to 15
 /// ```
+///
+/// A folder of version 1 has neither ``ManifestFile`` nor ``JournalExtent``. It is opened once, as it is, and becomes
+/// one of version 2.
 package struct MetaFile: Equatable, Sendable {
     package static let path = "brume.meta"
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     private static let magic = Array("BRUMEMET".utf8)
     private static let byteCount = 20
 
     package let epoch: UInt32
+    let version: UInt32
 
-    package init(epoch: UInt32) {
+    package init(epoch: UInt32) { self.init(epoch: epoch, version: MetaFile.version) }
+
+    init(epoch: UInt32, version: UInt32) {
         self.epoch = epoch
+        self.version = version
     }
+
+    /// Whether the folder has a ``ManifestFile`` and a ``JournalExtent``: that one is missing is damage.
+    package var hasManifest: Bool { version > 1 }
 
     /// Reads the file; nil when there is none.
     package static func read(from disk: any Disk) throws(StoreError) -> MetaFile? {
@@ -35,18 +45,18 @@ package struct MetaFile: Equatable, Sendable {
             throw .damaged(Damage(file: path, offset: 0, problem: "the checksum is wrong"))
         }
         let version: UInt32 = bytes.integer(at: 8)
-        guard version == self.version else { throw .unknownVersion(file: path, version: version) }
+        guard version == 1 || version == self.version else { throw .unknownVersion(file: path, version: version) }
         guard bytes.count == byteCount else {
             throw .damaged(
                 Damage(file: path, offset: UInt64(byteCount), problem: "the file is longer than it should be"))
         }
-        return MetaFile(epoch: bytes.integer(at: 12))
+        return MetaFile(epoch: bytes.integer(at: 12), version: version)
     }
 
     /// The file's bytes.
     var encoded: [UInt8] {
         var bytes = MetaFile.magic
-        bytes.appendInteger(MetaFile.version)
+        bytes.appendInteger(version)
         bytes.appendInteger(epoch)
         bytes.appendInteger(bytes.checksum(0..<bytes.count))
         return bytes

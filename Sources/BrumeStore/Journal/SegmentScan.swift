@@ -5,6 +5,8 @@ struct SegmentScan: Sendable {
         let offset: Int
         /// The entries' lengths and bytes.
         let body: Range<Int>
+        /// Behind the padding.
+        let end: Int
         let entryCount: UInt32
     }
 
@@ -24,7 +26,7 @@ struct SegmentScan: Sendable {
         end = JournalFormat.segmentHeaderBytes
         nextBatch = header.firstBatch
         lastCRC = header.previousCRC
-        while let batch = SegmentScan.batch(in: bytes, at: end, salt: header.salt) {
+        while let batch = SegmentScan.batch(in: bytes, at: end, of: header) {
             guard batch.number == nextBatch, bytes.integer(at: end + 32, as: UInt32.self) == lastCRC else {
                 throw .damaged(
                     Damage(
@@ -34,10 +36,10 @@ struct SegmentScan: Sendable {
             batches.append(batch)
             lastCRC = bytes.integer(at: end + 4)
             nextBatch += 1
-            end = SegmentScan.aligned(batch.body.upperBound)
+            end = batch.end
         }
         guard let lastWritten = bytes.lastNonzeroIndex(from: end) else { return }
-        let follows = SegmentScan.offsetOfBatch(in: bytes, from: end, salt: header.salt)
+        let follows = SegmentScan.offsetOfBatch(in: bytes, from: end, of: header)
         if let follows {
             throw .damaged(
                 Damage(
@@ -50,40 +52,35 @@ struct SegmentScan: Sendable {
                     file: file, offset: UInt64(end),
                     problem: "batch \(nextBatch) can't be read, but another segment follows"))
         }
+        if header.version > 1 {
+            let tail = TornTail(
+                bytes: bytes, segment: header, start: end, lastWritten: lastWritten, nextBatch: nextBatch,
+                lastCRC: lastCRC)
+            if let problem = tail.problem {
+                throw .damaged(Damage(file: file, offset: UInt64(end), problem: problem))
+            }
+        }
         tornBytes = lastWritten + 1 - end
     }
 
     /// The whole, undamaged batch at `offset`, or nil.
-    private static func batch(in bytes: [UInt8], at offset: Int, salt: UInt64) -> Batch? {
-        let bodyStart = offset + JournalFormat.batchHeaderBytes
-        guard bodyStart <= bytes.count,
-            bytes.integer(at: offset, as: UInt32.self) == JournalFormat.batchMagic,
-            bytes.integer(at: offset + 8, as: UInt64.self) == salt
-        else {
-            return nil
-        }
-        let length = Int(bytes.integer(at: offset + 24, as: UInt32.self))
-        let bodyEnd = bodyStart + length
-        guard bodyEnd <= bytes.count, aligned(bodyEnd) <= bytes.count else { return nil }
-        guard bytes.checksum(offset + 8..<aligned(bodyEnd)) == bytes.integer(at: offset + 4, as: UInt32.self) else {
-            return nil
-        }
+    private static func batch(in bytes: [UInt8], at offset: Int, of segment: SegmentHeader) -> Batch? {
+        guard let header = BatchHeader(in: bytes, at: offset, of: segment) else { return nil }
+        let end = offset + header.batchBytes
+        guard end <= bytes.count, bytes.checksum(offset + 8..<end) == header.crc else { return nil }
+        let bodyStart = offset + header.byteCount
         return Batch(
-            number: bytes.integer(at: offset + 16), offset: offset, body: bodyStart..<bodyEnd,
-            entryCount: bytes.integer(at: offset + 28))
+            number: header.number, offset: offset, body: bodyStart..<bodyStart + header.bodyBytes, end: end,
+            entryCount: header.entryCount)
     }
 
-    private static func offsetOfBatch(in bytes: [UInt8], from start: Int, salt: UInt64) -> Int? {
+    private static func offsetOfBatch(in bytes: [UInt8], from start: Int, of segment: SegmentHeader) -> Int? {
         var offset = start + JournalFormat.alignment
-        while offset + JournalFormat.batchHeaderBytes <= bytes.count {
-            if batch(in: bytes, at: offset, salt: salt) != nil { return offset }
+        while offset < bytes.count {
+            if batch(in: bytes, at: offset, of: segment) != nil { return offset }
             offset += JournalFormat.alignment
         }
         return nil
-    }
-
-    private static func aligned(_ offset: Int) -> Int {
-        (offset + JournalFormat.alignment - 1) / JournalFormat.alignment * JournalFormat.alignment
     }
 }
 

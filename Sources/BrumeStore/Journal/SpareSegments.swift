@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is filled with zeros
 /// already.
@@ -34,7 +34,7 @@ final class SpareSegments: Sendable {
     private let disk: any Disk
     /// Of every spare file: one of another length has no use.
     private let segmentBytes: UInt64
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Takes over what an earlier process left, and removes what has no use.
     init(of disk: any Disk, segmentBytes: Int) throws(DiskError) {

@@ -72,7 +72,10 @@ package final class DatabaseLoader {
                 }
                 database.formerSubscribers.left(former.user, at: former.sequence)
             }
-            for operation in block.operations { database.remember(operation: operation.id, answer: operation.answer) }
+            for operation in block.operations {
+                database.remember(
+                    operation: operation.id, answer: operation.answer, digest: operation.digest, user: operation.user)
+            }
             return nil
         } catch {
             return error.text
@@ -103,7 +106,8 @@ package final class DatabaseLoader {
         try check(zone.lastChange)
         guard zone.floor <= zone.lastChange else { throw Problem(text: "a zone's floor is behind its last change") }
         var state = ZoneState(
-            name: zone.name, incarnation: zone.zone, lastChange: zone.lastChange, floor: zone.floor)
+            name: zone.name, incarnation: zone.zone, lastChange: zone.lastChange, floor: zone.floor,
+            isPublic: database.id.scope == .public)
         guard zone.clientTokens.count <= (zone.zone == 0 ? 0 : Limits.clientTokensPerZone),
             zone.clientTokens.allSatisfy(\.isUsable)
         else { throw Problem(text: "a zone keeps client tokens that the server would not have kept") }

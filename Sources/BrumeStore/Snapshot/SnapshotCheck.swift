@@ -37,11 +37,11 @@ struct SnapshotCheck {
         }
     }
 
-    /// Checks a whole file; false when it does not exist.
-    static func run(_ path: String, on disk: any Disk) throws(StoreError) -> Bool {
-        guard var check = try SnapshotCheck(path, on: disk) else { return false }
+    /// Checks a whole file; gives the last commit that it holds, nil when it does not exist.
+    static func run(_ path: String, on disk: any Disk) throws(StoreError) -> UInt64? {
+        guard var check = try SnapshotCheck(path, on: disk) else { return nil }
         defer { check.close() }
         try check.read(upTo: .max)
-        return true
+        return check.header?.sequence
     }
 }

@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// A snapshot on disk, format version 2: one file for each database, in `snapshots/`.
 ///
@@ -27,7 +27,7 @@ internal import BrumeModel
 ///
 /// Version 1, which is still read, has blocks without the count of the content: the checksum stands at 12, the payload at 16,
 /// and it is the content.
-enum SnapshotFormat {
+package enum SnapshotFormat {
     static let magic = Array("BRUMESNP".utf8)
     static let version: UInt32 = 2
     static let fileHeaderBytes = 16
@@ -64,7 +64,7 @@ enum SnapshotFormat {
 
     /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is too
     /// long, its SHA-256.
-    static func path(of database: DatabaseID, on disk: any Disk) -> String {
+    package static func path(of database: DatabaseID, on disk: any Disk) -> String {
         let environment = database.environment == .production ? "production" : "development"
         let scope = database.scope == .public ? "public" : "private"
         // `+` is escaped in the parts, so that it separates them.

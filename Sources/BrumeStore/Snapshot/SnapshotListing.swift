@@ -2,6 +2,17 @@ package import BrumeModel
 
 /// Which databases of a container have snapshots.
 package enum SnapshotListing {
+    /// The containers of all databases that have snapshots, as far as the names of the files tell: those of long names
+    /// do not.
+    package static func containers(on disk: any Disk) throws(StoreError) -> Set<String> {
+        do throws(DiskError) {
+            return Set(
+                try disk.list(SnapshotFormat.folder).compactMap { SnapshotFormat.database(ofFile: $0)?.container })
+        } catch {
+            throw .disk(error)
+        }
+    }
+
     /// By their files' names; files whose names are digests are read to see whose they are.
     package static func databases(
         of container: String, _ environment: Environment, on disk: any Disk

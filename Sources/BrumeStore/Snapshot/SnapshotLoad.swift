@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeWire
-internal import Synchronization
 
 /// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and whoever has made the
 /// next in the row puts what is ready into the database.
@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: all that changes is touched under `lock`.
 final class SnapshotLoad: @unchecked Sendable {
-    private let lock = Mutex<Void>(())
+    private let lock = Lock<Void>(())
     private let header: SnapshotHeader
     private let goesOn: @Sendable () -> Bool
 

@@ -23,7 +23,9 @@ package struct StartCheck: Equatable, Sendable {
     ///
     /// - Parameter known: Files that have been read whole already.
     /// - Returns: How many were read.
-    func run(on disk: any Disk, except known: Set<String>) throws(StoreError) -> Int? {
+    func run(
+        on disk: any Disk, except known: Set<String>, _ manifest: FolderManifest
+    ) throws(StoreError) -> Int? {
         let paths = try SnapshotFormat.paths(on: disk)
         guard paths.count <= files else { return nil }
         if bytes < .max {
@@ -35,7 +37,9 @@ package struct StartCheck: Equatable, Sendable {
         }
         var count = 0
         for path in paths where !known.contains(path) {
-            if try SnapshotCheck.run(path, on: disk) { count += 1 }
+            let sequence = try SnapshotCheck.run(path, on: disk)
+            try ManifestFile.check(path, holds: sequence, atLeast: manifest.leastSequence(of: path))
+            if sequence != nil { count += 1 }
         }
         return count
     }

@@ -5,8 +5,7 @@ import Testing
 
 /// Each byte of each file of a small data folder damaged in turn: it is always noticed.
 ///
-/// One boundary can't be drawn by anybody who reads the journal alone: a last batch that is damaged looks as one that was
-/// being written when the power went. It is cut, the report says how many bytes, and nothing else is lost.
+/// Behind the last batch there are zeros: what stands there is no batch, is cut, and nothing is lost by that.
 @Suite("Damage to every byte")
 struct EveryByteTests {
     /// `brume.meta`, a journal of several segments with several batches each, and snapshots of two databases, of which one is
@@ -16,9 +15,8 @@ struct EveryByteTests {
         /// Where the last batch begins, in the last segment, and where it ends.
         var lastBatch = 0..<0
         var lastSegment = ""
-        /// What the private database is with and without its last batch.
+        /// What the private database is.
         var whole = ""
-        var withoutLast = ""
 
         init() throws {
             let folder = try Folder(on: disk, segmentBytes: 1024)
@@ -32,7 +30,6 @@ struct EveryByteTests {
             try folder.log.trim()
             for step in 0..<9 { try folder.save("r\(step % 3)", "r\(step % 3 + 3)", bytes: 60 + step) }
             try folder.keep(try #require(folder.desk.modify(deletions: ["r0"]).commit))
-            withoutLast = FaultScript.portrait(of: folder.desk.database)
             let segment = folder.log.segment
             lastSegment = Folder.segment(Int(segment))
             let before = Small.end(of: try #require(disk.contents(of: lastSegment)))
@@ -40,6 +37,7 @@ struct EveryByteTests {
             try #require(folder.log.segment == segment, "the last two batches are in one segment")
             lastBatch = before..<Small.end(of: try #require(disk.contents(of: lastSegment)))
             whole = FaultScript.portrait(of: folder.desk.database)
+            try folder.log.record()
             try #require(disk.paths.filter { $0.hasPrefix("journal/") }.count >= 3)
         }
 
@@ -78,7 +76,6 @@ struct EveryByteTests {
         let small = try Small()
         #expect(try Self.open(small.disk.copy()) == .opened(small.whole, torn: 0))
         var damaged = 0
-        var cut = 0
         for path in small.disk.paths {
             let bytes = try #require(small.disk.contents(of: path))
             for index in bytes.indices {
@@ -94,20 +91,17 @@ struct EveryByteTests {
                     #expect(file.hasPrefix(path.hasPrefix("journal/") ? "journal/" : path), place)
                     #expect(!verification.isSound, place)
                 case .opened(let portrait, let torn):
-                    // The torn tail: the last batch, or the zeros behind it.
-                    cut += 1
-                    #expect(path == small.lastSegment && index >= small.lastBatch.lowerBound, place)
-                    #expect(portrait == (small.lastBatch.contains(index) ? small.withoutLast : small.whole), place)
+                    #expect(path == small.lastSegment && index >= small.lastBatch.upperBound, place)
+                    #expect(portrait == small.whole, place)
                     #expect(torn > 0, place)
                     #expect(verification.tornBytes > 0, place)
                 }
             }
         }
         #expect(damaged > 2000)
-        #expect(cut == small.disk.contents(of: small.lastSegment)!.count - small.lastBatch.lowerBound)
     }
 
-    @Test("a file that is cut off at any length is noticed, but for zeros and whole batches at the journal's end")
+    @Test("a file that is cut off at any length is noticed, but for zeros at the journal's end")
     func everyLength() throws {
         let small = try Small()
         for path in small.disk.paths {
@@ -120,32 +114,24 @@ struct EveryByteTests {
                 case .damaged: break
                 case .opened(let portrait, let torn):
                     // Segments have their full length from the start; no crash shortens one. What a shorter one lost of its
-                    // zeros is nothing, and inside of the last batch it is a torn tail.
-                    #expect(path.hasPrefix("journal/"), place)
-                    if path == small.lastSegment, length > small.lastBatch.lowerBound {
-                        #expect(
-                            portrait == (length >= small.lastBatch.upperBound ? small.whole : small.withoutLast), place)
-                        #expect(torn > 0 || length >= small.lastBatch.upperBound, place)
-                    } else if path != small.lastSegment {
-                        #expect(portrait == small.whole, place)
-                    }
+                    // zeros is nothing.
+                    #expect(path.hasPrefix("journal/") && path.hasSuffix(".journal"), place)
+                    #expect(portrait == small.whole && torn == 0, place)
                 }
             }
         }
     }
 
-    @Test("a file that is missing is noticed")
+    @Test("each file that is missing is named, by a start and by a verification")
     func everyFile() throws {
         let small = try Small()
-        for path in small.disk.paths where path != small.lastSegment {
+        for path in small.disk.paths {
             let disk = small.disk.copy()
             disk.replace(path, with: nil)
-            // A database's only trace may be its snapshot, when the journal is cut: then nothing tells that it was there.
-            if path.contains("public") { continue }
-            guard case .damaged = try Self.open(disk) else {
-                Issue.record("\(path) is missing, and nobody says so")
-                continue
-            }
+            #expect(try Self.open(disk) == .damaged(path))
+            let verification = try Verification(of: disk)
+            #expect(verification.problems.contains { $0.file == path }, "\(path): \(verification.problems)")
+            #expect(disk.paths == small.disk.paths.filter { $0 != path }, "nothing is made in its place")
         }
     }
 }

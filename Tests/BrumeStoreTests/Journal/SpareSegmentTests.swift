@@ -1,6 +1,6 @@
+import BrumeLock
 import BrumeModel
 import BrumeTestKit
-import Synchronization
 import Testing
 
 @testable import BrumeStore
@@ -195,7 +195,7 @@ struct SpareSegmentTests {
 /// A simulated disk that calls out before a file is synced or gets another name.
 private final class HookedDisk: ForwardingDisk {
     let disk = SimulatedDisk()
-    let changed = Mutex<@Sendable () -> Void>({})
+    let changed = Lock<@Sendable () -> Void>({})
 
     /// Not within itself.
     private func hook() {

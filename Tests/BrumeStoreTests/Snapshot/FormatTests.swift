@@ -83,9 +83,9 @@ struct FormatTests {
         }
     }
 
-    private static let snapshotPath = "snapshots/development+private+iCloud.test+_owner.snapshot"
+    static let snapshotPath = "snapshots/development+private+iCloud.test+_owner.snapshot"
 
-    private static func folder(journal: String) -> SimulatedDisk {
+    static func folder(journal: String) -> SimulatedDisk {
         let disk = SimulatedDisk()
         let bytes = bytes(journal)
         disk.replace(Folder.segment(1), with: bytes + [UInt8](repeating: 0, count: 4096 - bytes.count))
@@ -103,7 +103,7 @@ struct FormatTests {
 
     private static let meta = "4252554d454d455401000000070000004373bbd4"
 
-    private static let journal = """
+    static let journal = """
         4252554d454a4e4c0100000040000000010000000000000001000000000000000807060504030201000000000000000000000000
         000000000000000082c0e52e42544348eefc3c3f0807060504030201010000000000000033000000010000000000000000000000
         2f0000000a190a0b69436c6f75642e746573741001180222065f6f776e6572100118e807220d1a0b0880804012056e6f74657300
@@ -116,7 +116,7 @@ struct FormatTests {
         065f6f776e657238d00f
         """
 
-    private static let snapshot = """
+    static let snapshot = """
         4252554d45534e50010000008aa1517d23000000010000000000000074fb6c7a0a190a0b69436c6f75642e746573741001180222
         065f6f776e65721005180320012802e50000000200000074fb6c7a68e3adb90a13120c5f64656661756c745a6f6e65188080c001
         0a100880804012056e6f746573188080c002122b108080c0011a240a016312044e6f74651a03372d3322065f6f776e657228d00f

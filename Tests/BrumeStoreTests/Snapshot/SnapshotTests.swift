@@ -44,7 +44,9 @@ struct SnapshotTests {
         var commit = try #require(subscriptions.commit)
         commit.entry.operationID = [1, 2, 3]
         commit.entry.operationAnswer = [4, 5]
-        folder.desk.database.remember(operation: [1, 2, 3], answer: [4, 5])
+        commit.entry.operationDigest = OperationDigest(front: 6, back: 7)
+        folder.desk.database.remember(
+            operation: [1, 2, 3], answer: [4, 5], digest: commit.entry.operationDigest)
         try folder.keep(commit)
         return folder
     }
@@ -68,7 +70,9 @@ struct SnapshotTests {
             }
         }
         lines.append("\(database.subscriptions)")
-        lines.append("\(String(describing: database.rememberedAnswer(to: [1, 2, 3])))")
+        for digest in [nil, OperationDigest(front: 6, back: 7), OperationDigest(front: 6, back: 8)] {
+            lines.append("\(String(describing: database.rememberedOperation([1, 2, 3], digest: digest)))")
+        }
         return lines.joined(separator: "\n")
     }
 
