@@ -15,7 +15,7 @@ package struct Decision<Answer: Sendable>: Sendable {
 /// One commit that the engine has applied: what the journal keeps, and what pushes and followers need to know of it.
 ///
 /// An operation's id and answer are set in `entry` by the caller before the entry is appended; see
-/// ``Database/remember(operation:answer:)``.
+/// ``Database/remember(operation:answer:digest:user:)``.
 package struct Commit: Sendable {
     package var entry: JournalEntry
     /// In the order in which the commit touched them, each once.

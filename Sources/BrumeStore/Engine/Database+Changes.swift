@@ -78,6 +78,7 @@ extension Database {
         var records: [SharedBytes] = []
         var deletions: [DeletedRecord] = []
         var bytes = 0
+        var fieldsRead = 0
         var last = position
         var moreComing = false
         let slots = zoneStates[index].slots
@@ -89,12 +90,15 @@ extension Database {
             }
             let count = records.count + deletions.count
             let record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
+            if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
                 deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }
                 ?? record.count
             if count > 0 {
-                let isFull = count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
+                let isFull =
+                    count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
+                    || fieldsRead > Limits.pageFieldsRead
                 let completesCommit =
                     entry.position.sequence == last.sequence && count < countLimit ?? .max
                     && bytes + cost <= Database.completedPageBytes
@@ -118,6 +122,9 @@ extension Database {
                 pageHead: moreComing ? head : .start),
             moreComing: moreComing)
     }
+
+    /// What showing a record in part costs: its fields, of which none has fewer than eight bytes or so.
+    static func fieldsReadAtMost(inBytes byteCount: Int) -> Int { min(byteCount / 8, Limits.fieldsPerRecord) }
 
     /// One page of the zones that changed, came or went since a token, by their last change. The default zone never appears.
     ///

@@ -15,7 +15,10 @@ extension Database {
             if case .success(let index) = zoneIndex(of: zone.id) { records += zoneStates[index].liveCount }
             _ = delete(zone.id, into: &builder)
         }
+        // They would follow each record on its way out.
+        zoneIndexes[0] = nil
         var types = Set<String>()
+        var budget = ReferenceBudget()
         let tag = ChangeTag(epoch: run, sequence: builder.sequence)
         for (slot, record) in zoneStates[0].liveSlots {
             if Int(builder.positions) >= limit { break }
@@ -27,8 +30,13 @@ extension Database {
                     SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false, replacing: slot,
                     inZoneAt: 0, of: 0, into: &builder)
             } else {
+                let cascades = record.cascades
+                // A commit is one piece of work.
+                guard budget.take(cascades) else { break }
                 note(slot, .deleted, inZoneAt: 0, into: &builder)
-                deleteRecord(slot, at: builder.nextPosition(), inZoneAt: 0)
+                deleteRecord(
+                    slot, at: builder.nextPosition(), inZoneAt: 0,
+                    references: RecordReferences(parent: record.parent, targets: cascades.targets))
                 builder.append(.recordDeletion(zone: 0, name: record.name, type: record.type))
                 records += 1
             }

@@ -3,16 +3,16 @@ internal import BrumeWire
 
 extension Database {
     /// Records by id, in the order of the request: `unknownItem` for those that are missing, `zoneNotFound` for those of a
-    /// missing zone.
+    /// missing zone. In the public database a record that the caller may not read is as missing.
     ///
-    /// In the public database `permissionFailure` for a record that the caller may not read.
-    ///
-    /// The answer stops growing at ``Limits/pageBytes``; what did not fit is `deferred`. At least one record always fits.
+    /// The answer stops growing at ``Limits/pageBytes``, and at ``Limits/pageFieldsRead`` where records are shown in
+    /// part; what did not fit is `deferred`. At least one record always fits.
     package func fetchRecords(
         _ request: FetchRecordsRequest, caller: Caller? = nil
     ) -> [[RecordOutcome<SharedBytes>]] {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         var bytes = 0
+        var fieldsRead = 0
         var isFull = false
         return request.zones.map { fetch in
             let index: Int
@@ -21,16 +21,18 @@ extension Database {
             case .success(let known): index = known
             }
             return fetch.names.map { name -> RecordOutcome<SharedBytes> in
-                guard let slot = liveSlot(of: name, inZoneAt: index) else {
-                    return .failure(ServiceError(.unknownItem, "there is no such record; it may be deleted"))
-                }
-                if let caller, caller.access != nil,
-                    let refusal = Database.readRefusal(of: zoneStates[index].slots[slot], for: caller)
-                {
-                    return .failure(refusal)
+                guard let slot = liveSlot(of: name, inZoneAt: index) else { return .failure(Database.missingRecord) }
+                if let caller, caller.access != nil, !Database.mayRead(zoneStates[index].slots[slot], caller) {
+                    return .failure(Database.missingRecord)
                 }
                 if isFull { return .deferred }
-                let record = Database.project(zoneStates[index].slots.bytes(of: slot), request.desiredKeys)
+                if fieldsRead > Limits.pageFieldsRead {
+                    isFull = true
+                    return .deferred
+                }
+                let stored = zoneStates[index].slots.bytes(of: slot)
+                if request.desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
+                let record = Database.project(stored, request.desiredKeys)
                 if bytes > 0, bytes + record.count > Limits.pageBytes {
                     isFull = true
                     return .deferred
@@ -41,16 +43,18 @@ extension Database {
         }
     }
 
-    /// Why the caller may not read the record, or nil.
-    static func readRefusal(of record: RecordSlot, for caller: Caller) -> ServiceError? {
-        guard let access = caller.access,
-            !access.permissions(type: record.type, isCreator: false).contains(.read)
-        else { return nil }
-        let creator: String
-        do throws(ServiceError) { creator = try StoredRecord.parts(of: record.bytes).system.creator } catch {
-            return error
+    private static let missingRecord = ServiceError(.unknownItem, "there is no such record; it may be deleted")
+
+    /// Whether the caller may read the record. What they may not is as if it were not there, whatever they ask.
+    static func mayRead(_ record: RecordSlot, _ caller: Caller) -> Bool {
+        guard let access = caller.access else { return true }
+        return record.withBytes { bytes in
+            let type = String(decoding: StoredRecord.head(of: bytes).type, as: UTF8.self)
+            // Looked up first without the creator: mostly everybody reads.
+            if access.permissions(type: type, isCreator: false).contains(.read) { return true }
+            let creator = String(decoding: StoredRecord.creator(of: bytes), as: UTF8.self)
+            return access.may(.read, type: type, creator: creator)
         }
-        return access.refusal(.read, type: record.type, creator: creator)
     }
 
     static func project(_ record: SharedBytes, _ desiredKeys: DesiredKeys?) -> SharedBytes {

@@ -7,20 +7,23 @@ extension Database {
     /// Results stand in the order of the request; nothing of a failed item is written. All zones of the request are one
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are checked
     /// here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
+    ///
+    /// - Parameter quotaBytes: What ``storedBytes`` may come to; 0: no limit. A save that would make them more fails
+    ///   with `quotaExceeded`. Deletions and saves that store no more than before go through, however much there is.
     package func modifyRecords(
-        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64
+        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64, quotaBytes: Int = 0
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
-        var itemsLeft = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
-        if let refusal = refusal(of: caller, itemCount: itemsLeft) {
+        let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
+        if let refusal = refusal(of: caller, itemCount: itemCount) {
             return Decision(answer: request.zones.map { ZoneBatch.refusal(of: $0, refusal) }, commit: nil)
         }
         var builder = CommitBuilder(sequence: sequence + 1)
         var results: [ZoneModificationResult<SharedBytes>] = []
         var seen = Set<Int>()
         var bytesLeft = ByteBudget()
+        var referenceBudget = ReferenceBudget()
         for modification in request.zones {
-            itemsLeft -= modification.saves.count + modification.deletions.count
             switch zoneIndex(of: modification.zone) {
             case .failure(let error):
                 results.append(ZoneBatch.refusal(of: modification, error))
@@ -33,9 +36,17 @@ extension Database {
                     modification, savePolicy: request.savePolicy,
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
                     tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
-                    changesLeft: Limits.changesPerCommit - Int(builder.positions) - itemsLeft, bytesLeft: bytesLeft)
+                    bytesLeft: bytesLeft, referenceBudget: referenceBudget,
+                    quota: quotaBytes > 0 ? QuotaRoom(limit: quotaBytes, used: storedBytes) : nil)
                 // Where the zone stands: a copy counts a reference for each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
+                referenceBudget = batch.referenceBudget
+                if let refusal = indexRefusal(
+                    inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots))
+                {
+                    results.append(ZoneBatch.refusal(of: modification, refusal))
+                    continue
+                }
                 bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
@@ -89,7 +100,7 @@ extension Database {
         if id.scope == .private, !caller.isOwner {
             return ServiceError(.permissionFailure, "only its owner may change a private database")
         }
-        if itemCount > Limits.changesPerCommit {
+        if itemCount + Limits.cascadesPerRequest > Limits.changesPerCommit {
             return ServiceError(
                 .limitExceeded, "a request has \(itemCount) items; the limit is \(Limits.itemsPerRequest): split it")
         }
@@ -111,15 +122,16 @@ extension Database {
             if batch.modification.saves[item].type != types.last { types.append(batch.modification.saves[item].type) }
             let slot = put(
                 SharedBytes(of: batch.records, at: batch.staged[place].range),
-                refersToOthers: batch.staged[place].refersToOthers, replacing: existing, inZoneAt: index,
-                of: incarnation, into: &builder)
+                refersToOthers: batch.staged[place].refersToOthers, replacing: existing,
+                references: batch.referenceChange(ofStaged: place), inZoneAt: index, of: incarnation, into: &builder)
             note(slot, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
         }
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type
             if type != types.last { types.append(type) }
             note(deletion.slot, .deleted, inZoneAt: index, into: &builder)
-            deleteRecord(deletion.slot, at: builder.nextPosition(), inZoneAt: index)
+            deleteRecord(
+                deletion.slot, at: builder.nextPosition(), inZoneAt: index, references: deletion.references)
             builder.append(
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
         }
@@ -153,15 +165,18 @@ extension Database {
 
     /// Puts a record into the zone at an index, which is of that incarnation, and returns its slot.
     ///
-    /// - Parameter existing: The slot of its older version, or nil for a new record.
+    /// - Parameters:
+    ///   - existing: The slot of its older version, or nil for a new record.
+    ///   - references: How it refers to others than before, where that is known.
     @discardableResult
     func put(
-        _ record: SharedBytes, refersToOthers: Bool, replacing existing: Int32?, inZoneAt index: Int,
-        of incarnation: UInt64, into builder: inout CommitBuilder
+        _ record: SharedBytes, refersToOthers: Bool, replacing existing: Int32?, references: ReferenceChange = .unknown,
+        inZoneAt index: Int, of incarnation: UInt64, into builder: inout CommitBuilder
     ) -> Int32 {
         builder.append(.recordPut(zone: incarnation, record: record))
         return putRecord(
-            record, refersToOthers: refersToOthers, at: builder.nextPosition(), replacing: existing, inZoneAt: index)
+            record, refersToOthers: refersToOthers, at: builder.nextPosition(), replacing: existing,
+            references: references, inZoneAt: index)
     }
 }
 

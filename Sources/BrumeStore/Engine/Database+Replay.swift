@@ -45,7 +45,11 @@ extension Database {
         for index in touched where zoneStates[index].deletion == nil && !zoneStates[index].isDefault {
             if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
         }
-        if !entry.operationID.isEmpty { remember(operation: entry.operationID, answer: entry.operationAnswer) }
+        if !entry.operationID.isEmpty {
+            remember(
+                operation: entry.operationID, answer: entry.operationAnswer, digest: entry.operationDigest,
+                user: entry.operationUser)
+        }
         count(entry.sequence, run: entry.run)
     }
 

@@ -38,6 +38,11 @@ package final class Database {
     var freeZoneIndexes: [Int] = []
     /// Of the zones that queries have asked, by incarnation.
     var zoneIndexes: [UInt64: ZoneIndexes] = [:]
+    /// What their indexes have yet to do for commits.
+    @exclusivity(unchecked) var indexBacklog = IndexBacklog()
+    let indexRemains = IndexRemains()
+    let indexScratch = IndexScratch()
+    var indexLimits = IndexLimits()
     private(set) lazy var wordBreaker = WordBreaker()
     /// Zones with fewer records are looked through, whatever is asked.
     package var indexedZoneMinimum = 256
@@ -68,7 +73,9 @@ package final class Database {
                 RememberedOperations(
                     countLimit: Limits.rememberedPublicOperations, bytesLimit: Limits.rememberedPublicOperationBytes)
             }
-        zoneStates = [ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start)]
+        zoneStates = [
+            ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start, isPublic: id.scope == .public)
+        ]
         zoneIndexOfName = [Names.defaultZone: 0]
         zoneIndexOfIncarnation = [0: 0]
     }
@@ -190,14 +197,35 @@ package final class Database {
 
     // MARK: Operations
 
-    /// Keeps the answer to an operation, so that ``rememberedAnswer(to:)`` has it. Bounded: the oldest go first.
+    /// Keeps the answer to an operation, so that ``rememberedOperation(_:digest:)`` has it. Bounded, and in a public
+    /// database each user has a share: see ``RememberedOperations``.
     ///
-    /// The caller also puts both into the commit's entry before it is appended: replay remembers them again.
-    package func remember(operation id: [UInt8], answer: [UInt8]) {
-        operations.add(id: id, answer: answer)
+    /// The caller also puts all of it into the commit's entry before it is appended: replay remembers it again.
+    ///
+    /// - Parameters:
+    ///   - digest: Of the request.
+    ///   - user: Who sent it, in a public database.
+    package func remember(operation id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
+        operations.add(id: id, answer: answer, digest: digest, user: user)
     }
 
-    package func rememberedAnswer(to id: [UInt8]) -> [UInt8]? { operations[id] }
+    /// What is known of an operation that is sent again.
+    package enum RememberedOperation: Equatable, Sendable {
+        case answer([UInt8])
+        /// Its id named another request.
+        case otherRequest
+    }
+
+    /// Nil: the operation has not been done, or is forgotten.
+    ///
+    /// - Parameter digest: Of the request that came now. Nothing is compared where one of the two is unknown.
+    package func rememberedOperation(_ id: [UInt8], digest: OperationDigest?) -> RememberedOperation? {
+        guard let known = operations[id] else { return nil }
+        if let digest, let former = known.digest, digest != former { return .otherRequest }
+        return .answer(known.answer)
+    }
+
+    package func rememberedAnswer(to id: [UInt8]) -> [UInt8]? { operations[id]?.answer }
 
     // MARK: Subscriptions
 

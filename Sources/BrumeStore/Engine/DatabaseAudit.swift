@@ -77,6 +77,11 @@ extension Database {
                 if state.earlierDeletion != nil { zones.earlierDeletions += 1 }
             }
             var counted = DatabaseAudit.History(zone: state.name, feedEntries: state.feed.count)
+            var references = ReferenceIndex(tellsUsersApart: state.references.tellsUsersApart)
+            for (slot, record) in state.liveSlots where record.refersToOthers {
+                references.add(record.references, of: slot, by: references.user(of: record))
+            }
+            sums.approximateBytes += references.approximateBytes
             for slot in state.slots.chunks.joined() {
                 sums.approximateBytes += slot.approximateBytes
                 if !slot.isDeleted {

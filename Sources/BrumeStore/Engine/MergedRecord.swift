@@ -6,12 +6,15 @@ struct MergedRecord: ~Copyable {
     let fields: FieldMerge
     /// The name of the parent record, or nil.
     let parent: String?
+    /// The name of the older version's parent, or nil.
+    let formerParent: String?
     /// Whether anything differs from the older version; true for a new record.
     let isChanged: Bool
 
-    private init(fields: consuming FieldMerge, parent: String?, isChanged: Bool) {
+    private init(fields: consuming FieldMerge, parent: String?, formerParent: String?, isChanged: Bool) {
         self.fields = fields
         self.parent = parent
+        self.formerParent = formerParent
         self.isChanged = isChanged
     }
 
@@ -19,8 +22,10 @@ struct MergedRecord: ~Copyable {
     static func of(
         _ save: RecordSave<CheckedFields>, over existing: RecordSlot?
     ) throws(ServiceError) -> MergedRecord {
-        let fields = try FieldMerge(save.fields, over: existing?.bytes)
-        let former = existing.flatMap { $0.parent.isEmpty ? nil : $0.parent }
+        let refersToOthers = existing?.refersToOthers ?? false
+        let fields = try FieldMerge(save.fields, over: existing?.bytes, watchesReferences: refersToOthers)
+        var former: String?
+        if refersToOthers, let parent = existing?.parent, !parent.isEmpty { former = parent }
         var parent = former
         switch save.parent {
         case .unchanged: break
@@ -38,6 +43,6 @@ struct MergedRecord: ~Copyable {
                 "a record would have \(fields.count) fields; the limit is \(Limits.fieldsPerRecord): use fewer")
         }
         let isChanged = fields.isChanged || parent != former
-        return MergedRecord(fields: fields, parent: parent, isChanged: isChanged)
+        return MergedRecord(fields: fields, parent: parent, formerParent: former, isChanged: isChanged)
     }
 }

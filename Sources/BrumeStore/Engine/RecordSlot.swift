@@ -139,32 +139,35 @@ struct RecordSlot: Sendable {
     }
 
     /// The name of the parent record, or empty.
-    var parent: String { references.parent }
+    var parent: String {
+        refersToOthers ? withBytes { String(decoding: StoredRecord.parent(of: $0), as: UTF8.self) } : ""
+    }
 
-    /// The names that `deleteSelf` references point to, one for each reference.
-    var cascadeTargets: [String] { references.targets }
-
-    var refersToOthers: Bool { countAndMarks & RecordSlot.referenceMark != 0 }
-
-    private var references: (parent: String, targets: [String]) {
-        if !refersToOthers { return ("", []) }
+    /// Its `deleteSelf` references.
+    ///
+    /// - Complexity: O(fields and references).
+    var cascades: StoredRecord.Cascades {
+        if !refersToOthers { return StoredRecord.Cascades() }
         return withBytes { bytes in
-            guard let summary = try? StoredRecord.summary(of: bytes) else {
+            guard let cascades = try? StoredRecord.cascades(of: bytes) else {
                 preconditionFailure("a stored record can't be read, though it was checked")
             }
-            return (String(decoding: summary.parent, as: UTF8.self), summary.cascadeTargets)
+            return cascades
         }
     }
+
+    /// What it says of others.
+    var references: RecordReferences { RecordReferences(parent: parent, targets: cascades.targets) }
+
+    /// Whether it has a parent or references that delete it with their targets.
+    var refersToOthers: Bool { countAndMarks & RecordSlot.referenceMark != 0 }
 
     /// What a record takes beside its bytes: its slot, the places of its name in the look-ups and of its changes in the feed, and
     /// what an allocation adds.
     private static let overheadBytes = 128
 
     /// About what the record takes in memory. An eighth of it may be empty, which is not counted.
-    var approximateBytes: Int {
-        RecordSlot.overheadBytes + byteCount
-            + (refersToOthers ? parent.utf8.count + cascadeTargets.reduce(0) { $0 + 2 * $1.utf8.count } : 0)
-    }
+    var approximateBytes: Int { RecordSlot.overheadBytes + byteCount }
 }
 
 extension RecordSlot {

@@ -1,102 +1,233 @@
+internal import BrumeModel
+
 /// The answers to a database's latest operations, so that one that is sent again after a lost answer has one effect.
 ///
-/// First in, first out: bounded in number and in bytes, and the newest is always kept, even when it alone is over the bound.
+/// Bounded in number and in bytes. Where it is full, the user whose operations take most loses the oldest of theirs: a
+/// user who has few keeps them, whatever the others do. An operation that is the newest is kept, also when it alone is
+/// over the bound. Which one goes depends on what is remembered and its order alone, so replay forgets what was
+/// forgotten.
 struct RememberedOperations: Sendable {
     struct Operation: Sendable {
         var id: [UInt8]
         var answer: [UInt8]
+        /// The digest of its request; nil for an operation from before digests were kept.
+        var digest: OperationDigest?
+        /// Whose share it counts to; empty in a private database, which has one share.
+        var user: String
+
         /// Of the id, in this process.
-        fileprivate var hash: HashedSlots.Hash
+        fileprivate var hash: HashedSlots.Hash = 0
+        /// Counts up from operation to operation; 0: nothing stands here.
+        fileprivate var order: UInt64 = 0
+        fileprivate var share: Int32 = RememberedOperations.none
+        /// The place of the user's next operation.
+        fileprivate var next: Int32 = RememberedOperations.none
+
+        fileprivate static let nothing = Operation(id: [], answer: [], digest: nil, user: "")
     }
 
     /// What is remembered at one moment. It shares its chunks with what goes on, which copies the one it touches: see
     /// ``RecordSlots``.
     struct Capture: Sendable {
         fileprivate let chunks: [[Operation]]
-        fileprivate let first: Int
 
         /// Gives the operations, oldest first.
+        ///
+        /// - Complexity: Sorts them.
         func forEach<Failure: Error>(_ body: (Operation) throws(Failure) -> Void) throws(Failure) {
-            var skipped = first
-            for chunk in chunks {
-                for operation in chunk.dropFirst(skipped) { try body(operation) }
-                skipped = 0
+            var places: [(order: UInt64, chunk: Int, index: Int)] = []
+            for (chunk, operations) in chunks.enumerated() {
+                for (index, operation) in operations.enumerated() where operation.order != 0 {
+                    places.append((operation.order, chunk, index))
+                }
             }
+            places.sort { $0.order < $1.order }
+            for place in places { try body(chunks[place.chunk][place.index]) }
         }
+    }
+
+    /// What one user has here.
+    private struct Share: Sendable {
+        var user: String
+        /// The sum over all operations of the user.
+        var weight = 0
+        /// Places of the oldest and the newest one.
+        var first: Int32 = RememberedOperations.none
+        var last: Int32 = RememberedOperations.none
+        /// Where it stands in ``heap``.
+        var rank = 0
     }
 
     static let chunkOperations = 64
+    private static let none: Int32 = -1
 
     let countLimit: Int
     let bytesLimit: Int
+    /// What an operation weighs beside its bytes: the number of operations is bounded as well as their bytes, and who
+    /// uses up the one weighs as much as who uses up the other.
+    private let operationWeight: Int
 
-    /// Oldest first. All are full but the last.
+    /// All are full but the last.
     private var chunks: [[Operation]] = []
-    /// The oldest one's place in the first chunk: those before it are gone.
-    private var first = 0
-    /// The number of the first chunk's first place. Operations are numbered one after the other, and after the last number
-    /// follows the first one again.
-    private var firstNumber: Int32
-    /// Numbers by the hashes of ids.
-    private var numbers = HashedSlots()
+    private var freePlaces: [Int32] = []
+    private var nextOrder: UInt64 = 1
+    /// Places by the hashes of ids.
+    private var places = HashedSlots()
     private(set) var bytes = 0
 
-    /// - Parameter firstNumber: That of the first operation: a multiple of ``chunkOperations``.
-    init(countLimit: Int, bytesLimit: Int, firstNumber: Int32 = 0) {
-        precondition(Int(firstNumber) % RememberedOperations.chunkOperations == 0, "a chunk begins at another number")
+    private var shares: [Share] = []
+    private var freeShares: [Int32] = []
+    private var shareOfUser: [String: Int32] = [:]
+    /// Looked up last, and mostly the one that is asked for: a private database has no other.
+    private var recentShare: Int32 = RememberedOperations.none
+    /// Shares, each of which comes before those at twice its index and 1, and 2: the first one loses.
+    private var heap: [Int32] = []
+
+    init(countLimit: Int, bytesLimit: Int) {
         self.countLimit = countLimit
         self.bytesLimit = bytesLimit
-        self.firstNumber = firstNumber
+        operationWeight = min(bytesLimit / max(countLimit, 1), 1 << 20)
     }
 
-    subscript(id: [UInt8]) -> [UInt8]? {
-        place(of: id, hash: id.withUnsafeBytes(HashedSlots.hash)).map { place in
-            chunks[place / RememberedOperations.chunkOperations][place % RememberedOperations.chunkOperations].answer
-        }
-    }
+    subscript(id: [UInt8]) -> Operation? { place(of: id, hash: id.withUnsafeBytes(HashedSlots.hash)).map { self[$0] } }
 
-    var count: Int { numbers.count }
+    var count: Int { places.count }
 
-    var capture: Capture { Capture(chunks: chunks, first: first) }
+    /// Users who have any.
+    var userCount: Int { heap.count }
+
+    var capture: Capture { Capture(chunks: chunks) }
 
     /// Adds an answer; an id that is known keeps its first answer.
-    mutating func add(id: [UInt8], answer: [UInt8]) {
+    mutating func add(id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
         let hash = id.withUnsafeBytes(HashedSlots.hash)
         if place(of: id, hash: hash) != nil { return }
-        if chunks.isEmpty || chunks[chunks.count - 1].count == RememberedOperations.chunkOperations {
-            chunks.append([])
-            chunks[chunks.count - 1].reserveCapacity(RememberedOperations.chunkOperations)
-        }
-        let place = (chunks.count - 1) * RememberedOperations.chunkOperations + chunks[chunks.count - 1].count
-        chunks[chunks.count - 1].append(Operation(id: id, answer: answer, hash: hash))
-        if numbers.isFull { numbers.grow() }
-        numbers.insert(HashedSlots.entry(number(at: place), hash: hash))
+        let share = share(of: user)
+        let place = put(
+            Operation(
+                id: id, answer: answer, digest: digest, user: user, hash: hash, order: nextOrder, share: share))
+        nextOrder += 1
+        if places.isFull { places.grow() }
+        places.insert(HashedSlots.entry(place, hash: hash))
         bytes += answer.count
-        while count > 1, count > countLimit || bytes > bytesLimit { removeOldest() }
-    }
-
-    /// Counted from the first chunk's first place.
-    private func place(of id: [UInt8], hash: HashedSlots.Hash) -> Int? {
-        numbers.slot(hash: hash) { number in
-            let place = place(of: number)
-            return chunks[place / RememberedOperations.chunkOperations][place % RememberedOperations.chunkOperations].id
-                == id
-        }.map(place(of:))
-    }
-
-    private func place(of number: Int32) -> Int { Int((number &- firstNumber) & .max) }
-
-    private func number(at place: Int) -> Int32 { (firstNumber &+ Int32(place)) & .max }
-
-    private mutating func removeOldest() {
-        numbers.remove(HashedSlots.entry(number(at: first), hash: chunks[0][first].hash))
-        bytes -= chunks[0][first].answer.count
-        chunks[0][first] = Operation(id: [], answer: [], hash: 0)
-        first += 1
-        if first == RememberedOperations.chunkOperations {
-            chunks.removeFirst()
-            first = 0
-            firstNumber = number(at: RememberedOperations.chunkOperations)
+        let last = shares[Int(share)].last
+        if last == Self.none { shares[Int(share)].first = place } else { self[last].next = place }
+        shares[Int(share)].last = place
+        shares[Int(share)].weight += operationWeight + answer.count
+        // One that is new comes into the heap when it has an operation to be compared by.
+        if last == Self.none {
+            shares[Int(share)].rank = heap.count
+            heap.append(share)
         }
+        moveUp(shares[Int(share)].rank)
+        while count > 1, count > countLimit || bytes > bytesLimit { removeOldest(of: loser(sparing: place)) }
+    }
+
+    // MARK: Places
+
+    private subscript(place: Int32) -> Operation {
+        get { chunks[Int(place) / Self.chunkOperations][Int(place) % Self.chunkOperations] }
+        _modify { yield &chunks[Int(place) / Self.chunkOperations][Int(place) % Self.chunkOperations] }
+    }
+
+    private func place(of id: [UInt8], hash: HashedSlots.Hash) -> Int32? {
+        places.slot(hash: hash) {
+            chunks[Int($0) / Self.chunkOperations][Int($0) % Self.chunkOperations].id == id
+        }
+    }
+
+    private mutating func put(_ operation: Operation) -> Int32 {
+        if let place = freePlaces.popLast() {
+            self[place] = operation
+            return place
+        }
+        if chunks.isEmpty || chunks[chunks.count - 1].count == Self.chunkOperations {
+            chunks.append([])
+            chunks[chunks.count - 1].reserveCapacity(Self.chunkOperations)
+        }
+        chunks[chunks.count - 1].append(operation)
+        return Int32((chunks.count - 1) * Self.chunkOperations + chunks[chunks.count - 1].count - 1)
+    }
+
+    // MARK: Shares
+
+    private mutating func share(of user: String) -> Int32 {
+        if recentShare != Self.none, shares[Int(recentShare)].user == user { return recentShare }
+        if let known = shareOfUser[user] {
+            recentShare = known
+            return known
+        }
+        let share: Int32
+        if let free = freeShares.popLast() {
+            share = free
+            shares[Int(free)] = Share(user: user)
+        } else {
+            share = Int32(shares.count)
+            shares.append(Share(user: user))
+        }
+        shareOfUser[user] = share
+        recentShare = share
+        return share
+    }
+
+    /// The share that has most; another one where all that it has is the newest operation.
+    private func loser(sparing newest: Int32) -> Int32 {
+        if shares[Int(heap[0])].first != newest { return heap[0] }
+        guard heap.count > 2, isHeavier(heap[2], than: heap[1]) else { return heap[1] }
+        return heap[2]
+    }
+
+    private mutating func removeOldest(of share: Int32) {
+        let place = shares[Int(share)].first
+        let operation = exchange(&self[place], with: .nothing)
+        freePlaces.append(place)
+        places.remove(HashedSlots.entry(place, hash: operation.hash))
+        bytes -= operation.answer.count
+        shares[Int(share)].first = operation.next
+        shares[Int(share)].weight -= operationWeight + operation.answer.count
+        let rank = shares[Int(share)].rank
+        if operation.next != Self.none { return moveDown(rank) }
+        shareOfUser[shares[Int(share)].user] = nil
+        freeShares.append(share)
+        if recentShare == share { recentShare = Self.none }
+        swap(rank, heap.count - 1)
+        heap.removeLast()
+        if rank < heap.count {
+            moveUp(rank)
+            moveDown(rank)
+        }
+    }
+
+    /// Where two weigh the same, the one with the oldest operation comes first.
+    private func isHeavier(_ left: Int32, than right: Int32) -> Bool {
+        let (one, other) = (shares[Int(left)].weight, shares[Int(right)].weight)
+        return one != other
+            ? one > other : self[shares[Int(left)].first].order < self[shares[Int(right)].first].order
+    }
+
+    private mutating func moveUp(_ rank: Int) {
+        var rank = rank
+        while rank > 0, isHeavier(heap[rank], than: heap[(rank - 1) / 2]) {
+            swap(rank, (rank - 1) / 2)
+            rank = (rank - 1) / 2
+        }
+    }
+
+    private mutating func moveDown(_ rank: Int) {
+        var rank = rank
+        while true {
+            var next = 2 * rank + 1
+            if next >= heap.count { return }
+            if next + 1 < heap.count, isHeavier(heap[next + 1], than: heap[next]) { next += 1 }
+            if !isHeavier(heap[next], than: heap[rank]) { return }
+            swap(rank, next)
+            rank = next
+        }
+    }
+
+    private mutating func swap(_ left: Int, _ right: Int) {
+        heap.swapAt(left, right)
+        shares[Int(heap[left])].rank = left
+        shares[Int(heap[right])].rank = right
     }
 }

@@ -20,6 +20,12 @@ extension ZoneBatch {
         if let refusal = caller.access?.refusal(.create, type: save.type, creator: caller.user) { throw refusal }
     }
 
+    /// What is told of a record that the caller may neither read nor change: nothing but that the name is no longer
+    /// free.
+    private static let takenName = ServiceError(
+        .permissionFailure,
+        "the record can't be saved under this name, which somebody else has taken; choose another one")
+
     /// The same of a save that changes a record.
     func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
         let (isUserRecord, isOfType) = existing.withBytes { bytes in
@@ -31,7 +37,7 @@ extension ZoneBatch {
         if isUserRecord {
             if save.name != caller.user { throw ZoneBatch.userRecordRefusal }
         } else if let refusal = writeRefusal(of: existing) {
-            throw refusal
+            throw mayRead(existing) ? refusal : ZoneBatch.takenName
         }
         if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
             throw ServiceError(
@@ -65,7 +71,7 @@ extension ZoneBatch {
         // Looked up first without the creator, whom it costs to decode the record.
         if let access = caller.access {
             if access.permissions(type: record.type, isCreator: false).contains(.write) { return nil }
-            return access.refusal(.write, type: record.type, creator: systemCreator(of: record) ?? "")
+            return access.refusal(.write, type: record.type, creator: systemCreator(of: record))
         }
         if systemCreator(of: record) == caller.user { return nil }
         return ServiceError(
@@ -73,14 +79,9 @@ extension ZoneBatch {
     }
 
     /// Whether the caller may be shown the record.
-    private func mayRead(_ record: RecordSlot) -> Bool { Database.readRefusal(of: record, for: caller) == nil }
+    func mayRead(_ record: RecordSlot) -> Bool { Database.mayRead(record, caller) }
 
-    /// Decoded when it is needed: only the public database asks.
-    private func systemCreator(of record: RecordSlot) -> String? {
-        do throws(ServiceError) {
-            return try StoredRecord.parts(of: record.bytes).system.creator
-        } catch {
-            return nil
-        }
+    private func systemCreator(of record: RecordSlot) -> String {
+        record.withBytes { String(decoding: StoredRecord.creator(of: $0), as: UTF8.self) }
     }
 }

@@ -23,12 +23,8 @@ struct ZoneBatch {
         let setsParent: Bool
         /// Whether `deleteSelf` references differ from those of the older version.
         let changesCascades: Bool
-
-        /// The record, in the array of all that were staged.
-        func record(in records: [UInt8]) -> RecordSlot {
-            RecordSlot(
-                in: records, at: range, refersToOthers: refersToOthers, position: .start, created: .start)
-        }
+        /// Where ``ZoneBatch/references`` tells how the record's references or its parent change, or -1.
+        let references: Int32
     }
 
     struct StagedDeletion {
@@ -36,6 +32,8 @@ struct ZoneBatch {
         let item: Int?
         let slot: Int32
         let name: String
+        /// What the record says of others.
+        let references: RecordReferences
     }
 
     let modification: ZoneModification<CheckedFields>
@@ -46,23 +44,28 @@ struct ZoneBatch {
     let tag: ChangeTag
     private let tagText: [UInt8]
     let nowMilliseconds: Int64
-    /// Changes that the commit has room for.
-    let changesLeft: Int
+    /// What references may still cost.
+    var referenceBudget: ReferenceBudget
     /// What the records of the answer and of the commit may still take.
     private var bytesLeft: ByteBudget
+    /// What records may come to, and have come to before this batch; nil: no limit.
+    let quota: QuotaRoom?
 
     private(set) var staged: [StagedSave] = []
     /// The encoded records of all saves that were ever staged, one behind the other: what is answered and what the journal gets are
     /// parts of it, so that a record of a batch needs no memory of its own for either.
     private(set) var records: [UInt8] = []
     private(set) var deletions: [StagedDeletion] = []
+    /// The references of those staged saves that change which records theirs refer to.
+    private(set) var references: [StagedReferences] = []
     private var saveResults: [SaveResult<SharedBytes>] = []
     private var deletionResults: [ServiceError?] = []
     private var hasFailed = false
 
     init(
         _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
-        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, changesLeft: Int, bytesLeft: ByteBudget
+        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
+        referenceBudget: ReferenceBudget, quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -72,8 +75,9 @@ struct ZoneBatch {
         self.tag = tag
         tagText = tag.utf8
         self.nowMilliseconds = nowMilliseconds
-        self.changesLeft = changesLeft
         self.bytesLeft = bytesLeft
+        self.referenceBudget = referenceBudget
+        self.quota = quota
     }
 
     /// What every item gets when the zone as a whole is refused.
@@ -120,7 +124,12 @@ struct ZoneBatch {
             deletionResults.append(error)
             if error != nil { hasFailed = true }
         }
-        if needsReferencesSettled(in: zone) { settleReferences(in: zone) }
+        failOverQuota(in: zone)
+        if needsReferencesSettled(in: zone) {
+            settleReferences(in: zone)
+            // What was to be deleted or to shrink, and made room, may have to stay as it is.
+            while !(isAtomic && hasFailed), failOverQuota(in: zone) { settleReferences(in: zone) }
+        }
         if isAtomic, hasFailed { failInnocents() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
@@ -160,6 +169,14 @@ struct ZoneBatch {
         // One that stands keeps the memory of those that failed after it was their neighbour.
         if result.holdsSave { left.commit -= records.count }
         return left
+    }
+
+    /// Bytes of the records that are to change, all their versions together.
+    func changedBytes(in slots: RecordSlots) -> Int {
+        var count = 0
+        for save in staged { count += save.range.count + (save.existing.map { slots.byteCount(of: $0) } ?? 0) }
+        for deletion in deletions { count += slots.byteCount(of: deletion.slot) }
+        return count
     }
 
     /// Takes back a staged save that can't stand.
@@ -243,31 +260,37 @@ struct ZoneBatch {
         let answerCount = isKnownToClient ? systemByteCount : range.count
         guard bytesLeft.takeAnswer(answerCount) else { throw ZoneBatch.answerIsFull }
         guard bytesLeft.takeCommit(range.count) else { throw ZoneBatch.commitIsFull }
-        var cascadeTargets: [String] = []
-        if save.fields.mayHoldReferences || existing?.refersToOthers == true {
-            do throws(ServiceError) {
-                cascadeTargets = try StoredRecord.cascadeTargets(
-                    ofRecord: SharedBytes(of: records, at: range), fieldsStart: systemByteCount)
-            } catch {
-                preconditionFailure("a checked field can't be read: \(error.message)")
-            }
+        var findings = ReferenceFindings()
+        if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
+            findings = try findReferences(
+                of: save, over: existing, merged: merged,
+                fields: SharedBytes(of: records, at: start + systemByteCount..<records.count))
         }
+        if let change = findings.references { references.append(change) }
         staged.append(
             StagedSave(
-                item: item, existing: slot, range: range,
-                refersToOthers: merged.parent != nil || !cascadeTargets.isEmpty, answerCount: answerCount,
-                setsParent: merged.parent != nil && (existing?.parent ?? "") != merged.parent,
-                changesCascades: existing.map { $0.cascadeTargets != cascadeTargets } ?? !cascadeTargets.isEmpty))
+                item: item, existing: slot, range: range, refersToOthers: findings.refersToOthers,
+                answerCount: answerCount,
+                setsParent: merged.parent != nil && merged.formerParent != merged.parent,
+                changesCascades: findings.changesCascades,
+                references: findings.references == nil ? -1 : Int32(references.count - 1)))
         return .staged(fieldsOmitted: isKnownToClient)
     }
 
-    /// Checks one deletion by itself and stages it. Deleting a missing record succeeds.
+    /// Checks one deletion by itself and stages it. Deleting a missing record succeeds, and so does deleting one that
+    /// the caller may neither read nor change: it is as missing to them.
     private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
         guard let slot = zone.liveSlot(of: name) else { return nil }
         let record = zone[slot]
-        if record.type == Names.userRecordType { return ZoneBatch.userRecordRefusal }
-        if let refusal = writeRefusal(of: record) { return refusal }
-        deletions.append(StagedDeletion(item: item, slot: slot, name: name))
+        let refusal =
+            record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
+        if let refusal { return mayRead(record) ? refusal : nil }
+        let cascades = record.cascades
+        guard referenceBudget.take(cascades) else { return ZoneBatch.referencesAreFull }
+        deletions.append(
+            StagedDeletion(
+                item: item, slot: slot, name: name,
+                references: RecordReferences(parent: record.parent, targets: cascades.targets)))
         return nil
     }
 

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeWire
-internal import Synchronization
 
 /// One zone of a database: its records by name, the feed of its changes, and the indexes that reference rules need.
 ///
@@ -23,8 +23,8 @@ struct ZoneState: Sendable {
     private(set) var liveCount = 0
     /// Encoded bytes of the records that exist.
     private(set) var storedBytes = 0
-    /// About what the zone takes in memory.
-    private(set) var approximateBytes = ZoneState.emptyBytes
+    /// About what the zone takes in memory, but for its look-ups of references.
+    private var ownBytes = ZoneState.emptyBytes
     private(set) var clientTokens = ClientTokens()
     private(set) var names = NameIndex()
     private var packs = RecordPacks()
@@ -33,12 +33,14 @@ struct ZoneState: Sendable {
     /// Tombstones in the order of their deletions. Stale: that slot holds a record again, or was deleted again.
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
-    /// Live records by their parent's name.
-    private var childSlots: [String: Set<Int32>] = [:]
-    /// Live records by the targets of their `deleteSelf` references: one element for each reference.
-    private var referrerSlots: [String: [Int32]] = [:]
+    private(set) var references: ReferenceIndex
 
-    init(name: String, incarnation: UInt64, lastChange: ChangePosition, floor: ChangePosition = .start) {
+    /// - Parameter isPublic: Whether it is a public database's.
+    init(
+        name: String, incarnation: UInt64, lastChange: ChangePosition, floor: ChangePosition = .start,
+        isPublic: Bool = false
+    ) {
+        references = ReferenceIndex(tellsUsersApart: isPublic)
         self.name = name
         self.incarnation = incarnation
         self.lastChange = lastChange
@@ -85,14 +87,8 @@ struct ZoneState: Sendable {
         (0..<Int32(slots.count)).lazy.map { (slot: $0, record: slots[$0]) }.filter { !$0.record.isDeleted }
     }
 
-    /// Slots of the records whose parent is `name`.
-    func children(of name: String) -> Set<Int32> { childSlots[name] ?? [] }
-
-    /// Slots of the records with a `deleteSelf` reference to `name`: one element for each reference.
-    func referrers(of name: String) -> [Int32] { referrerSlots[name] ?? [] }
-
-    /// Whether deletions have to look at references at all.
-    var holdsReferences: Bool { !childSlots.isEmpty || !referrerSlots.isEmpty }
+    /// About what the zone takes in memory.
+    var approximateBytes: Int { ownBytes + references.approximateBytes }
 
     // MARK: Changes
 
@@ -101,9 +97,11 @@ struct ZoneState: Sendable {
     /// - Parameters:
     ///   - position: Behind every earlier one.
     ///   - existing: The slot of its older version, where that is known.
+    ///   - change: How it refers to others than before, where that is known.
     /// - Returns: Its slot.
     mutating func put(
-        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil
+        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
+        references change: ReferenceChange = .unknown
     ) -> Int32 {
         let slot: Int32
         var replacesEntry = false
@@ -119,7 +117,7 @@ struct ZoneState: Sendable {
             slot = known
             replacesEntry = true
             let packedBytes = slots.packedBytes(of: known)
-            approximateBytes -= slots.approximateBytes(of: known)
+            ownBytes -= slots.approximateBytes(of: known)
             if slots.isDeleted(known) {
                 liveCount += 1
                 deletions.noteStale()
@@ -127,7 +125,7 @@ struct ZoneState: Sendable {
                 compactDeletions()
             } else {
                 storedBytes -= slots.byteCount(of: known)
-                removeFromIndexes(known)
+                if case .unknown = change { removeReferences(of: known) }
                 slots.replace(known, with: record, refersToOthers: refersToOthers, position: position)
             }
             if let packedBytes { leftPack(known, bytes: packedBytes) }
@@ -135,35 +133,45 @@ struct ZoneState: Sendable {
             liveCount += 1
             if let free = freeSlots.popLast() {
                 slot = free
-                approximateBytes -= slots[free].approximateBytes
+                ownBytes -= slots[free].approximateBytes
                 slots[free] = RecordSlot(new: record, refersToOthers: refersToOthers, position: position)
             } else {
                 slot = slots.append(RecordSlot(new: record, refersToOthers: refersToOthers, position: position))
             }
             names.insert(slot, hash: hash)
         }
-        approximateBytes += slots.approximateBytes(of: slot)
+        ownBytes += slots.approximateBytes(of: slot)
         storedBytes += record.count
-        addToIndexes(slot)
+        switch change {
+        case .unknown: addReferences(of: slot)
+        case .none: break
+        case .changed(let from, let to):
+            references.remove(from, of: slot)
+            references.add(to, of: slot, by: references.user(of: slots[slot]))
+        }
         noteChange(at: position, slot: slot, replacesEntry: replacesEntry)
         return slot
     }
 
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
     ///
-    /// - Parameter limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. Above it the oldest go.
-    mutating func delete(_ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int) {
+    /// - Parameters:
+    ///   - limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. Above it the oldest go.
+    ///   - known: What the record says of others, where that is known.
+    mutating func delete(
+        _ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int, references known: RecordReferences? = nil
+    ) {
         precondition(!slots[slot].isDeleted, "a record is deleted twice")
-        removeFromIndexes(slot)
+        if let known { references.remove(known, of: slot) } else { removeReferences(of: slot) }
         liveCount -= 1
         let name = slots[slot].name
         let type = slots[slot].type
-        approximateBytes -= slots[slot].approximateBytes
+        ownBytes -= slots[slot].approximateBytes
         storedBytes -= slots.byteCount(of: slot)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
         if let packedBytes { leftPack(slot, bytes: packedBytes) }
-        approximateBytes += slots[slot].approximateBytes
+        ownBytes += slots[slot].approximateBytes
         if isDefault {
             names.remove(slot, hash: NameIndex.hash(name))
             freeSlots.append(slot)
@@ -178,9 +186,9 @@ struct ZoneState: Sendable {
 
     /// Keeps a device's client token.
     mutating func put(_ token: ClientToken) {
-        approximateBytes -= clientTokens.approximateBytes
+        ownBytes -= clientTokens.approximateBytes
         clientTokens.put(token)
-        approximateBytes += clientTokens.approximateBytes
+        ownBytes += clientTokens.approximateBytes
     }
 
     /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one less: it
@@ -192,9 +200,9 @@ struct ZoneState: Sendable {
             if !isCurrent { continue }
             let slot = slots[entry.slot]
             names.remove(entry.slot, hash: NameIndex.hash(slot.name))
-            approximateBytes -= slot.approximateBytes
+            ownBytes -= slot.approximateBytes
             slots[entry.slot] = .tombstone(name: "", type: "", position: .start)
-            approximateBytes += slots[entry.slot].approximateBytes
+            ownBytes += slots[entry.slot].approximateBytes
             freeSlots.append(entry.slot)
             feed.noteStale()
             floor = entry.position
@@ -222,26 +230,14 @@ struct ZoneState: Sendable {
         }
     }
 
-    private mutating func addToIndexes(_ slot: Int32) {
+    private mutating func addReferences(of slot: Int32) {
         if !slots.refersToOthers(slot) { return }
         let record = slots[slot]
-        let parent = record.parent
-        if !parent.isEmpty { childSlots[parent, default: []].insert(slot) }
-        for target in record.cascadeTargets { referrerSlots[target, default: []].append(slot) }
+        references.add(record.references, of: slot, by: references.user(of: record))
     }
 
-    private mutating func removeFromIndexes(_ slot: Int32) {
-        if !slots.refersToOthers(slot) { return }
-        let record = slots[slot]
-        let parent = record.parent
-        if !parent.isEmpty {
-            childSlots[parent]?.remove(slot)
-            if childSlots[parent]?.isEmpty == true { childSlots[parent] = nil }
-        }
-        for target in record.cascadeTargets {
-            if let index = referrerSlots[target]?.lastIndex(of: slot) { referrerSlots[target]?.remove(at: index) }
-            if referrerSlots[target]?.isEmpty == true { referrerSlots[target] = nil }
-        }
+    private mutating func removeReferences(of slot: Int32) {
+        if slots.refersToOthers(slot) { references.remove(slots[slot].references, of: slot) }
     }
 
     // MARK: Loading
@@ -256,8 +252,8 @@ struct ZoneState: Sendable {
         }
         liveCount += records.liveCount
         storedBytes += records.storedBytes
-        approximateBytes += records.approximateBytes
-        for index in records.referring { addToIndexes(first + Int32(index)) }
+        ownBytes += records.approximateBytes
+        for index in records.referring { addReferences(of: first + Int32(index)) }
     }
 
     /// Makes look-ups and feed of what was loaded; returns what is wrong with it.
@@ -265,7 +261,7 @@ struct ZoneState: Sendable {
         let (slots, hashes, isDefault) = (slots, loadedHashes, isDefault)
         loadedHashes = []
         // Two parts that have nothing to do with each other, and take about the same time.
-        let parts = Mutex<(names: NameIndex?, feeds: (changes: Feed, deletions: Feed)?)>((nil, nil))
+        let parts = Lock<(names: NameIndex?, feeds: (changes: Feed, deletions: Feed)?)>((nil, nil))
         threads.forEach(2) { part in
             if part == 0 {
                 let names = NameIndex(of: slots, hashes: hashes)

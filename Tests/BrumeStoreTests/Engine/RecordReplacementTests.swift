@@ -166,6 +166,7 @@ struct RecordReplacementTests {
         ZoneBatch(
             ZoneModification(zone: Desk.zone, saves: saves), savePolicy: .changedKeys, isAtomic: false,
             caller: Caller(user: Desk.privateID.owner, isOwner: true), scope: .private,
-            tag: ChangeTag(epoch: 7, sequence: 9), nowMilliseconds: 1, changesLeft: 100, bytesLeft: ByteBudget())
+            tag: ChangeTag(epoch: 7, sequence: 9), nowMilliseconds: 1, bytesLeft: ByteBudget(),
+            referenceBudget: ReferenceBudget())
     }
 }

@@ -149,26 +149,29 @@ struct ReferenceTests {
         #expect(two.saveCodes == [nil, .limitExceeded])
     }
 
-    @Test("a commit of more changes than the limit is refused, and the rest of the request is not")
-    func changesLimit() throws {
-        // A tree: each node has 300 that go with it, three levels deep.
+    @Test(
+        "a deletion that would take more records than there is room for is refused, and the rest of the request is not")
+    func cascadeRoom() throws {
+        // Two levels: each record of the first has as many that go with it as the limit lets one have.
         try desk.save("root")
-        var names = ["root"]
-        var count = 1
-        while count <= Limits.changesPerCommit {
-            var next: [String] = []
-            for (index, target) in names.enumerated() where count <= Limits.changesPerCommit {
-                let saves = (0..<300).map {
-                    RecordSave<CheckedFields>.of("\(target).\(index)-\($0)", ["up": Reference.cascading(to: target)])
+        let width = Limits.cascadeReferencesPerTarget
+        let middle = (0...Limits.cascadesPerRequest / width).map { "m\($0)" }
+        let saves = middle.map { RecordSave<CheckedFields>.of($0, ["up": Reference.cascading(to: "root")]) }
+        #expect(desk.modify(saves: saves).result.saveCodes.allSatisfy { $0 == nil })
+        for name in middle {
+            for half in 0..<2 {
+                let saves = (0..<width / 2).map {
+                    RecordSave<CheckedFields>.of("\(name).\(half).\($0)", ["up": Reference.cascading(to: name)])
                 }
                 #expect(desk.modify(saves: saves).result.saveCodes.allSatisfy { $0 == nil })
-                next += saves.map(\.name)
-                count += saves.count
             }
-            names = next
         }
         let result = desk.modify(isAtomic: false, saves: [.of("fine")], deletions: ["root"]).result
         #expect(result.saveCodes == [nil] && result.deletionCodes == [.limitExceeded])
-        #expect(desk.record("root") != nil)
+        #expect(desk.record("root") != nil && desk.record("m0") != nil)
+        // What goes with them first, then the rest.
+        for name in middle.dropFirst() { #expect(desk.modify(deletions: [name]).result.deletionCodes == [nil]) }
+        #expect(desk.modify(deletions: ["root"]).result.deletionCodes == [nil])
+        #expect(desk.database.recordCount == 1)
     }
 }

@@ -95,8 +95,15 @@ struct RoleTests {
             let allowed = try #require(rights[role])
             func expect(_ operation: Character, _ permission: String, _ error: ServiceError?) {
                 let what = "\(role.rawValue) \(operation) \(type)"
-                if allowed.contains(operation) {
+                // What may be neither read nor changed is as if it were not there.
+                let isAbsent = !allowed.contains { "rsd".contains($0) }
+                if allowed.contains(operation) || isAbsent && operation == "d" && role != .anonymous {
                     #expect(error == nil, "\(what): \(error?.message ?? "")")
+                } else if operation == "r" {
+                    #expect(error?.code == .unknownItem, "\(what)")
+                } else if isAbsent, operation == "s", role != .anonymous {
+                    #expect(error?.code == .permissionFailure && error?.serverRecord == nil, "\(what)")
+                    #expect(error?.message.contains(type) == false, "\(what): \(error?.message ?? "")")
                 } else {
                     let isWrite = operation != "r"
                     #expect(
@@ -121,6 +128,39 @@ struct RoleTests {
                 database: .public, zones: [ZoneModification(zone: .defaultZone, deletions: [type])])
             let deleted = try database().modifyRecords(deletion, caller: caller, nowMilliseconds: 2)
             expect("d", "WRITE", deleted.answer[0].deletions[0])
+            let isGone = allowed.contains("d")
+            #expect((deleted.commit != nil) == isGone, "\(role.rawValue) deletes \(type)")
+        }
+    }
+
+    @Test("what a caller may not read is told as what is not there, in the same words, and a parent too")
+    func absence() throws {
+        let caller = try caller(.other)
+        let desk = Desk(try database(), caller: caller)
+        func answers(_ name: String) -> [ServiceError?] {
+            let fetched = desk.database.fetchRecords(
+                FetchRecordsRequest(database: .public, zones: [.init(zone: .defaultZone, names: [name])]),
+                caller: caller)
+            let deleted = desk.modify(.defaultZone, deletions: [name])
+            #expect(deleted.commit == nil)
+            let child = desk.modify(.defaultZone, saves: [.of("child", type: "Usual", parent: .set(name))])
+            #expect(child.commit == nil)
+            return [Self.failure(of: fetched[0][0]), deleted.result.deletions[0], child.result.saves[0].error]
+        }
+        let missing = answers("nobody's")
+        #expect(missing.map { $0?.code } == [.unknownItem, nil, .referenceViolation])
+        for hidden in ["Own", "Desk", "Closed"] { #expect(answers(hidden) == missing, "\(hidden)") }
+    }
+
+    @Test("how a query is run is told to those who may read all records of its type")
+    func explaining() throws {
+        for (role, type, mayAsk) in [
+            (Role.other, "Usual", true), (Role.other, "Own", false), (Role.creator, "Own", false),
+            (Role.editor, "Desk", true),
+        ] {
+            let query = Query(recordType: type, predicate: .constant(true))
+            let refusal = try #require(try caller(role).access).refusalToExplain(query)
+            #expect(refusal?.code == (mayAsk ? nil : .permissionFailure), "\(role.rawValue) \(type)")
         }
     }
 

@@ -1,0 +1,267 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// The records that a batch's deletions may take with them, and what refers to them after the batch, as numbers.
+///
+/// Everything is looked up once: what is asked in later rounds of a settlement are numbers alone.
+struct ReferenceGraph {
+    typealias Node = Int32
+
+    private struct Record {
+        /// Nil for a record that the batch makes.
+        let slot: Int32?
+        /// The save that brings it, or -1.
+        let save: Int32
+        let name: String
+        let mayFall: Bool
+        /// Of the version that the zone has; looked up when it is about to fall.
+        var cascades: StoredRecord.Cascades?
+        /// The caller's records that refer to it by what the zone has, looked up when it falls.
+        var referrers: [Node]?
+        /// The records that it refers to among those that fall.
+        var targets: [Node] = []
+        /// The round that ``targets`` are of.
+        var targetsRound: Int32 = 0
+        /// The round in which it fell.
+        var round: Int32 = 0
+    }
+
+    /// What may still fall.
+    private struct Room {
+        var cascades: Int
+        var references: Int
+    }
+
+    private let zone: ZoneState
+    private let saves: [ReferenceSettlement.Save]
+    private var records: [Record] = []
+    private var nodeOfSlot: [Int32: Node] = [:]
+    private var nodeOfSave: [Node]
+    private var saveOfSlot: [Int32: Int32] = [:]
+    /// Saves that change their references or parents, by what they refer to afterwards.
+    private var saveReferrers: [String: [Int32]] = [:]
+    private var saveChildren: [String: [Int32]] = [:]
+    /// Nothing in the zone or the batch refers to anything: deletions stand alone.
+    private let isWithoutReferences: Bool
+    private var round: Int32 = 0
+    /// What fell in this round, the requested deletions first.
+    private(set) var fallen: [Node] = []
+    /// What may still be looked at again. Below 0 it was too much.
+    private(set) var visitsLeft = StoreLimits.referenceVisitsPerRequest
+    /// See ``ReferenceBudget/steps``: of whatever round, none are given back.
+    private var stepsLeft = 0
+
+    init(zone: ZoneState, saves: [ReferenceSettlement.Save]) {
+        self.zone = zone
+        self.saves = saves
+        nodeOfSave = [Node](repeating: -1, count: saves.count)
+        isWithoutReferences = zone.references.isEmpty && saves.allSatisfy { $0.change == nil }
+        if isWithoutReferences { return }
+        for (index, save) in saves.enumerated() {
+            if let slot = save.staged.existing { saveOfSlot[slot] = Int32(index) }
+            guard let change = save.change else { continue }
+            if save.staged.changesCascades {
+                for target in change.to.targets { saveReferrers[target, default: []].append(Int32(index)) }
+            }
+            if !change.to.parent.isEmpty { saveChildren[change.to.parent, default: []].append(Int32(index)) }
+        }
+    }
+
+    // MARK: What fell
+
+    func slot(of node: Node) -> Int32? { records[Int(node)].slot }
+
+    func name(of node: Node) -> String { records[Int(node)].name }
+
+    /// Those of the version that the zone has of a record that fell.
+    func cascades(of node: Node) -> StoredRecord.Cascades { records[Int(node)].cascades ?? StoredRecord.Cascades() }
+
+    func hasFallen(save: Int) -> Bool {
+        if round == 0 { return false }
+        if let slot = saves[save].staged.existing { return nodeOfSlot[slot].map(hasFallen) ?? false }
+        return nodeOfSave[save] >= 0 && hasFallen(nodeOfSave[save])
+    }
+
+    private func hasFallen(_ node: Node) -> Bool { records[Int(node)].round == round }
+
+    /// The saves that bring the records of some that fell, or nil for a record that no save changes.
+    func save(of node: Node) -> Int? {
+        let save = records[Int(node)].save
+        return save < 0 ? nil : Int(save)
+    }
+
+    /// Who made the record, as the zone has it; nil for one that the batch makes.
+    func user(of node: Node) -> UserKey? { records[Int(node)].slot.map { zone.references.user(of: zone[$0]) } }
+
+    /// Something else was looked at again.
+    mutating func visit(_ count: Int) { visitsLeft -= count }
+
+    // MARK: Falling
+
+    /// Finds what falls with the deletions. False where it is too much.
+    ///
+    /// - Parameters:
+    ///   - caller: Whose records have to find room, and are taken first. Others' fall as far as there is some.
+    ///   - visitsAreFree: What is looked at for the first time is paid for as what it is.
+    mutating func fall(
+        with deletions: [ZoneBatch.StagedDeletion], in budget: ReferenceBudget, by caller: UserKey, stands: [Bool],
+        visitsAreFree: Bool
+    ) -> Bool {
+        round += 1
+        fallen = []
+        for deletion in deletions {
+            let node = node(ofSlot: deletion.slot, name: deletion.name)
+            records[Int(node)].cascades = StoredRecord.Cascades(of: deletion.references.targets)
+            add(node)
+        }
+        if isWithoutReferences { return true }
+        if visitsAreFree { stepsLeft = budget.steps }
+        var left = Room(cascades: budget.cascades, references: budget.references)
+        let visitsBefore = visitsLeft
+        defer { if visitsAreFree { visitsLeft = visitsBefore } }
+        var next = 0
+        while next < fallen.count {
+            let target = fallen[next]
+            next += 1
+            for referrer in referrers(of: target, by: caller, stands: stands) {
+                visitsLeft -= 1
+                note(referrer, refersTo: target)
+                if hasFallen(referrer) || !records[Int(referrer)].mayFall { continue }
+                guard take(referrer, of: &left) else { return false }
+            }
+            if visitsLeft < 0, !visitsAreFree { return false }
+        }
+        if caller != .all { takeOthers(in: &left, by: caller, stands: stands) }
+        return true
+    }
+
+    /// Others' records fall in the order in which they are found, until there is no room.
+    private mutating func takeOthers(in room: inout Room, by caller: UserKey, stands: [Bool]) {
+        var next = 0
+        // Some never fall, whoever they are: they must not make this long.
+        var looksLeft = 2 * Limits.cascadesPerRequest
+        while next < fallen.count {
+            let target = fallen[next]
+            next += 1
+            for referrer in referrers(of: target, by: caller, stands: stands) where !hasFallen(referrer) {
+                looksLeft -= 1
+                if looksLeft < 0 { return }
+                if records[Int(referrer)].mayFall, !take(referrer, of: &room) { return }
+            }
+            for entry in zone.references.referrers(of: records[Int(target)].name).entries where entry.user != caller {
+                looksLeft -= 1
+                if looksLeft < 0 { return }
+                if let save = saveOfSlot[entry.slot], stands[Int(save)], saves[Int(save)].staged.changesCascades {
+                    continue
+                }
+                let referrer = node(ofSlot: entry.slot)
+                if hasFallen(referrer) || !records[Int(referrer)].mayFall { continue }
+                if !take(referrer, of: &room) { return }
+            }
+        }
+    }
+
+    /// Lets a record fall, if there is room.
+    private mutating func take(_ node: Node, of room: inout Room) -> Bool {
+        if room.cascades < 1 { return false }
+        if let slot = records[Int(node)].slot {
+            if records[Int(node)].cascades == nil {
+                let cascades = zone[slot].cascades
+                stepsLeft -= cascades.steps
+                records[Int(node)].cascades = cascades
+            }
+            let cascades = cascades(of: node)
+            guard cascades.weight <= room.references, stepsLeft >= 0 else { return false }
+            room.references -= cascades.weight
+        }
+        room.cascades -= 1
+        add(node)
+        return true
+    }
+
+    private mutating func add(_ node: Node) {
+        records[Int(node)].round = round
+        fallen.append(node)
+    }
+
+    /// The user's records that refer to one that falls, after the batch.
+    private mutating func referrers(of target: Node, by user: UserKey, stands: [Bool]) -> [Node] {
+        let name = records[Int(target)].name
+        if records[Int(target)].referrers == nil {
+            var slots: [Int32] = []
+            zone.references.referrers(of: name).forEach(by: user) { slots.append($0) }
+            records[Int(target)].referrers = slots.map { node(ofSlot: $0) }
+        }
+        var nodes = records[Int(target)].referrers!.filter { node in
+            guard let save = save(of: node) else { return true }
+            return !(stands[save] && saves[save].staged.changesCascades)
+        }
+        for save in saveReferrers[name] ?? [] where stands[Int(save)] { nodes.append(node(ofSave: Int(save))) }
+        return nodes
+    }
+
+    // MARK: Parents
+
+    /// Slots of what fell and can't go: the parents of records that stay, and everything whose deletion would take one.
+    mutating func blocked(stands: [Bool]) -> Set<Int32> {
+        if isWithoutReferences { return [] }
+        var blocked = Set<Node>()
+        for node in fallen where hasChildThatStays(node, stands: stands) { blocked.insert(node) }
+        var pending = Array(blocked)
+        while let node = pending.popLast() {
+            visitsLeft -= 1
+            if records[Int(node)].targetsRound != round { continue }
+            for target in records[Int(node)].targets where blocked.insert(target).inserted { pending.append(target) }
+        }
+        return Set(blocked.compactMap { records[Int($0)].slot })
+    }
+
+    /// Where all of them fall, it is noted of each that the record stays if it does.
+    private mutating func hasChildThatStays(_ node: Node, stands: [Bool]) -> Bool {
+        let name = records[Int(node)].name
+        for slot in zone.references.children(of: name) {
+            if let save = saveOfSlot[slot], stands[Int(save)], saves[Int(save)].change != nil { continue }
+            visitsLeft -= 1
+            guard let child = nodeOfSlot[slot], hasFallen(child) else { return true }
+            note(child, refersTo: node)
+        }
+        for save in saveChildren[name] ?? [] where stands[Int(save)] {
+            visitsLeft -= 1
+            guard hasFallen(save: Int(save)) else { return true }
+            let child = saves[Int(save)].staged.existing.flatMap { nodeOfSlot[$0] } ?? nodeOfSave[Int(save)]
+            note(child, refersTo: node)
+        }
+        return false
+    }
+
+    private mutating func note(_ node: Node, refersTo target: Node) {
+        if records[Int(node)].targetsRound != round {
+            records[Int(node)].targetsRound = round
+            records[Int(node)].targets = []
+        }
+        records[Int(node)].targets.append(target)
+    }
+
+    // MARK: Nodes
+
+    private mutating func node(ofSlot slot: Int32, name: String? = nil) -> Node {
+        if let known = nodeOfSlot[slot] { return known }
+        let node = Node(records.count)
+        let record = zone[slot]
+        let save = saveOfSlot[slot] ?? -1
+        records.append(
+            Record(
+                slot: slot, save: save, name: name ?? record.name, mayFall: !record.isOfType(Names.userRecordType)))
+        nodeOfSlot[slot] = node
+        return node
+    }
+
+    private mutating func node(ofSave save: Int) -> Node {
+        if let slot = saves[save].staged.existing { return node(ofSlot: slot, name: saves[save].name) }
+        if nodeOfSave[save] >= 0 { return nodeOfSave[save] }
+        let node = Node(records.count)
+        records.append(Record(slot: nil, save: Int32(save), name: saves[save].name, mayFall: true))
+        nodeOfSave[save] = node
+        return node
+    }
+}

@@ -1,0 +1,61 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// What the records of a database may come to, and what they came to before a batch.
+struct QuotaRoom: Sendable {
+    let limit: Int
+    let used: Int
+
+    /// Negative where there is more than there may be.
+    var bytes: Int { limit - used }
+}
+
+/// The quota of records: encoded bytes, as ``Database/storedBytes`` counts them.
+///
+/// Saves take what is left in the order of the request; what the batch deletes, and what its saves store less than
+/// before, makes room for those that store more. A save that finds no room fails by itself, like one with a wrong tag.
+/// One that stores no more than before never does: who is over the quota can still change and delete.
+extension ZoneBatch {
+    /// Fails the staged saves that find no room. Returns whether there were any.
+    @discardableResult
+    mutating func failOverQuota(in zone: ZoneState) -> Bool {
+        // Mostly there is room for all of it.
+        guard let quota, records.count > quota.bytes else { return false }
+        var room = quota.bytes
+        for deletion in deletions { room += zone.slots.byteCount(of: deletion.slot) }
+        for save in staged { room -= min(0, grownBytes(save, in: zone)) }
+        var refused = Set<Int>()
+        for (index, save) in staged.enumerated() {
+            let bytes = grownBytes(save, in: zone)
+            if bytes <= 0 { continue }
+            if bytes <= room {
+                room -= bytes
+            } else {
+                fail(stagedSave: index, overQuota(by: bytes, of: quota))
+                refused.insert(index)
+            }
+        }
+        if refused.isEmpty { return false }
+        keepStaged { index, _ in !refused.contains(index) }
+        return true
+    }
+
+    private func grownBytes(_ save: StagedSave, in zone: ZoneState) -> Int {
+        save.range.count - (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0)
+    }
+
+    /// Figures are for the owner alone.
+    private func overQuota(by bytes: Int, of quota: QuotaRoom) -> ServiceError {
+        switch scope {
+        case .private:
+            ServiceError(
+                .quotaExceeded,
+                "the record needs \(bytes) more bytes, and \(max(0, quota.bytes)) of the quota of \(quota.limit) are left:"
+                    + " delete records, or ask the operator for more")
+        case .public:
+            ServiceError(
+                .quotaExceeded,
+                "the app's public database has reached its quota: delete records from it, or ask the operator for more")
+        }
+    }
+}

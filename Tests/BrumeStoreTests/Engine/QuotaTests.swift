@@ -1,0 +1,142 @@
+import BrumeModel
+import BrumeTestKit
+import BrumeWire
+import Testing
+
+@testable import BrumeStore
+
+@Suite("The quota of records")
+struct QuotaTests {
+    private let desk = Desk()
+
+    private func modify(
+        quota: Int, isAtomic: Bool = true, saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [],
+        zone: ZoneID = Desk.zone
+    ) -> ZoneModificationResult<SharedBytes> {
+        desk.database.modifyRecords(
+            ModifyRecordsRequest(
+                database: .private, savePolicy: .allKeys, isAtomic: isAtomic,
+                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)]), caller: desk.caller,
+            nowMilliseconds: 2_000, quotaBytes: quota
+        ).answer[0]
+    }
+
+    private func save(_ name: String, bytes: Int, parent: ParentChange = .unchanged) -> RecordSave<CheckedFields> {
+        .of(name, ["x": .bytes([UInt8](repeating: 1, count: bytes))], parent: parent)
+    }
+
+    /// What a record of so many bytes comes to with its system fields.
+    private func stored(bytes: Int) -> Int {
+        let other = Desk()
+        _ = try? other.save("probe", ["x": .bytes([UInt8](repeating: 1, count: bytes))], policy: .allKeys)
+        return other.database.storedBytes
+    }
+
+    @Test("a save that would go beyond it fails, and one that fits to the byte is done")
+    func boundary() throws {
+        let size = stored(bytes: 1_000)
+        #expect(modify(quota: size, saves: [save("aaaaa", bytes: 1_000)]).saveCodes == [nil])
+        #expect(desk.database.storedBytes == size)
+        let refused = modify(quota: 2 * size - 1, saves: [save("bbbbb", bytes: 1_000)])
+        #expect(refused.saveCodes == [.quotaExceeded])
+        let message = try #require(refused.saves[0].error?.message)
+        #expect(message.contains("\(size) more bytes") && message.contains("\(size - 1) of the quota"), "\(message)")
+        #expect(modify(quota: 2 * size, saves: [save("bbbbb", bytes: 1_000)]).saveCodes == [nil])
+    }
+
+    @Test("who is over it still deletes, and saves what is no larger, but no more than that")
+    func over() throws {
+        #expect(modify(quota: 0, saves: [save("a", bytes: 1_000), save("b", bytes: 1_000)]).saveCodes == [nil, nil])
+        #expect(modify(quota: 10, saves: [save("a", bytes: 900)]).saveCodes == [nil])
+        #expect(modify(quota: 10, saves: [save("a", bytes: 900)]).saveCodes == [nil])
+        #expect(modify(quota: 10, saves: [save("a", bytes: 901)]).saveCodes == [.quotaExceeded])
+        #expect(modify(quota: 10, saves: [save("c", bytes: 1)]).saveCodes == [.quotaExceeded])
+        #expect(modify(quota: 10, deletions: ["a"]).deletionCodes == [nil])
+    }
+
+    @Test("an atomic batch is refused whole, in another one each save is by itself")
+    func batches() throws {
+        let quota = stored(bytes: 1_000) + 300
+        let saves = [save("a", bytes: 1_000), save("b", bytes: 1_000), save("c", bytes: 10)]
+        #expect(
+            modify(quota: quota, saves: saves).saveCodes
+                == [.batchRequestFailed, .quotaExceeded, .batchRequestFailed])
+        #expect(desk.database.recordCount == 0)
+        #expect(modify(quota: quota, isAtomic: false, saves: saves).saveCodes == [nil, .quotaExceeded, nil])
+        #expect(desk.database.storedBytes <= quota && desk.database.recordCount == 2)
+    }
+
+    @Test("what a batch deletes makes room for what it saves")
+    func replacement() throws {
+        let size = stored(bytes: 1_000)
+        #expect(modify(quota: size, saves: [save("aaaaa", bytes: 1_000)]).saveCodes == [nil])
+        let result = modify(quota: size, saves: [save("bbbbb", bytes: 1_000)], deletions: ["aaaaa"])
+        #expect(result.saveCodes == [nil] && result.deletionCodes == [nil])
+        #expect(desk.database.storedBytes == size)
+        // A larger one that shrinks makes room as well.
+        let shrunk = modify(quota: size, saves: [save("bbbbb", bytes: 100), save("c", bytes: 500)])
+        #expect(shrunk.saveCodes == [nil, nil])
+    }
+
+    @Test("a deletion that may not be makes no room")
+    func refusedDeletion() throws {
+        let size = stored(bytes: 1_000)
+        #expect(
+            modify(quota: 0, saves: [save("aaaaa", bytes: 1_000), save("child", bytes: 1, parent: .set("aaaaa"))])
+                .saveCodes == [nil, nil])
+        let before = desk.database.storedBytes
+        let result = modify(
+            quota: size, isAtomic: false, saves: [save("bbbbb", bytes: 900)], deletions: ["aaaaa"])
+        #expect(result.deletionCodes == [.referenceViolation] && result.saveCodes == [.quotaExceeded])
+        #expect(desk.database.storedBytes == before)
+    }
+
+    @Test("a child of a record that found no room fails, and takes none")
+    func orphan() throws {
+        let quota = stored(bytes: 100)
+        let result = modify(
+            quota: quota, isAtomic: false,
+            saves: [save("large", bytes: 1_000), save("child", bytes: 1, parent: .set("large")), save("b", bytes: 1)])
+        #expect(result.saveCodes == [.quotaExceeded, .referenceViolation, nil])
+    }
+
+    @Test("a public database tells no figures")
+    func publicDatabase() throws {
+        let desk = Desk.ofPublicDatabase(user: "_alice")
+        let answer = desk.database.modifyRecords(
+            ModifyRecordsRequest(
+                database: .public, savePolicy: .allKeys,
+                zones: [ZoneModification(zone: .defaultZone, saves: [save("a", bytes: 1_000)])]), caller: desk.caller,
+            nowMilliseconds: 2_000, quotaBytes: 512
+        ).answer[0]
+        #expect(answer.saveCodes == [.quotaExceeded])
+        #expect(answer.saves[0].error?.message.contains { $0.isNumber } == false)
+    }
+
+    @Test("whatever is saved and deleted, no save goes beyond it, and counting again gives the same", arguments: 0..<20)
+    func random(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let quota = 4_000
+        var refused = 0
+        for step in 0..<200 {
+            let names = (0..<8).map { "r\($0)" }.shuffled(using: &generator)
+            let count = Int.random(in: 0...4, using: &generator)
+            let saves = names[..<count].map { name in
+                let parent = generator.oneIn(4) ? ParentChange.set(generator.pick(names)) : .unchanged
+                return save(name, bytes: Int.random(in: 0..<1_500, using: &generator), parent: parent)
+            }
+            let deletions = Array(names[count..<count + Int.random(in: 0...2, using: &generator)])
+            let before = desk.database.storedBytes
+            let isAtomic = Bool.random(using: &generator)
+            let limit = generator.oneIn(10) ? 1_000 : quota
+            let result = modify(quota: limit, isAtomic: isAtomic, saves: saves, deletions: deletions)
+            refused += result.saveCodes.count { $0 == .quotaExceeded }
+            let audit = desk.database.audit()
+            #expect(audit.kept == audit.recounted, "seed \(seed), step \(step)")
+            #expect(
+                desk.database.storedBytes <= max(limit, before),
+                "seed \(seed), step \(step): \(before) became \(desk.database.storedBytes)")
+        }
+        #expect(refused > 0, "seed \(seed)")
+    }
+}
