@@ -30,9 +30,45 @@ package enum StoreLimits {
     /// one is refused; the largest segment that a server may be told to make is half as large.
     package static let backupSegmentBytes: UInt64 = 2 * 1024 * 1024 * 1024
 
+    /// Bytes of the list of a folder's files: names of 16 million of them, as many as a backup file holds.
+    package static let manifestBytes: UInt64 = 2 * 1024 * 1024 * 1024
+
     /// Bytes of a file in a backup file that is neither journal nor snapshot: the account file has the largest.
     package static let backupOtherBytes: UInt64 = 256 * 1024 * 1024
 
     /// Bytes of a schema file: two texts of the largest size and the members of their roles, with room.
     package static let schemaFileBytes: UInt64 = 64 * 1024 * 1024
+
+    /// Fields, and references of whatever kind, that one request may have the loop look at to find those that delete
+    /// their record: two records of a megabyte that hold nothing else. At some 15 nanoseconds each, 5 milliseconds.
+    package static let referenceStepsPerRequest = 300_000
+
+    /// Records and references that a batch may be looked at for again, because its items undo each other: some 5
+    /// milliseconds.
+    package static let referenceVisitsPerRequest = 200_000
+
+    /// Elements of a list that an index takes in of one record. A record of 1 MB may have 300,000, each an entry of
+    /// some 22 bytes that costs a microsecond to make and another one to take out. A record with more is found by
+    /// looking at it.
+    package static let indexedElements = 8_192
+
+    /// Words that an index takes in of one record: those of a text of 100,000 letters, a third of which are different
+    /// ones.
+    package static let indexedWords = 16_384
+
+    /// Bytes of a record, older and newer version together, up to which a commit brings the indexes in step at once. A
+    /// record of so many bytes has two thousand elements at most: some two milliseconds at worst, some microseconds
+    /// mostly.
+    package static let promptIndexBytes = 4 * 1024
+
+    /// Microseconds of work on indexes, about, that one commit does at once, before what else it changes has to wait.
+    package static let promptIndexUnits = 2_000
+
+    /// Bytes of records whose changes the indexes of a database have not taken over, above which a commit that would
+    /// add much is refused: seconds of work at worst. One commit may add 32 MB of new versions, and any number of old
+    /// ones that are in memory anyway.
+    package static let pendingIndexBytes = 64 * 1024 * 1024
+
+    /// The same for their number: each query looks at them one by one.
+    package static let pendingIndexChanges = 16_384
 }

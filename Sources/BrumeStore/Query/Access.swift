@@ -55,6 +55,22 @@ indirect enum Access {
         }
     }
 
+    /// The same with the records that have more words or elements than their index takes in, and whether there are any.
+    func withUnindexed(_ indexes: ZoneIndexes) -> (access: Access, isWider: Bool) {
+        switch self {
+        case .stream(let id, let keys):
+            guard indexes.index(id)?.hasUnindexed == true else { return (self, false) }
+            return (.stream(id, keys + [IndexKeys.unindexed]), true)
+        case .ranges(let id, let ranges):
+            guard indexes.index(id)?.hasUnindexed == true else { return (self, false) }
+            return (.ranges(id, ranges + [IndexKeys.unindexed...IndexKeys.unindexed]), true)
+        case .names: return (self, false)
+        case .union(let branches):
+            let wider = branches.map { $0.withUnindexed(indexes) }
+            return (.union(wider.map(\.access)), wider.contains(where: \.isWider))
+        }
+    }
+
     /// About how many records, or nil where an index is not there.
     func estimate(_ indexes: ZoneIndexes) -> Int? {
         switch self {

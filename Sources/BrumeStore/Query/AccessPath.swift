@@ -6,6 +6,13 @@ struct AccessPath {
     var parts: [Int] = []
     /// Keys that different values share, some of which match.
     var doubtfulKeys: [PostingTree.Key] = []
+
+    /// The same, where indexes have records with more words or elements than they take in: it leads to these, too, and
+    /// so decides nothing.
+    func withUnindexed(_ indexes: ZoneIndexes) -> AccessPath {
+        let (access, isWider) = access.withUnindexed(indexes)
+        return isWider ? AccessPath(access: access) : self
+    }
 }
 
 /// What leads to a term's matches.

@@ -7,14 +7,16 @@ extension Database {
     /// - Parameters:
     ///   - position: Behind every earlier one.
     ///   - existing: The slot of its older version, where that is known.
+    ///   - references: How it refers to others than before, where that is known.
     @discardableResult
     func putRecord(
         _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
-        inZoneAt index: Int
+        references: ReferenceChange = .unknown, inZoneAt index: Int
     ) -> Int32 {
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
             return withZone(at: index) {
-                $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing)
+                $0.put(
+                    record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
             }
         }
         let known =
@@ -24,17 +26,33 @@ extension Database {
             }
         let old = known.map { zoneStates[index][$0] }
         let slot = withZone(at: index) {
-            $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing)
+            $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
         }
-        indexes.noteChange(slot, from: old, to: zoneStates[index][slot])
+        note(slot, from: old, to: zoneStates[index][slot], at: position, in: indexes, ofZoneAt: index)
         return slot
     }
 
     /// Deletes a record from a zone and from the zone's indexes.
-    func deleteRecord(_ slot: Int32, at position: ChangePosition, inZoneAt index: Int) {
+    ///
+    /// - Parameter references: What it says of others, where that is known.
+    func deleteRecord(
+        _ slot: Int32, at position: ChangePosition, inZoneAt index: Int, references: RecordReferences? = nil
+    ) {
         let old = zoneStates[index][slot]
-        withZone(at: index) { $0.delete(slot, at: position, tombstoneLimit: history.tombstonesPerZone) }
-        zoneIndexes[zoneStates[index].incarnation]?.noteChange(slot, from: old, to: nil)
+        withZone(at: index) {
+            $0.delete(slot, at: position, tombstoneLimit: history.tombstonesPerZone, references: references)
+        }
+        guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else { return }
+        note(slot, from: old, to: nil, at: position, in: indexes, ofZoneAt: index)
+    }
+
+    private func note(
+        _ slot: Int32, from old: RecordSlot?, to new: RecordSlot?, at position: ChangePosition, in indexes: ZoneIndexes,
+        ofZoneAt index: Int
+    ) {
+        indexBacklog.begin(commit: position.sequence, units: indexLimits.promptUnits)
+        indexes.noteChange(slot, from: old, to: new, &indexBacklog.unitsLeft)
+        if indexes.hasPending { indexBacklog.add(zoneStates[index].incarnation) }
     }
 
     /// The indexes of a zone that is worth them, or nil: they are begun, or begun anew where most of their numbers are worn.
@@ -42,7 +60,8 @@ extension Database {
         let zone = zoneStates[index]
         guard zone.liveCount >= indexedZoneMinimum else { return nil }
         if let known = zoneIndexes[zone.incarnation], !known.isWorn { return known }
-        let indexes = ZoneIndexes(breaker: wordBreaker)
+        let indexes = ZoneIndexes(
+            breaker: wordBreaker, scratch: indexScratch, limits: indexLimits, remains: indexRemains)
         zoneIndexes[zone.incarnation] = indexes
         return indexes
     }

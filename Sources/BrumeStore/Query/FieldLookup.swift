@@ -14,6 +14,8 @@ final class FieldLookup {
     /// In the order of their bytes, which is that of fields in a record.
     private let names: UnsafeMutableBufferPointer<Name>
     private let values: UnsafeMutableBufferPointer<StoredValue>
+    /// Fields that the last look-up passed.
+    @exclusivity(unchecked) private(set) var fieldsRead = 0
     private var recordID = -1
     private var creationDate = -1
     private var modificationDate = -1
@@ -53,9 +55,12 @@ final class FieldLookup {
         values.update(repeating: .missing)
         var reader = StoredRecordReader(record)
         var next = 0
+        var count = 0
+        defer { fieldsRead = count }
         while let element = reader.next() {
             switch element {
             case .field(let key, let field):
+                count += 1
                 while next < names.count {
                     let order = ByteOrder.compare(names[next].bytes, key)
                     if order > 0 { break }

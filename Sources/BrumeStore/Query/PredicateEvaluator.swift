@@ -8,6 +8,10 @@ internal import BrumeWire
 /// which stops behind the last one that is needed, and no allocation (but for words of other scripts than Latin in a search). Not
 /// thread-safe: it belongs to the loop of its database.
 ///
+/// One record may cost the terms of the predicate times the elements of a list, which is seconds at worst. So an
+/// evaluation counts what it does and stops within the record when it has spent what it was given; see
+/// ``evaluate(_:parts:units:)``.
+///
 /// The rules are Kleene's (see `Predicate`): a comparison is true, false or unknown, and a record matches when the whole is true.
 /// Unknown is
 /// - any comparison with a field that the record does not have,
@@ -56,8 +60,17 @@ package final class PredicateEvaluator {
     private let arena: ByteArena
     private let breaker: WordBreaker?
     /// Which of `words` the record has.
-    private var foundWords: [Bool]
-    private var isTextRead = false
+    @exclusivity(unchecked) private var foundWords: [Bool]
+    @exclusivity(unchecked) private var isTextRead = false
+    /// What is left of the record's texts while they are read.
+    @exclusivity(unchecked) private var text: SearchableText?
+    /// What the evaluation under way may still spend.
+    @exclusivity(unchecked) private var unitsLeft = 0
+    /// The evaluation under way has spent all: what it says means nothing.
+    @exclusivity(unchecked) private var hasRunOut = false
+    /// Set from the first time on that the record's evaluation ran out.
+    @exclusivity(unchecked) private var notes: EvaluationNotes?
+    @exclusivity(unchecked) private var takesNotes = false
 
     /// - Parameter searchableFields: Where searches look.
     package convenience init(_ predicate: Predicate, searchableFields: SearchableFields = .all) {
@@ -90,29 +103,61 @@ package final class PredicateEvaluator {
         self.searchableFields = searchableFields
     }
 
-    /// Whether the record matches. Its type does not count.
+    /// Whether the record matches, whatever finding out costs. Its type does not count. For tests.
     package func matches(_ record: [UInt8]) -> Bool {
-        record.withUnsafeBytes { matches($0) }
+        record.withUnsafeBytes { bytes in
+            load(bytes)
+            var units = Int.max
+            return evaluate(bytes, units: &units) == .matches
+        }
     }
 
-    /// Leaves the values of the keys in `fields`.
-    func matches(_ record: UnsafeRawBufferPointer) -> Bool {
-        load(record)
-        return matchesLoaded(record)
-    }
-
+    /// Leaves the values of the keys in `fields`, and forgets what was known of another record.
     func load(_ record: UnsafeRawBufferPointer) {
         fields.load(record)
         isTextRead = false
+        text = nil
+        notes = nil
+        takesNotes = false
     }
 
-    /// Of a record that is loaded.
-    func matchesLoaded(_ record: UnsafeRawBufferPointer) -> Bool { truth(at: 0, record) == .isTrue }
+    /// What an evaluation has found out.
+    enum Verdict {
+        case matches
+        case fails
+        /// The units are spent. Ask again, with more of them.
+        case unfinished
+    }
 
-    /// Whether these parts hold for a record that is loaded: by their places in ``parts``.
-    func matchesLoaded(_ record: UnsafeRawBufferPointer, parts wanted: [Int]) -> Bool {
-        for part in wanted where truth(at: parts[part], record) != .isTrue { return false }
-        return true
+    /// What a record that is loaded costs at most, roughly: a unit is a comparison, an element of a list, or four bytes
+    /// of a text, some ten to twenty nanoseconds.
+    ///
+    /// An evaluation that ran out goes on where it stopped when it is asked again; the record must be the same one, at
+    /// the same place in memory, and not be loaded again. Each call gets on, whatever it is given. (The first time that
+    /// it runs out it begins anew, so that the many that never do take no notes.)
+    ///
+    /// - Parameters:
+    ///   - wanted: The parts that have to hold, by their places in ``parts``; nil: the whole predicate.
+    ///   - units: What the evaluation may spend; what is left of it, which may be a little less than nothing.
+    func evaluate(_ record: UnsafeRawBufferPointer, parts wanted: [Int]? = nil, units: inout Int) -> Verdict {
+        unitsLeft = max(units, 1)
+        hasRunOut = false
+        var holds = true
+        if let wanted {
+            for part in wanted where truth(at: parts[part], record) != .isTrue {
+                holds = false
+                break
+            }
+        } else {
+            holds = truth(at: 0, record) == .isTrue
+        }
+        units = unitsLeft
+        guard hasRunOut else { return holds ? .matches : .fails }
+        if !takesNotes {
+            takesNotes = true
+            notes = EvaluationNotes(nodeCount: nodes.count)
+        }
+        return .unfinished
     }
 
     /// Where a key's value stands in `fields`.
@@ -127,7 +172,7 @@ package final class PredicateEvaluator {
             var child = index + 1
             while child < node.end {
                 result = min(result, truth(at: child, record))
-                if result == .isFalse { return .isFalse }
+                if result == .isFalse || hasRunOut { return result }
                 child = Int(nodes[child].end)
             }
             return result
@@ -136,17 +181,29 @@ package final class PredicateEvaluator {
             var child = index + 1
             while child < node.end {
                 result = max(result, truth(at: child, record))
-                if result == .isTrue { return .isTrue }
+                if result == .isTrue || hasRunOut { return result }
                 child = Int(nodes[child].end)
             }
             return result
         case .not: return truth(at: index + 1, record).negated
-        case .text: return Truth(hasWords(of: node, record))
-        default: return truth(of: node, fields[Int(node.key)])
+        default: return truth(ofTermAt: index, node, record)
         }
     }
 
-    private func truth(of node: Node, _ value: StoredValue) -> Truth {
+    private func truth(ofTermAt index: Int, _ node: Node, _ record: UnsafeRawBufferPointer) -> Truth {
+        if takesNotes, let known = notes!.truth(at: index) { return known }
+        guard unitsLeft > 0 else {
+            hasRunOut = true
+            return .isUnknown
+        }
+        unitsLeft -= 1
+        let truth =
+            node.kind == .text ? Truth(hasWords(of: node, record)) : truth(of: node, at: index, fields[Int(node.key)])
+        if takesNotes, !hasRunOut { notes!.set(truth, at: index) }
+        return truth
+    }
+
+    private func truth(of node: Node, at index: Int, _ value: StoredValue) -> Truth {
         let first = Int(node.first)
         switch (node.kind, value) {
         case (.comparison, .scalar(let scalar)):
@@ -158,23 +215,38 @@ package final class PredicateEvaluator {
         case (.isIn, .scalar(let scalar)): return isOneOf(node, scalar)
         case (.distance, .scalar(.location(let latitude, let longitude))):
             return Truth(circles[first].contains(.init(latitude: latitude, longitude: longitude)))
-        case (.anyElement, .list(var list)):
-            var result = Truth.isFalse
-            while let element = list.next() {
-                result = max(result, PredicateEvaluator.holds(node.comparison, element, constants[first]))
-                if result == .isTrue { break }
-            }
-            return result
-        case (.anyElementIsIn, .list(var list)):
-            var result = Truth.isFalse
-            while let element = list.next() {
-                result = max(result, isOneOf(node, element))
-                if result == .isTrue { break }
-            }
-            return result
+        case (.anyElement, .list(let list)), (.anyElementIsIn, .list(let list)):
+            return truth(ofAnyElement: node, at: index, list)
         case (.listComparison, .list(let list)): return compare(node, list)
         default: return .isUnknown
         }
+    }
+
+    /// Asks the elements one by one, from where the evaluation stopped in the list if it did.
+    private func truth(ofAnyElement node: Node, at index: Int, _ list: StoredList) -> Truth {
+        var list = list
+        var result = Truth.isFalse
+        if takesNotes, let known = notes!.takeList(at: index) { (list, result) = known }
+        var left = unitsLeft
+        defer { unitsLeft = left }
+        let constant = node.kind == .anyElement ? constants[Int(node.first)] : nil
+        // A search by halving is a few comparisons.
+        let elementUnits = node.kind == .anyElement ? 1 : 1 + (Int32.bitWidth - node.count.leadingZeroBitCount) / 2
+        while let element = list.next() {
+            left -= elementUnits
+            let truth =
+                if let constant { PredicateEvaluator.holds(node.comparison, element, constant) } else {
+                    isOneOf(node, element)
+                }
+            result = max(result, truth)
+            if result == .isTrue { break }
+            if left <= 0 {
+                hasRunOut = true
+                if takesNotes { notes!.keep(list, result, at: index) }
+                break
+            }
+        }
+        return result
     }
 
     /// What a comparison says of two values that are no lists.
@@ -224,12 +296,16 @@ package final class PredicateEvaluator {
         var isEqual = true
         var count: Int32 = 0
         while let element = list.next() {
-            if count < node.count {
-                switch ScalarOrder.compare(element, constants[Int(node.first + count)]) {
-                case .equal: break
-                case .mismatched: return .isUnknown
-                default: isEqual = false
-                }
+            // The rest of a longer list says nothing more.
+            guard count < node.count else {
+                isEqual = false
+                break
+            }
+            unitsLeft -= 1
+            switch ScalarOrder.compare(element, constants[Int(node.first + count)]) {
+            case .equal: break
+            case .mismatched: return .isUnknown
+            default: isEqual = false
             }
             count += 1
         }
@@ -241,7 +317,8 @@ package final class PredicateEvaluator {
 
     private func hasWords(of node: Node, _ record: UnsafeRawBufferPointer) -> Bool {
         if node.count == 0 { return false }
-        if !isTextRead { readText(of: record) }
+        if !isTextRead, !readText(of: record) { return false }
+        unitsLeft -= Int(node.count)
         for position in Int(node.first)..<Int(node.first + node.count)
         where foundWords[Int(wordIndexes[position])] != node.flag {
             return !node.flag
@@ -249,10 +326,28 @@ package final class PredicateEvaluator {
         return node.flag
     }
 
-    private func readText(of record: UnsafeRawBufferPointer) {
+    /// Reads on in the record's texts, for all searches at once. Returns whether they are read.
+    private func readText(of record: UnsafeRawBufferPointer) -> Bool {
+        if text == nil {
+            text = SearchableText(of: record, searchableFields)
+            for index in foundWords.indices { foundWords[index] = false }
+        }
+        while let part = text!.next() {
+            breaker!.forEachWord(in: part) { note(WordHash.of($0)) }
+            unitsLeft -= 1 + PredicateEvaluator.units(ofText: part)
+            if unitsLeft <= 0 {
+                hasRunOut = true
+                return false
+            }
+        }
+        text = nil
         isTextRead = true
-        for index in foundWords.indices { foundWords[index] = false }
-        RecordText.forEachWord(in: record, searchableFields, breaker!) { note($0) }
+        return true
+    }
+
+    /// What cutting a text into words costs: ASCII some nanoseconds a byte, all else ICU's time.
+    private static func units(ofText part: UnsafeRawBufferPointer) -> Int {
+        part.contains { $0 >= 0x80 } ? part.count * 8 : part.count / 4
     }
 
     private func note(_ hash: UInt64) {

@@ -37,6 +37,11 @@ extension QueryRun {
     func read(_ budget: Int) -> Int {
         if scan == nil { scan = plan(targets[targetIndex]) }
         let view = View(targets[targetIndex])
+        if heldLook != nil || !waitingLooks.isEmpty {
+            var left = budget
+            lookAtWaiting(view, &left)
+            return max(1, budget - left)
+        }
         guard var source = scan!.sources.popLast() else {
             if scan!.isAtChanged || view.changed.isEmpty {
                 targetIndex += 1
@@ -57,14 +62,14 @@ extension QueryRun {
             source = .slots(next: next)
         case .list(let list, var next):
             while next < list.count, left > 0 {
-                left -= view.isUnchanged(list[next]) ? look(at: list[next], view, parts: parts) : 1
+                left -= view.isUnchanged(list[next]) ? look(at: list[next], view, parts: parts, left) : 1
                 next += 1
             }
             isFinished = next == list.count
             source = .list(list, next: next)
         case .changed(let slots, var next):
             while next < slots.count, left > 0 {
-                left -= slots[next] < view.count ? look(at: slots[next], view, parts: nil) : 1
+                left -= slots[next] < view.count ? look(at: slots[next], view, parts: nil, left) : 1
                 next += 1
             }
             isFinished = next == slots.count
@@ -104,7 +109,7 @@ extension QueryRun {
 
     private func readSlots(_ next: inout Int32, _ view: View, _ parts: [Int], _ left: inout Int) -> Bool {
         while next < view.count, left > 0 {
-            left -= view.isUnchanged(next) ? look(at: next, view, parts: parts) : 1
+            left -= view.isUnchanged(next) ? look(at: next, view, parts: parts, left) : 1
             next += 1
         }
         return next == view.count
@@ -138,7 +143,7 @@ extension QueryRun {
             if collector.isFull, let last = collector.last, candidate.created.rawValue > last.created.rawValue {
                 return true
             }
-            left -= look(at: slot, view, parts: parts, createdAt: candidate.created)
+            left -= look(at: slot, view, parts: parts, createdAt: candidate.created, left)
         }
         return false
     }
@@ -238,9 +243,13 @@ extension QueryRun {
                 for index in 0..<count { touched &+= view.slots.touch(candidates[index].slot!) }
             }
             for index in 0..<count {
-                left -= look(
-                    at: candidates[index].slot!, view, parts: candidates[index].isDoubtful ? nil : parts,
-                    createdAt: candidates[index].created)
+                let candidate = candidates[index]
+                let parts = candidate.isDoubtful ? nil : parts
+                if heldLook != nil {
+                    waitingLooks.append(Look(slot: candidate.slot!, created: candidate.created, parts: parts))
+                } else {
+                    left -= look(at: candidate.slot!, view, parts: parts, createdAt: candidate.created, left)
+                }
             }
         }
     }
@@ -251,30 +260,100 @@ extension QueryRun {
 
     /// Takes a record of the moment that is shown into the page if it belongs there. Returns the work in units.
     ///
+    /// A record whose evaluation takes more than what is left of the step is held; the work is more than what is left
+    /// then, so that whoever reads on stops.
+    ///
     /// - Parameters:
     ///   - parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there already.
     ///   - known: When it was created, where an index of its type led to it: then its slot is not looked at.
-    func look(at slot: Int32, _ view: View, parts: [Int]?, createdAt known: ChangePosition? = nil) -> Int {
+    ///   - left: What is left of the step.
+    func look(
+        at slot: Int32, _ view: View, parts: [Int]?, createdAt known: ChangePosition? = nil, _ left: Int
+    ) -> Int {
         let created = known ?? view.slots.created(slot)
         guard collector.admits(created: created), known != nil || isOfType(slot, view) else { return 1 }
         recordsRead += 1
-        let mayRepeat = parts == nil || scan!.mayRepeat
         if let parts, parts.isEmpty, collector.isInOrderOfCreation {
-            collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: mayRepeat)
+            collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: scan!.mayRepeat)
             return 1
         }
-        view.slots.withBytes(of: slot) { bytes in
+        let look = Look(slot: slot, created: created, parts: parts)
+        var units = max(left, 1) * QueryRun.evaluationUnits
+        let given = units
+        let isFinished = view.slots.withBytes(of: slot) { bytes in
             evaluator.load(bytes)
-            guard collector.admits(evaluator.fields, created: created),
-                parts.map({ evaluator.matchesLoaded(bytes, parts: $0) }) ?? evaluator.matchesLoaded(bytes)
-            else {
-                return
-            }
-            collector.keep(created: created, zone: Int32(targetIndex), slot: slot, mayRepeat: mayRepeat)
+            return finish(look, bytes, &units)
         }
-        return lookUnits + view.slots.byteCount(of: slot) / 512
+        if !isFinished {
+            heldLook = HeldLook(look: look, record: view.slots.bytes(of: slot))
+            return left + 1
+        }
+        return lookUnits + view.slots.byteCount(of: slot) / 512 + (given - units) / QueryRun.evaluationUnits
+    }
+
+    /// Holds a record that is loaded against the predicate. Returns false when the units are spent before that is done.
+    private func finish(_ look: Look, _ bytes: UnsafeRawBufferPointer, _ units: inout Int) -> Bool {
+        guard collector.admits(evaluator.fields, created: look.created) else { return true }
+        switch evaluator.evaluate(bytes, parts: look.parts, units: &units) {
+        case .fails: return true
+        case .unfinished: return false
+        case .matches:
+            collector.keep(
+                created: look.created, zone: Int32(targetIndex), slot: look.slot,
+                mayRepeat: look.parts == nil || scan!.mayRepeat)
+            return true
+        }
+    }
+
+    /// Goes on with the record that is held, then with those that wait for it.
+    private func lookAtWaiting(_ view: View, _ left: inout Int) {
+        if var held = heldLook {
+            var units = max(left, 1) * QueryRun.evaluationUnits
+            let given = units
+            let isFinished = held.record.withUnsafeBytes { bytes in
+                // Where a record is kept its bytes stay; one that moved all the same is begun anew.
+                if held.address != bytes.baseAddress {
+                    evaluator.load(bytes)
+                    held.address = bytes.baseAddress
+                }
+                return finish(held.look, bytes, &units)
+            }
+            heldLook = isFinished ? nil : held
+            left -= isFinished ? 1 + (given - units) / QueryRun.evaluationUnits : left + 1
+        }
+        while left > 0, let next = waitingLooks.popLast() {
+            left -= look(at: next.slot, view, parts: next.parts, createdAt: next.created, left)
+        }
     }
 
     /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of terms.
     private var lookUnits: Int { 1 + evaluator.nodes.count / 64 }
+
+    /// The evaluator's units in one of a step's.
+    private static let evaluationUnits = 1_024
+}
+
+extension QueryRun {
+    /// A record that is to be held against the predicate.
+    struct Look {
+        let slot: Int32
+        let created: ChangePosition
+        /// See ``QueryRun/look(at:_:parts:createdAt:_:)``.
+        let parts: [Int]?
+    }
+
+    /// A record whose evaluation is under way.
+    struct HeldLook {
+        let look: Look
+        /// Keeps the bytes where they are while commits go on.
+        let record: SharedBytes
+        /// Where the evaluator has loaded it from.
+        var address: UnsafeRawPointer?
+
+        init(look: Look, record: SharedBytes) {
+            self.look = look
+            self.record = record
+            address = record.withUnsafeBytes { $0.baseAddress }
+        }
+    }
 }

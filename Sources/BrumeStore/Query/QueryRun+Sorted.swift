@@ -86,7 +86,8 @@ extension QueryRun {
             if isOnlyKey, parts.isEmpty, !isDoubtful, let value = IndexKeys.exactScalar(entry.key) {
                 left -= take(slot, candidate.created, value.scalar)
             } else {
-                left -= look(at: slot, view, parts: isDoubtful ? nil : parts, createdAt: candidate.created)
+                left -= look(
+                    at: slot, view, parts: isDoubtful ? nil : parts, createdAt: candidate.created, left)
             }
         }
         return false

@@ -18,7 +18,7 @@ package final class QueryRun {
         let slots: RecordSlots
         /// Nil: the zone is looked through.
         let indexes: ZoneIndexes?
-        /// Changed since the moment that is shown.
+        /// Changed since the moment that is shown, or so shortly before it that the indexes don't have them.
         var changed: Set<Int32> = []
         /// Records by name, of the moment that is shown.
         var slotOfName: [String: Int32] = [:]
@@ -48,6 +48,11 @@ package final class QueryRun {
     var targetIndex = 0
     @exclusivity(unchecked) var scan: ZoneScan?
 
+    /// The record whose evaluation took more than a step had left.
+    @exclusivity(unchecked) var heldLook: HeldLook?
+    /// Records that were found and wait for that one.
+    @exclusivity(unchecked) var waitingLooks: [Look] = []
+
     private var builtIndexes: [IndexID] = []
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
@@ -62,8 +67,10 @@ package final class QueryRun {
     /// More are worth a sentence in a plan.
     private static let fewTied = 100
     private var slices = 0
-    /// Of the database, when sources were last placed: commits change indexes, and nothing else does.
+    /// The database's sequence when sources were last placed: commits change indexes, and so does what they leave for
+    /// later.
     private var placedSequence: UInt64 = 0
+    private var placedBacklogSteps: UInt64 = 0
     /// Keeps the compiler from leaving out what is read for the reading's sake.
     @exclusivity(unchecked) var touched: UInt8 = 0
     /// Set when the run is finished.
@@ -138,8 +145,9 @@ package final class QueryRun {
         slices += 1
         var budget = max(units, 1)
         while budget > 0, !isReading { budget -= build(budget) }
-        if placedSequence != database.sequence {
+        if placedSequence != database.sequence || placedBacklogSteps != database.indexBacklog.steps {
             placedSequence = database.sequence
+            placedBacklogSteps = database.indexBacklog.steps
             restartSources()
         }
         while budget > 0, targetIndex < targets.count { budget -= read(budget) }
@@ -164,7 +172,8 @@ package final class QueryRun {
             return 1
         }
         if builtIndexes.last != id { builtIndexes.append(id) }
-        _ = indexes.build(id, database.zoneStates[state].slots, budget)
+        _ = indexes.build(
+            id, database.zoneStates[state].slots, zoneBytes: database.zoneStates[state].storedBytes, budget)
         return budget
     }
 
@@ -179,7 +188,12 @@ package final class QueryRun {
         }
         targets = current
         sequence = database.sequence
-        for target in targets { target.indexes?.add(self) }
+        for position in targets.indices {
+            guard let indexes = targets[position].indexes else { continue }
+            indexes.add(self)
+            // Indexes may have them as they are by the time that they are read, or half, or not.
+            if indexes.hasPending { targets[position].changed = indexes.pendingSlots }
+        }
     }
 
     /// A commit is about to change a record, or has done so.
@@ -207,10 +221,14 @@ package final class QueryRun {
         var results = QueryResults()
         results.matches.reserveCapacity(min(rows.count, pageLimit))
         var bytes = 0
+        var fieldsRead = 0
         for index in rows.indices {
             let (zone, slot) = (Int(rows[index].zone), rows[index].slot)
-            let record = Database.project(targets[zone].slots.bytes(of: slot), desiredKeys)
-            if index == pageLimit || index > 0 && bytes + record.count > Limits.pageBytes {
+            let stored = targets[zone].slots.bytes(of: slot)
+            let record = Database.project(stored, desiredKeys)
+            if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
+            let isFull = bytes + record.count > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
+            if index == pageLimit || index > 0 && isFull {
                 results.next = rows[index - 1].place.cursor(collector.order)
                 break
             }

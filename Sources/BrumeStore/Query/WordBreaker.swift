@@ -121,6 +121,9 @@ final class WordBreaker {
         return UnsafePointer(kinds)
     }()
 
+    /// Whether no word goes over the byte.
+    static func isCut(_ byte: UInt8) -> Bool { kinds[Int(byte)] == breaks }
+
     // MARK: ASCII
 
     private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }

@@ -97,7 +97,10 @@ struct ZonePlanner {
     func scan(_ indexes: ZoneIndexes, slotOfName: (String) -> Int32?) -> ZoneScan? {
         guard let all = indexes.index(allID) else { return nil }
         let total = Double(all.tree.count)
-        let known = paths.compactMap { path in path.access.estimate(indexes).map { (path, Double($0)) } }
+        let known = paths.compactMap { path in
+            let path = path.withUnindexed(indexes)
+            return path.access.estimate(indexes).map { (path, Double($0)) }
+        }
         var matches = total
         for (_, count) in known { matches *= total > 0 ? min(1, count / total) : 0 }
         let isSorted = !query.sortDescriptors.isEmpty

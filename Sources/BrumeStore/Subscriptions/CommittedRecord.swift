@@ -15,6 +15,8 @@ package struct CommittedRecord: Equatable, Sendable {
 package struct SubscriptionMatch: Sendable {
     package let subscription: KeptSubscription
     package let record: CommittedRecord
+    /// Whether the subscription's user made the record.
+    package let isOwn: Bool
 }
 
 /// What a commit means to query subscriptions.

@@ -108,16 +108,23 @@ final class SubscriptionGroup {
 
     // MARK: Records
 
-    /// Gives all subscriptions that the record may fire. One may come several times.
-    func forEachCandidate(of record: UnsafeRawBufferPointer, _ body: (SubscriptionPosting) -> Void) {
+    /// Gives the subscriptions that the record may fire. One may come several times.
+    ///
+    /// - Parameter meter: Charged for fields and for elements of lists; the body charges for what it is given.
+    /// - Returns: False when the meter was spent before all were given.
+    func forEachCandidate(
+        of record: UnsafeRawBufferPointer, _ meter: CostMeter, _ body: (SubscriptionPosting) -> Void
+    ) -> Bool {
         residual.forEach(body)
-        if fields.isEmpty { return }
+        if fields.isEmpty { return true }
         var reader = StoredRecordReader(record)
         while let element = reader.next() {
+            if meter.isSpent { return false }
             switch element {
             case .field(let key, let content):
+                meter.charge(1)
                 guard let field = fields[SubscriptionHash.of(key)] else { continue }
-                lookUp(StoredRecordReader.value(ofField: content), field, body)
+                if !lookUp(StoredRecordReader.value(ofField: content), field, meter, body) { return false }
             case .name(let name): lookUp(name, SystemHashes.recordID, body)
             case .creator(let name): lookUp(name, SystemHashes.creator, body)
             case .modifier(let name): lookUp(name, SystemHashes.modifier, body)
@@ -127,6 +134,7 @@ final class SubscriptionGroup {
             case .type: break
             }
         }
+        return true
     }
 
     /// Of the keys that the server keeps, by which no field of an app can go.
@@ -150,13 +158,23 @@ final class SubscriptionGroup {
         lookUp(.date(Double(milliseconds) / 1000 - 978_307_200), field, body)
     }
 
-    private func lookUp(_ value: StoredValue, _ field: Field, _ body: (SubscriptionPosting) -> Void) {
+    /// Returns false when the meter was spent within the value.
+    private func lookUp(
+        _ value: StoredValue, _ field: Field, _ meter: CostMeter, _ body: (SubscriptionPosting) -> Void
+    ) -> Bool {
         switch value {
         case .missing: break
         case .scalar(let scalar): lookUp(scalar, field, body)
         case .list(var list):
-            while let element = list.next() { lookUp(element, field, body) }
+            // A hash of the element, one of each prefix length, and a search in the ranges.
+            let elementUnits = 2 + (field.prefixes.isEmpty ? 0 : PrefixIndex.bytesLimit) + 4 * field.ranges.count
+            while let element = list.next() {
+                meter.charge(elementUnits)
+                if meter.isSpent { return false }
+                lookUp(element, field, body)
+            }
         }
+        return true
     }
 
     private func lookUp(_ value: StoredScalar, _ field: Field, _ body: (SubscriptionPosting) -> Void) {

@@ -3,41 +3,77 @@ internal import BrumeWire
 
 /// Finds the query subscriptions that the records of a commit fire.
 ///
-/// Candidates come from the index; each is evaluated once for a record, and what the user may not read is as if it were not
-/// there. Belongs to one database, so to one loop.
+/// Candidates come from the index; each is evaluated once for a record, and what the user may not read is as if it were
+/// not there. What that costs is metered as what is really done, for the commit and for each user: whoever's share is
+/// spent is told to fetch. Belongs to one database, so to one loop.
 final class SubscriptionMatcher {
-    /// Compiled when a subscription first becomes a candidate; nil: not yet.
-    private var evaluators: [PredicateEvaluator?] = []
-    /// What an evaluation costs: terms and values.
-    private var costs: [Int] = []
+    /// What one commit may cost and make.
+    struct Limits {
+        var cost = BrumeModel.Limits.matchingCostPerCommit
+        var costPerOwner = BrumeModel.Limits.matchingCostPerUserAndCommit
+        var events = BrumeModel.Limits.queryEventsPerCommit
+        var eventsPerOwner = BrumeModel.Limits.queryEventsPerUserAndCommit
+        var eventBytesPerOwner = BrumeModel.Limits.queryEventBytesPerUserAndCommit
+    }
+
+    /// A subscription that has been a candidate since it was saved.
+    private struct Candidate {
+        let evaluator: PredicateEvaluator
+        /// Index of its owner in `shares`.
+        let owner: Int
+    }
+
+    /// What one owner's subscriptions took of a commit.
+    private struct Share {
+        /// The commit that the rest is about.
+        var commit: UInt64 = 0
+        var cost = 0
+        var events = 0
+        var eventBytes = 0
+    }
+
+    /// By the subscription's place in the table; nil: none since it was saved.
+    private var candidates: [Candidate?] = []
     /// The last record that the subscription was a candidate for.
     private var marks: [UInt64] = []
     private var mark: UInt64 = 0
+    private var shares: [Share] = []
+    private var shareOfOwner: [String: Int] = [:]
+    private var commit: UInt64 = 0
+    private let meter = CostMeter()
+    private let limits: Limits
+
+    init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
 
     /// The place of a subscription holds another one now, or none.
     func forget(_ slot: Int32) {
-        guard slot < evaluators.count else { return }
-        evaluators[Int(slot)] = nil
+        guard slot < candidates.count else { return }
+        candidates[Int(slot)] = nil
         marks[Int(slot)] = 0
     }
 
     /// The schema changed: searches may look elsewhere.
     func forgetAll() {
-        for index in evaluators.indices { evaluators[index] = nil }
+        for index in candidates.indices { candidates[index] = nil }
+        shares = []
+        shareOfOwner = [:]
     }
 
-    /// - Parameter costLimit: See ``Limits/matchingCostPerCommit``.
     func matches(
-        of records: [CommittedRecord], in table: SubscriptionTable, gate: SubscriptionGate,
-        costLimit: Int = Limits.matchingCostPerCommit, eventLimit: Int = Limits.queryEventsPerCommit
+        of records: [CommittedRecord], in table: SubscriptionTable, gate: SubscriptionGate
     ) -> CommitMatches {
         var result = CommitMatches()
-        var costLeft = costLimit
         /// Subscriptions that this commit has ended.
         var ended = Set<Int32>()
+        // Names of users whose subscriptions are gone stay until they are more than there can be subscriptions.
+        if shares.count > BrumeModel.Limits.subscriptionsPerDatabase { forgetAll() }
+        commit += 1
+        meter.reset(to: limits.cost)
         for record in records {
             guard table.index.concerns(record.type) else { continue }
-            if costLeft < 0 || result.matches.count >= eventLimit {
+            if meter.isSpent || result.matches.count >= limits.events {
                 // Who else would have been told is not found out.
                 table.index.forEachGroup(ofType: record.type, zone: record.zone.name) {
                     result.overflowingOwners.formUnion($0.ownerNames)
@@ -48,21 +84,32 @@ final class SubscriptionMatcher {
             var creator: String?
             record.bytes.withUnsafeBytes { bytes in
                 table.index.forEachGroup(ofType: record.type, zone: record.zone.name) { group in
-                    group.forEachCandidate(of: bytes) { posting in
+                    let isComplete = group.forEachCandidate(of: bytes, meter) { posting in
+                        meter.charge(1)
                         guard posting.reasons.contains(record.reason.option), isNew(posting.slot),
                             let subscription = table[posting.slot], !ended.contains(posting.slot)
                         else { return }
-                        costLeft -= cost(of: posting.slot, subscription, gate)
-                        if costLeft < 0 || result.matches.count >= eventLimit {
+                        let candidate = candidate(posting.slot, subscription, gate)
+                        let verdict =
+                            meter.isSpent || result.matches.count >= limits.events
+                            ? .unfinished : evaluate(candidate, bytes)
+                        if verdict == .fails { return }
+                        if verdict == .unfinished {
                             result.overflowingOwners.insert(subscription.owner)
                             return
                         }
-                        guard evaluators[Int(posting.slot)]!.matches(bytes) else { return }
                         if creator == nil { creator = Self.creator(of: bytes) }
                         guard gate.mayRead(record.type, creator!, subscription.owner) else { return }
                         if subscription.query!.options.contains(.once) { ended.insert(posting.slot) }
-                        result.matches.append(SubscriptionMatch(subscription: subscription, record: record))
+                        guard takeEvent(of: subscription, candidate, bytes) else {
+                            result.overflowingOwners.insert(subscription.owner)
+                            return
+                        }
+                        result.matches.append(
+                            SubscriptionMatch(
+                                subscription: subscription, record: record, isOwn: creator == subscription.owner))
                     }
+                    if !isComplete { result.overflowingOwners.formUnion(group.ownerNames) }
                 }
             }
         }
@@ -74,8 +121,7 @@ final class SubscriptionMatcher {
         let index = Int(slot)
         if index >= marks.count {
             let count = max(index + 1, marks.count * 2)
-            evaluators += Array(repeating: nil, count: count - marks.count)
-            costs += Array(repeating: 0, count: count - costs.count)
+            candidates += Array(repeating: nil, count: count - marks.count)
             marks += Array(repeating: 0, count: count - marks.count)
         }
         if marks[index] == mark { return false }
@@ -83,16 +129,54 @@ final class SubscriptionMatcher {
         return true
     }
 
-    private func cost(of slot: Int32, _ subscription: KeptSubscription, _ gate: SubscriptionGate) -> Int {
-        let index = Int(slot)
-        if evaluators[index] == nil {
-            let query = subscription.query!
-            let size = query.predicate.size
-            evaluators[index] = PredicateEvaluator(
-                query.predicate, searchableFields: gate.searchableFields(query.recordType))
-            costs[index] = 1 + size.terms + size.values
+    /// Compiled when the subscription first becomes one.
+    private func candidate(_ slot: Int32, _ subscription: KeptSubscription, _ gate: SubscriptionGate) -> Candidate {
+        if let known = candidates[Int(slot)] { return known }
+        let query = subscription.query!
+        let size = query.predicate.size
+        meter.charge(16 * (size.terms + size.values))
+        let owner: Int
+        if let known = shareOfOwner[subscription.owner] {
+            owner = known
+        } else {
+            owner = shares.count
+            shares.append(Share())
+            shareOfOwner[subscription.owner] = owner
         }
-        return costs[index]
+        let candidate = Candidate(
+            evaluator: PredicateEvaluator(
+                query.predicate, searchableFields: gate.searchableFields(query.recordType)), owner: owner)
+        candidates[Int(slot)] = candidate
+        return candidate
+    }
+
+    private func evaluate(_ candidate: Candidate, _ record: UnsafeRawBufferPointer) -> PredicateEvaluator.Verdict {
+        if shares[candidate.owner].commit != commit { shares[candidate.owner] = Share(commit: commit) }
+        let left = min(meter.left, limits.costPerOwner - shares[candidate.owner].cost)
+        if left <= 0 { return .unfinished }
+        let evaluator = candidate.evaluator
+        evaluator.load(record)
+        var units = left - evaluator.fields.fieldsRead / 2
+        let verdict = evaluator.evaluate(record, units: &units)
+        let spent = left - units
+        meter.charge(spent)
+        shares[candidate.owner].cost += spent
+        return verdict
+    }
+
+    /// Counts an event that is about to be made; false: its owner has no room for it.
+    private func takeEvent(
+        of subscription: KeptSubscription, _ candidate: Candidate, _ record: UnsafeRawBufferPointer
+    ) -> Bool {
+        let share = shares[candidate.owner]
+        guard share.events < limits.eventsPerOwner, share.eventBytes < limits.eventBytesPerOwner else { return false }
+        shares[candidate.owner].events += 1
+        shares[candidate.owner].eventBytes += subscription.textBytes
+        if subscription.subscription.notificationInfo?.desiredKeys.isEmpty == false {
+            // The record is walked for them; a field has eight bytes at least, mostly.
+            meter.charge(min(record.count / 8, BrumeModel.Limits.fieldsPerRecord) / 2)
+        }
+        return true
     }
 
     private static func creator(of record: UnsafeRawBufferPointer) -> String {

@@ -94,9 +94,9 @@ struct PostingTreeTests {
     func manyKeys() {
         var generator = SeededGenerator(seed: 3)
         let records = 20_000
-        let table = TermTable(recordCount: records)
+        let table = TermTable(recordCount: records, recordBytes: records * 256)
         for ordinal in 0..<UInt32(records) {
-            for _ in 0..<20 { _ = table.add(.random(in: .min ... .max, using: &generator), ordinal) }
+            for _ in 0..<20 { _ = table.add(UInt64.random(in: .min ... .max, using: &generator), ordinal) }
         }
         var tree = PostingTree()
         var longest = 0
@@ -117,7 +117,7 @@ struct PostingTreeTests {
     func termTable(keys: Int, recordCount: Int) {
         var generator = SeededGenerator(seed: UInt64(keys))
         let names = (0..<keys).map { _ in UInt64.random(in: .min ... .max, using: &generator) }
-        let table = TermTable(recordCount: recordCount)
+        let table = TermTable(recordCount: recordCount, recordBytes: recordCount * 64)
         var inserted = PostingTree()
         for ordinal in 0..<UInt32(4_000) {
             for _ in 0..<5 {

@@ -38,6 +38,57 @@ struct PredicateEvaluatorTests {
         #expect(matches > 100, "seed \(seed)")
     }
 
+    @Test("an evaluation that stops within a record and goes on says the same", arguments: 0..<8)
+    func interrupted(seed: UInt64) {
+        var random = RandomQueries(generator: SeededGenerator(seed: seed))
+        let records = (0..<30).map { _ in
+            var fields = random.fields()
+            fields["l1"] = .int64s((0..<50).map { _ in random.generator.pick(RandomQueries.integers) })
+            fields["body"] = .strings((0..<8).map { _ in random.generator.pick(RandomQueries.words) })
+            return stored(fields)
+        }
+        var stops = 0
+        for _ in 0..<100 {
+            let evaluator = PredicateEvaluator(random.predicate())
+            for bytes in records {
+                let expected = evaluator.matches(bytes)
+                let given = Int.random(in: 1...20, using: &random.generator)
+                let verdict = bytes.withUnsafeBytes { record in
+                    evaluator.load(record)
+                    while true {
+                        var units = given
+                        let verdict = evaluator.evaluate(record, units: &units)
+                        if verdict != .unfinished { return verdict }
+                        stops += 1
+                    }
+                }
+                #expect(verdict == (expected ? .matches : .fails), "seed \(seed), \(given) units a time")
+            }
+        }
+        #expect(stops > 100, "seed \(seed)")
+    }
+
+    @Test("a record costs the units that it is given and little more, however many terms and elements meet")
+    func bounded() {
+        let list = stored([
+            "n": .int64s(Array(repeating: 1, count: 200_000)), "t": .string(String(repeating: "日", count: 100_000)),
+        ])
+        let terms = Predicate.or((0..<1_000).map { .anyElement(.field("n"), .equal, .int64($0 + 2)) })
+        let values = Predicate.anyElementIsIn(.field("n"), (0..<10_000).map { .int64($0 + 2) })
+        for predicate in [terms, values, .text("nothing", .anyWord), .not(terms)] {
+            let evaluator = PredicateEvaluator(predicate)
+            list.withUnsafeBytes { record in
+                evaluator.load(record)
+                for _ in 0..<5 {
+                    var units = 10_000
+                    #expect(evaluator.evaluate(record, units: &units) == .unfinished)
+                    // The last part of a text is read to its end.
+                    #expect(units > -9 * WordBreaker.partBytes)
+                }
+            }
+        }
+    }
+
     @Test("a missing field matches neither a comparison nor its negation")
     func missingField() {
         let bytes = stored(["n": .int64(5)])

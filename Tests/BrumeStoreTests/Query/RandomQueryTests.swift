@@ -12,9 +12,13 @@ struct RandomQueryTests {
         var play = QueryPlay(seed: seed, stepUnits: seed % 2 == 0 ? 1 : 1_000)
         // One in three looks all zones through; the others have indexes, and take any way that a plan could take.
         play.hasIndexes = seed % 3 != 0
+        play.indexLimits = QueryPlay.indexLimits(seed)
         for step in 0..<120 {
             play.comment = "seed \(seed), step \(step)"
             try play.step()
+        }
+        if play.hasIndexes, play.indexLimits.promptBytes == 0 {
+            #expect(play.pagesBehind > 10, "seed \(seed): \(play.pagesBehind) pages of indexes that were behind")
         }
         #expect(play.pages > 30 && play.matches > 100, "seed \(seed): \(play.pages) pages, \(play.matches) matches")
     }
@@ -35,8 +39,24 @@ struct QueryPlay {
     var clock: Int64 = 0
     private(set) var pages = 0
     private(set) var matches = 0
+    /// Queries that began when indexes had not taken over all commits.
+    private(set) var pagesBehind = 0
     var nameCount = 40
     var hasIndexes = false
+    var indexLimits = IndexLimits() {
+        didSet { desk.database.indexLimits = indexLimits }
+    }
+
+    /// One seed in four has the server's own limits; with the others indexes are behind commits, wholly or in part, or
+    /// leave records out that have more than a word or two.
+    static func indexLimits(_ seed: UInt64) -> IndexLimits {
+        switch seed % 4 {
+        case 0: IndexLimits()
+        case 1: IndexLimits(elements: 2, words: 2, promptBytes: 0)
+        case 2: IndexLimits(elements: 1, words: 3, promptUnits: 4)
+        default: IndexLimits(elements: 2, words: 1)
+        }
+    }
 
     static let zones = ["one", "two", Names.defaultZone]
 
@@ -108,6 +128,7 @@ struct QueryPlay {
         } else {
             database = Database(id: Desk.privateID, epoch: 7)
         }
+        database.indexLimits = indexLimits
         for entry in journal { try database.apply(entry) }
         desk = Desk(database, caller: desk.caller)
     }
@@ -193,7 +214,11 @@ struct QueryPlay {
             var moments = [desk.database.sequence: expected(query, zone: zone)]
             var changes = 0
             var isFinished = false
+            if desk.database.pendingIndexChanges > 0 { pagesBehind += 1 }
             while !isFinished {
+                if random.generator.oneIn(stepUnits == 1 ? 8 : 2) {
+                    _ = desk.database.applyPendingIndexes(Int.random(in: 1...30, using: &random.generator))
+                }
                 if changes < 6, random.generator.oneIn(stepUnits == 1 ? 40 : 3) {
                     if random.generator.oneIn(20), let commit = desk.deleteZone("two").commit {
                         journal.append(commit.entry)
@@ -207,7 +232,8 @@ struct QueryPlay {
             }
             var wanted = try #require(moments[run.sequence], comment)
             if let after { wanted.removeAll { !isBefore(after, $0, query.sortDescriptors) } }
-            try checkIndexes()
+            if random.generator.oneIn(2) { while desk.database.applyPendingIndexes(10) {} }
+            if desk.database.pendingIndexChanges == 0 { try checkIndexes() }
             let results = try #require(run.results)
             let found = results.matches.map { $0.zone.name + "/" + Record(stored: $0.record).system.name }
             let names = wanted.prefix(limit).map { $0.zone + "/" + $0.record.system.name }

@@ -90,4 +90,42 @@ struct WordBreakerTests {
         #expect(word.withUnsafeBytes { WordHash.hash($0, 0, 0) } == hash)
         #expect(word.withUnsafeBytes { WordHash.of($0) } == word.withUnsafeBytes { WordHash.of($0) })
     }
+
+    @Test("a long text has the same words in parts, and a part ends where no word goes over it")
+    func parts() {
+        let breaker = WordBreaker()
+        func words(_ text: UnsafeRawBufferPointer) -> [String] {
+            var words: [String] = []
+            breaker.forEachWord(in: text) { words.append(String(decoding: $0, as: UTF8.self)) }
+            return words
+        }
+        func parts(of text: [UInt8]) -> [[UInt8]] {
+            var parts: [[UInt8]] = []
+            text.withUnsafeBytes { bytes in
+                var start = 0
+                while start < bytes.count {
+                    let end = WordBreaker.partEnd(of: bytes, from: start)
+                    parts.append(Array(bytes[start..<end]))
+                    start = end
+                }
+            }
+            return parts
+        }
+        let spaced = Array((0..<20_000).map { "wörd\($0) can't 3.14" }.joined(separator: " ").utf8)
+        #expect(parts(of: spaced).count > 50)
+        #expect(parts(of: spaced).flatMap { $0.withUnsafeBytes { words($0) } } == spaced.withUnsafeBytes { words($0) })
+        // Scripts that write no spaces: behind punctuation, where there is some.
+        let sentences = Array(String(repeating: "日本語のテキストです。", count: 2_000).utf8)
+        #expect(
+            parts(of: sentences).flatMap { $0.withUnsafeBytes { words($0) } } == sentences.withUnsafeBytes { words($0) }
+        )
+        for text in [
+            sentences, Array(String(repeating: "日", count: 50_000).utf8), Array(repeating: 0x61, count: 100_000),
+        ] {
+            let parts = parts(of: text)
+            #expect(parts.allSatisfy { $0.count <= WordBreaker.partBytes && !$0.isEmpty })
+            #expect(parts.allSatisfy { String(validating: $0, as: UTF8.self) != nil })
+            #expect(Array(parts.joined()) == text)
+        }
+    }
 }

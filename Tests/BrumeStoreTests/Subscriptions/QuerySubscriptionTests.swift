@@ -230,7 +230,39 @@ struct QuerySubscriptionTests {
         let saves = (0..<100).map { RecordSave<CheckedFields>.of("r\($0)", ["f": .int64(-1)]) }
         let commit = try #require(ada.modify(.defaultZone, saves: saves).commit)
         #expect(commit.matches.matches.count <= Limits.matchingCostPerCommit / 1_000)
+        #expect(!commit.matches.matches.isEmpty)
         #expect(commit.matches.overflowingOwners == Set((0..<30).map { "_u\($0)" }))
+    }
+
+    @Test("a predicate that costs elements times terms is its user's loss: the others are told as ever")
+    func costlyElements() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let terms = (0..<400).map { Predicate.not(.anyElement(.field("n"), .equal, .int64(Int64($0) + 2))) }
+        for user in ["_eve", "_bob"] {
+            let desk = Desk(ada.database, caller: Caller(user: user, isOwner: false))
+            let subscriptions = user == "_eve" ? (0..<5).map { Self.query("s\($0)", .and(terms)) } : [Self.query("s")]
+            #expect(save(subscriptions, in: desk).allSatisfy { $0 == nil })
+        }
+        let list = FieldValue.int64s(Array(repeating: 1, count: 200_000))
+        for (name, value) in [("r", list), ("few", .int64s([1]))] {
+            let commit = try #require(
+                ada.modify(.defaultZone, saves: [RecordSave<CheckedFields>.of(name, ["n": value])]).commit)
+            #expect(commit.matches.overflowingOwners == (name == "r" ? ["_eve"] : []))
+            #expect(commit.matches.matches.count { $0.subscription.owner == "_bob" } == 1)
+        }
+    }
+
+    @Test("of one user a commit fires as many events as a device's backlog holds")
+    func eventsOfOneUser() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let bob = Desk(ada.database, caller: Caller(user: "_bob", isOwner: false))
+        #expect(save((0..<4).map { Self.query("s\($0)") }, in: bob).allSatisfy { $0 == nil })
+        let carol = Desk(ada.database, caller: Caller(user: "_carol", isOwner: false))
+        #expect(save([Self.query("s")], in: carol) == [nil])
+        let saves = (0..<400).map { RecordSave<CheckedFields>.of("r\($0)") }
+        let commit = try #require(ada.modify(.defaultZone, saves: saves).commit)
+        #expect(commit.matches.overflowingOwners == ["_bob"])
+        #expect(commit.matches.matches.count { $0.subscription.owner == "_carol" } == 400)
     }
 
     @Test("a term that all subscriptions share does not make all of them candidates")

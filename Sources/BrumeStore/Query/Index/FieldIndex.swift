@@ -1,10 +1,10 @@
-internal import BrumeGeodesy
 internal import BrumeModel
 internal import BrumeWire
 
 /// One index of one type of a zone's records, in memory only.
 ///
-/// Made record by record in the order of their numbers; commits keep what is made so far, and leave the rest to the making.
+/// Made record by record in the order of their numbers; commits keep what is made so far, and leave the rest to the
+/// making. What is large is done in steps, see ``IndexUpdate``.
 ///
 /// An index by hashes (words, elements, whole values) is gathered in a ``TermTable`` first, which no entry can be taken out of:
 /// what commits change meanwhile is noted, and made good in the tree before the index is ready.
@@ -15,19 +15,43 @@ final class FieldIndex {
     /// Records with smaller numbers are in it, or in `table`.
     private(set) var builtCount: UInt32 = 0
     private(set) var isReady = false
+    /// The number of the zone's next change (``IndexChanges``) that it takes over.
+    private(set) var nextChange: Int
     private var table: TermTable?
     /// Whether there is to be a table, when the first record comes.
     private var needsTable: Bool
     /// Whether the table has all that it will have.
     private var isTableComplete = false
+    /// Records beside the table that have more keys than the index takes in, rising; those that were moved to the tree
+    /// count.
+    private var unindexed: [UInt32] = []
+    private var movedUnindexedCount = 0
     /// Changed since they were put into the table: what they stand under there. Each record once, so it is smaller than the index.
     private var outdated: [UInt32: [PostingTree.Key]] = [:]
-    private let lookup: FieldLookup?
-    private let breaker: WordBreaker
+    /// The record with the number `builtCount`, if taking it in has begun.
+    private var making: IndexUpdate?
+    /// One of those that were outdated, in the tree in part.
+    private var mending: IndexUpdate?
+    /// The change `nextChange`, taken over in part.
+    private var following: IndexUpdate?
+    let lookup: FieldLookup?
+    let breaker: WordBreaker
+    let limits: IndexLimits
+    private let scratch: IndexScratch
+    /// Nil: what is left is given back at once.
+    private let remains: IndexRemains?
 
-    init(_ id: IndexID, breaker: WordBreaker) {
+    /// - Parameter nextChange: The first that its making will not see.
+    init(
+        _ id: IndexID, breaker: WordBreaker, scratch: IndexScratch, limits: IndexLimits, nextChange: Int,
+        remains: IndexRemains?
+    ) {
         self.id = id
         self.breaker = breaker
+        self.scratch = scratch
+        self.limits = limits
+        self.nextChange = nextChange
+        self.remains = remains
         switch id.kind {
         case .order(let key), .equality(let key), .members(let key), .places(let key): lookup = FieldLookup([key])
         case .all, .words: lookup = nil
@@ -38,13 +62,34 @@ final class FieldIndex {
         }
     }
 
+    deinit {
+        if tree.count > PostingTree.leafCapacity { remains?.add(tree) }
+        if let table { remains?.add(table) }
+    }
+
+    /// Whether there are records with more words or elements than the index takes in: it leads to them whatever is
+    /// sought.
+    var hasUnindexed: Bool {
+        switch id.kind {
+        case .words, .members: tree.position(of: IndexKeys.unindexed) != nil
+        case .all, .order, .equality, .places: false
+        }
+    }
+
     // MARK: Making
 
-    /// Takes the next records in, for about so many units.
-    func build(_ ordinals: OrdinalTable, _ zone: RecordSlots, _ budget: Int) {
+    /// So many of ``IndexUpdate``'s units weigh as much as one unit of a query: a record of a few hundred bytes.
+    static let updateUnits = 16
+    /// So many of them are done between two looks at what is left.
+    private static let stepUnits = 256
+
+    /// Takes the next records in, for about so many units. All changes are taken over before.
+    ///
+    /// - Parameter zoneBytes: Of the zone's records.
+    func build(_ ordinals: OrdinalTable, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) {
         if needsTable {
             needsTable = false
-            table = TermTable(recordCount: ordinals.count)
+            table = TermTable(recordCount: ordinals.count, recordBytes: zoneBytes)
         }
         var budget = budget
         while budget > 0, !isReady { budget -= buildNext(ordinals, zone) }
@@ -52,53 +97,189 @@ final class FieldIndex {
 
     /// Returns the work in units.
     private func buildNext(_ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
-        if let table, isTableComplete {
-            if let work = table.movePart(to: &tree) { return work }
-            self.table = nil
-            return 1
-        }
+        if let table, isTableComplete { return move(table) }
+        if mending != nil { return mend() }
         if table == nil, let (ordinal, keys) = outdated.popFirst() {
-            for key in keys { tree.remove(key, ordinal) }
-            return 1 + keys.count + insert(ordinal, ordinals, zone)
+            mending = IndexUpdate(ordinal, from: keys, to: bytes(of: ordinal, ordinals, zone))
+            return mend()
         }
         guard Int(builtCount) < ordinals.count else {
             if table == nil { isReady = true }
             isTableComplete = true
             return 1
         }
-        builtCount += 1
-        return 1 + insert(builtCount - 1, ordinals, zone)
+        return insertNext(ordinals, zone)
+    }
+
+    private func move(_ table: TermTable) -> Int {
+        if let work = table.movePart(to: &tree) { return work }
+        guard movedUnindexedCount == unindexed.count else {
+            let end = min(movedUnindexedCount + PostingTree.leafCapacity, unindexed.count)
+            tree.append(IndexKeys.unindexed, Array(unindexed[movedUnindexedCount..<end]))
+            movedUnindexedCount = end
+            return 1
+        }
+        unindexed = []
+        self.table = nil
+        return 1
+    }
+
+    private func mend() -> Int {
+        var units = FieldIndex.stepUnits
+        if advance(&mending!, &units) { mending = nil }
+        return 1 + (FieldIndex.stepUnits - units) / FieldIndex.updateUnits
+    }
+
+    /// The bytes of a record that the index is about; nil: it is about other types.
+    private func bytes(of ordinal: UInt32, _ ordinals: OrdinalTable, _ zone: RecordSlots) -> SharedBytes? {
+        guard let slot = ordinals.slot(of: ordinal), id.covers(zone[slot].type) else { return nil }
+        return zone.bytes(of: slot)
     }
 
     /// Returns the work in units.
-    private func insert(_ ordinal: UInt32, _ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
-        guard let slot = ordinals.slot(of: ordinal), id.covers(zone[slot].type) else { return 0 }
-        return zone.withBytes(of: slot) { record in
-            if let table {
-                var work = record.count / 256
-                forEachKey(of: record) { work += table.add(UInt64(truncatingIfNeeded: $0), ordinal) }
-                return work
-            }
-            let keys = keys(of: record)
-            for key in keys { tree.insert(key, ordinal) }
-            return keys.count + record.count / 512
+    private func insertNext(_ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
+        if making != nil { return make() }
+        guard let slot = ordinals.slot(of: builtCount), id.covers(zone[slot].type) else {
+            builtCount += 1
+            return 1
         }
+        // So small that it has no more keys than the index takes in.
+        if zone.byteCount(of: slot) <= min(limits.promptBytes, limits.words, limits.elements) {
+            builtCount += 1
+            return zone.withBytes(of: slot) { insertSmall(builtCount - 1, $0) }
+        }
+        making = IndexUpdate(builtCount, from: [], to: zone.bytes(of: slot))
+        return make()
     }
 
-    /// A record of the type changed: nil where there was, or is, none.
-    func noteChange(_ ordinal: UInt32, from old: SharedBytes?, to new: SharedBytes?) {
-        if !isReady {
-            if ordinal >= builtCount || outdated[ordinal] != nil { return }
-            if table != nil {
-                outdated[ordinal] = old.map { keys(of: $0) } ?? []
-                return
-            }
+    private func make() -> Int {
+        var units = FieldIndex.stepUnits
+        if table == nil ? advance(&making!, &units) : addToTable(&units) {
+            making = nil
+            builtCount += 1
         }
-        let oldKeys = old.map { keys(of: $0) } ?? []
-        let newKeys = new.map { keys(of: $0) } ?? []
-        if oldKeys == newKeys { return }
+        return 1 + (FieldIndex.stepUnits - units) / FieldIndex.updateUnits
+    }
+
+    /// Returns whether all of the record's keys are in the table.
+    private func addToTable(_ units: inout Int) -> Bool {
+        while making!.phase != .changing, units > 0 { making!.read(for: self, &units) }
+        guard making!.phase == .changing else { return false }
+        if making!.newKeys == [IndexKeys.unindexed] {
+            unindexed.append(builtCount)
+            return true
+        }
+        while units > 0, making!.right < making!.newKeys.count {
+            let work = table!.add(UInt64(truncatingIfNeeded: making!.newKeys[making!.right]), builtCount)
+            units -= 1 + work * FieldIndex.updateUnits
+            making!.right += 1
+        }
+        return making!.right == making!.newKeys.count
+    }
+
+    /// Returns the work in units.
+    private func insertSmall(_ ordinal: UInt32, _ record: UnsafeRawBufferPointer) -> Int {
+        scratch.newKeys.removeAll(keepingCapacity: true)
+        var rest = beginKeys(of: record, &scratch.newKeys)
+        var units = Int.max
+        while !readKeys(&rest, &scratch.newKeys, &units) {}
+        if let table {
+            var work = 1 + record.count / 256
+            for key in scratch.newKeys { work += table.add(UInt64(truncatingIfNeeded: key), ordinal) }
+            return work
+        }
+        for key in scratch.newKeys { tree.insert(key, ordinal) }
+        return 1 + scratch.newKeys.count + record.count / 512
+    }
+
+    // MARK: Commits
+
+    /// A small record of the type changed, and there is no change before it that the index has not taken over.
+    ///
+    /// - Returns: The work, in ``IndexUpdate``'s units.
+    func noteChange(_ ordinal: UInt32, from old: SharedBytes?, to new: SharedBytes?) -> Int {
+        guard concerns(ordinal) else { return 1 }
+        readAllKeys(of: old, &scratch.oldKeys)
+        if table != nil {
+            outdated[ordinal] = scratch.oldKeys
+            return 1 + scratch.oldKeys.count / FieldIndex.sortedKeysPerUnit
+        }
+        readAllKeys(of: new, &scratch.newKeys)
+        var work = 1 + FieldIndex.walkUnits((old?.count ?? 0) + (new?.count ?? 0))
+        if scratch.oldKeys == scratch.newKeys { return work }
         var (left, right) = (0, 0)
-        while left < oldKeys.count || right < newKeys.count {
+        work += change(ordinal, scratch.oldKeys, scratch.newKeys, &left, &right, .max)
+        return work
+    }
+
+    /// Goes on with taking over the zone's change ``nextChange``, for about so many of ``IndexUpdate``'s units.
+    ///
+    /// - Returns: The work in units.
+    func follow(_ change: IndexChange, _ units: Int) -> Int {
+        if following == nil {
+            guard id.covers(change.type), concerns(change.ordinal) else {
+                nextChange += 1
+                return 1
+            }
+            following = IndexUpdate(change.ordinal, from: change.old, to: change.new)
+        }
+        var left = units
+        let isDone: Bool
+        if table != nil {
+            while following!.phase == .readingOld, left > 0 { following!.read(for: self, &left) }
+            isDone = following!.phase != .readingOld
+            if isDone { outdated[change.ordinal] = following!.oldKeys }
+        } else {
+            isDone = advance(&following!, &left)
+        }
+        if isDone {
+            following = nil
+            nextChange += 1
+        }
+        return max(1, units - left)
+    }
+
+    /// Whether a change of a record is to be taken over: not where its making is still to come.
+    private func concerns(_ ordinal: UInt32) -> Bool {
+        if isReady { return true }
+        if let known = making, known.ordinal == ordinal {
+            making = nil
+            // Else it is read anew, from the beginning.
+            if table != nil, known.right > 0 {
+                outdated[ordinal] = known.newKeys
+                builtCount += 1
+            }
+            return false
+        }
+        if ordinal >= builtCount { return false }
+        if let known = mending, known.ordinal == ordinal {
+            outdated[ordinal] = known.oldKeys + known.newKeys
+            mending = nil
+        }
+        return outdated[ordinal] == nil
+    }
+
+    // MARK: Steps
+
+    /// Returns whether the record is in the tree as it is to be.
+    private func advance(_ update: inout IndexUpdate, _ units: inout Int) -> Bool {
+        while update.phase != .changing {
+            if units <= 0 { return false }
+            update.read(for: self, &units)
+        }
+        units -= change(update.ordinal, update.oldKeys, update.newKeys, &update.left, &update.right, units)
+        return update.left == update.oldKeys.count && update.right == update.newKeys.count
+    }
+
+    /// Takes entries out that are not among the new keys, and puts those in that are not among the old ones: about
+    /// `limit` of them.
+    private func change(
+        _ ordinal: UInt32, _ oldKeys: [PostingTree.Key], _ newKeys: [PostingTree.Key], _ left: inout Int,
+        _ right: inout Int, _ limit: Int
+    ) -> Int {
+        var work = 0
+        while work < limit, left < oldKeys.count || right < newKeys.count {
+            work += 1
             if right == newKeys.count || left < oldKeys.count && oldKeys[left] < newKeys[right] {
                 tree.remove(oldKeys[left], ordinal)
                 left += 1
@@ -110,47 +291,12 @@ final class FieldIndex {
                 right += 1
             }
         }
+        return work
     }
+}
 
-    // MARK: Keys
-
-    /// What a record stands under: rising, each once.
-    private func keys(of record: SharedBytes) -> [PostingTree.Key] { record.withUnsafeBytes { keys(of: $0) } }
-
-    private func keys(of record: UnsafeRawBufferPointer) -> [PostingTree.Key] {
-        var keys: [PostingTree.Key] = []
-        forEachKey(of: record) { keys.append($0) }
-        if keys.count < 2 { return keys }
-        keys.sort()
-        var count = 0
-        for index in keys.indices where index == 0 || keys[index] != keys[count - 1] {
-            keys[count] = keys[index]
-            count += 1
-        }
-        keys.removeSubrange(count...)
-        return keys
-    }
-
-    /// What a record stands under, in no order, and some perhaps several times.
-    private func forEachKey(of record: UnsafeRawBufferPointer, _ body: (PostingTree.Key) -> Void) {
-        lookup?.load(record)
-        switch id.kind {
-        case .all: body(0)
-        case .order: body(SortOrder.scalar(lookup![0], from: nil).map { IndexKeys.order($0) } ?? IndexKeys.missing)
-        case .equality:
-            if case .scalar(let scalar) = lookup![0], let key = IndexKeys.equality(scalar) { body(key) }
-        case .places:
-            if case .scalar(.location(let latitude, let longitude)) = lookup![0],
-                let key = IndexKeys.place(.init(latitude: latitude, longitude: longitude))
-            {
-                body(key)
-            }
-        case .members:
-            guard case .list(var list) = lookup![0] else { return }
-            while let element = list.next() {
-                if let key = IndexKeys.equality(element) { body(key) }
-            }
-        case .words(let fields): RecordText.forEachWord(in: record, fields, breaker) { body(PostingTree.Key($0)) }
-        }
-    }
+/// Room for the keys of a small record's two versions, for all indexes of a database.
+final class IndexScratch {
+    @exclusivity(unchecked) var oldKeys: [PostingTree.Key] = []
+    @exclusivity(unchecked) var newKeys: [PostingTree.Key] = []
 }

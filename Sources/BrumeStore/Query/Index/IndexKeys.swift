@@ -6,6 +6,10 @@ internal import BrumeWire
 enum IndexKeys {
     typealias Key = PostingTree.Key
 
+    /// Records with more words or elements than an index takes in (``IndexLimits``), whatever these are. Behind all
+    /// hashes.
+    static let unindexed: Key = 1 << 64
+
     // MARK: Order
 
     /// Bytes of a text that a key has; texts that share them are one group of an order.

@@ -90,6 +90,17 @@ struct PostingTree {
         return true
     }
 
+    /// Forgets the last entries, some hundred leaves of them; false when there are none.
+    mutating func dropBranch() -> Bool {
+        guard let last = branches.popLast() else { return false }
+        firstKeys.removeLast()
+        firstOrdinals.removeLast()
+        count -= last.count
+        groupCount -= last.groupCount
+        leafCount -= last.leaves.count
+        return true
+    }
+
     /// Joins a nearly empty branch with the next one where that leaves room.
     private mutating func mergeBranch(_ branch: Int) {
         guard branches[branch].leaves.count < PostingTree.branchCapacity / 4, branch + 1 < branches.count,

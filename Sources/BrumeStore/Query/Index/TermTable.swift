@@ -39,6 +39,8 @@ final class TermTable {
     private static let firstCapacity = 4
     /// Where each record has a hundred keys that no other has, a part of the largest zone has a few thousand: they are sorted at once.
     private static let recordsPerPart = 16
+    /// A key takes two bytes of a record at least: so of few large records a part has two thousand keys at most.
+    private static let bytesPerPart = 4 * 1024
 
     private let partBits: Int
 
@@ -47,10 +49,13 @@ final class TermTable {
     /// The next part to become leaves.
     private var nextPart = 0
 
-    /// - Parameter recordCount: About how many records there are.
-    init(recordCount: Int) {
+    /// - Parameters:
+    ///   - recordCount: About how many records there are.
+    ///   - recordBytes: Of all of them.
+    init(recordCount: Int, recordBytes: Int) {
         var bits = TermTable.bufferBits
         while bits < 16, recordCount >> bits > TermTable.recordsPerPart { bits += 1 }
+        while bits < 18, recordBytes >> bits > TermTable.bytesPerPart { bits += 1 }
         partBits = bits
         buffers = .allocate(capacity: 1 << TermTable.bufferBits)
         for index in 0..<1 << TermTable.bufferBits {
@@ -153,6 +158,15 @@ final class TermTable {
         TermTable.free(old)
         part.pointee.terms = terms
         part.pointee.capacity = capacity
+    }
+
+    /// Forgets one part; false when there was none left.
+    func dropPart() -> Bool {
+        guard nextPart < 1 << partBits else { return false }
+        TermTable.free(parts[nextPart])
+        parts[nextPart] = Part()
+        nextPart += 1
+        return true
     }
 
     /// Puts the keys of one part behind all that the tree has, and forgets them.

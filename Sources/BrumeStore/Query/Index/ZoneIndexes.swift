@@ -14,15 +14,23 @@ final class ZoneIndexes {
     /// The most recently used last.
     private var indexes: [FieldIndex] = []
     private let breaker: WordBreaker
+    private let scratch: IndexScratch
+    private let limits: IndexLimits
+    private let remains: IndexRemains
+    /// What they have not taken over.
+    private var changes = IndexChanges()
     /// Queries that read the zone as it was when they began.
     private var runs: [WeakRun] = []
 
-    init(breaker: WordBreaker) {
+    init(breaker: WordBreaker, scratch: IndexScratch, limits: IndexLimits, remains: IndexRemains) {
+        self.remains = remains
         self.breaker = breaker
+        self.scratch = scratch
+        self.limits = limits
     }
 
     var approximateBytes: Int {
-        indexes.reduce(ordinals.approximateBytes + 1024) { $0 + $1.tree.approximateBytes + 256 }
+        indexes.reduce(ordinals.approximateBytes + changes.bytes + 1024) { $0 + $1.tree.approximateBytes + 256 }
     }
 
     var isWorn: Bool { ordinals.isWorn }
@@ -34,8 +42,11 @@ final class ZoneIndexes {
         return indexes.last
     }
 
-    /// Goes on with making the numbers and then the index, for about so many units. Returns whether it is ready.
-    func build(_ id: IndexID, _ zone: RecordSlots, _ budget: Int) -> Bool {
+    /// Goes on with making the numbers and then the index, for about so many units of a query. Returns whether it is
+    /// ready.
+    ///
+    /// - Parameter zoneBytes: Of the zone's records.
+    func build(_ id: IndexID, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) -> Bool {
         if !ordinals.isReady {
             ordinals.step(zone, budget)
             return false
@@ -45,10 +56,18 @@ final class ZoneIndexes {
             index = known
         } else {
             if indexes.count == ZoneIndexes.limit { indexes.removeFirst() }
-            index = FieldIndex(id, breaker: breaker)
+            index = FieldIndex(
+                id, breaker: breaker, scratch: scratch, limits: limits, nextChange: changes.endNumber,
+                remains: remains)
             indexes.append(index)
         }
-        index.build(ordinals, zone, budget)
+        // What is made is read from the zone as it is, so it must not meet a change of before.
+        var left = budget * FieldIndex.updateUnits
+        while index.nextChange < changes.endNumber {
+            if left <= 0 { return false }
+            left -= index.follow(changes[index.nextChange], left)
+        }
+        index.build(ordinals, zone, zoneBytes: zoneBytes, max(1, left / FieldIndex.updateUnits))
         return index.isReady
     }
 
@@ -62,7 +81,12 @@ final class ZoneIndexes {
     }
 
     /// A record was put, where nil or another version was; or deleted, where `new` is nil.
-    func noteChange(_ slot: Int32, from old: RecordSlot?, to new: RecordSlot?) {
+    ///
+    /// The indexes take over at once what is small, as long as the commit has not done much; all else becomes
+    /// ``hasPending``.
+    ///
+    /// - Parameter units: What the commit may still do at once.
+    func noteChange(_ slot: Int32, from old: RecordSlot?, to new: RecordSlot?, _ units: inout Int) {
         for weak in runs { weak.run?.noteChange(slot, in: self) }
         let ordinal: UInt32?
         if let new, old == nil {
@@ -72,19 +96,57 @@ final class ZoneIndexes {
         }
         if let ordinal, !indexes.isEmpty, let type = (new ?? old)?.type {
             let (oldBytes, newBytes) = (old?.bytes, new?.bytes)
-            for index in indexes where index.id.covers(type) {
-                index.noteChange(ordinal, from: oldBytes, to: newBytes)
+            let byteCount = (oldBytes?.count ?? 0) + (newBytes?.count ?? 0)
+            let isPrompt = units > 0 && byteCount <= limits.promptBytes
+            if isPrompt, changes.isEmpty {
+                for index in indexes where index.id.covers(type) {
+                    units -= index.noteChange(ordinal, from: oldBytes, to: newBytes)
+                }
+            } else {
+                changes.append(IndexChange(slot: slot, ordinal: ordinal, type: type, old: oldBytes, new: newBytes))
+                // Small changes behind a large one do as much as they leave, so that only large ones make more of it.
+                if isPrompt { units -= applyPending(min(units, 16 + byteCount / 2)) }
             }
         }
         if new == nil { ordinals.noteDeletion(slot: slot) }
     }
 
-    /// Names of indexes that differ from one that is made anew.
+    // MARK: What is pending
+
+    var hasPending: Bool { !changes.isEmpty }
+    var pendingCount: Int { changes.count }
+    var pendingBytes: Int { changes.bytes }
+    /// The slots of records that the indexes do not have as they are: a query looks at each of them.
+    var pendingSlots: Set<Int32> { changes.slots }
+
+    /// Takes over what is pending, oldest first, for about so many units. Returns the work.
+    func applyPending(_ units: Int) -> Int {
+        var left = units
+        while left > 0, !changes.isEmpty {
+            let number = changes.firstNumber
+            var isDone = true
+            for index in indexes where index.nextChange == number {
+                left -= index.follow(changes[number], left)
+                if index.nextChange == number { isDone = false }
+                if left <= 0 { break }
+            }
+            if left <= 0 { isDone = indexes.allSatisfy { $0.nextChange > number } }
+            if isDone {
+                changes.removeFirst()
+                left -= 1
+            }
+        }
+        return units - left
+    }
+
+    /// Names of indexes that differ from one that is made anew. When nothing is pending.
     func testOnly_differences(_ zone: RecordSlots) -> [String] {
-        indexes.filter { index in
+        precondition(!hasPending, "indexes are compared before they have all changes")
+        return indexes.filter { index in
             guard index.isReady else { return false }
-            let other = FieldIndex(index.id, breaker: breaker)
-            other.build(ordinals, zone, .max)
+            let other = FieldIndex(
+                index.id, breaker: breaker, scratch: scratch, limits: limits, nextChange: 0, remains: nil)
+            other.build(ordinals, zone, zoneBytes: 0, .max)
             return other.tree.testOnly_entries.map { "\($0)" } != index.tree.testOnly_entries.map { "\($0)" }
         }.map(\.id.name)
     }

@@ -1,0 +1,83 @@
+internal import BrumeModel
+internal import BrumeWire
+
+/// One record's way into an index, or from its older version's entries to the newer one's, in steps: a record may have
+/// thousands of words or elements.
+struct IndexUpdate {
+    typealias Key = PostingTree.Key
+
+    enum Phase {
+        case readingOld
+        case readingNew
+        /// The keys are there, rising, each once.
+        case changing
+    }
+
+    let ordinal: UInt32
+    /// Kept while they are read: ``rest`` points into them.
+    private let old: SharedBytes?
+    private let new: SharedBytes?
+    private(set) var phase: Phase
+    /// What is left to read of the version that is being read; nil: its reading has not begun.
+    private var rest: IndexKeyRest?
+    private(set) var oldKeys: [Key] = []
+    private(set) var newKeys: [Key] = []
+    /// How many of both are done with.
+    var left = 0
+    var right = 0
+
+    init(_ ordinal: UInt32, from old: SharedBytes?, to new: SharedBytes?) {
+        self.ordinal = ordinal
+        self.old = old
+        self.new = new
+        phase = .readingOld
+    }
+
+    /// Of a record whose entries are known.
+    init(_ ordinal: UInt32, from oldKeys: [Key], to new: SharedBytes?) {
+        self.ordinal = ordinal
+        self.oldKeys = oldKeys
+        self.new = new
+        old = nil
+        phase = .readingNew
+    }
+
+    /// Reads on.
+    mutating func read(for index: FieldIndex, _ units: inout Int) {
+        switch phase {
+        case .readingOld:
+            if IndexUpdate.read(old, &rest, &oldKeys, for: index, &units) { phase = .readingNew }
+        case .readingNew:
+            if IndexUpdate.read(new, &rest, &newKeys, for: index, &units) { phase = .changing }
+        case .changing: break
+        }
+    }
+
+    /// Returns whether the version is read.
+    private static func read(
+        _ record: SharedBytes?, _ rest: inout IndexKeyRest?, _ keys: inout [Key], for index: FieldIndex,
+        _ units: inout Int
+    ) -> Bool {
+        units -= 1
+        guard let record else { return true }
+        if rest == nil {
+            units -= FieldIndex.walkUnits(record.count)
+            // The record stands where it is while the update holds it.
+            rest = record.withUnsafeBytes { index.beginKeys(of: $0, &keys) }
+        }
+        guard index.readKeys(&rest!, &keys, &units) else { return false }
+        rest = nil
+        units -= keys.count / FieldIndex.sortedKeysPerUnit
+        FieldIndex.sort(&keys)
+        return true
+    }
+}
+
+/// What is left to read of a record's keys. Points into the record.
+enum IndexKeyRest {
+    case nothing
+    /// Elements that were read count.
+    case elements(StoredList, count: Int)
+    /// Words that were read count.
+    case text(SearchableText, count: Int)
+}

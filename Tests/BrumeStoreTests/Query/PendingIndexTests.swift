@@ -1,0 +1,229 @@
+import BrumeModel
+import BrumeWire
+import Testing
+
+@testable import BrumeStore
+
+@Suite("Indexes behind commits")
+struct PendingIndexTests {
+    /// 300 notes, and the indexes of their numbers, tags and words.
+    private func desk(_ limits: IndexLimits = IndexLimits()) throws -> Desk {
+        let desk = Desk()
+        desk.database.indexLimits = limits
+        _ = desk.modify(
+            saves: (0..<300).map { number in
+                let fields: [String: FieldValue?] = [
+                    "n": .int64(Int64(number)), "tags": .int64s([Int64(number), -1]),
+                    "body": .string("common w\(number)"),
+                ]
+                return .of("r\(number)", fields)
+            })
+        for predicate in [Self.number(1), Self.tag(1), .text("w1", .anyWord)] { _ = try find(predicate, desk, way: 1) }
+        return desk
+    }
+
+    private static func number(_ number: Int64) -> Predicate { .comparison(.field("n"), .equal, .int64(number)) }
+    private static func tag(_ number: Int64) -> Predicate { .anyElement(.field("tags"), .equal, .int64(number)) }
+
+    private func find(_ predicate: Predicate, _ desk: Desk, way: Int? = nil) throws -> (names: [String], read: Int) {
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: predicate), zone: Desk.zone, resultsLimit: 400, desiredKeys: [])
+        run.testOnly_choice = way
+        while !run.step() {}
+        return (try #require(run.results).matches.map { Record(stored: $0.record).system.name }, run.plan.recordsRead)
+    }
+
+    private func indexes(_ desk: Desk) throws -> ZoneIndexes {
+        let position = try desk.database.zoneIndex(of: Desk.zone).get()
+        return try #require(desk.database.zoneIndexes[desk.database.zoneStates[position].incarnation])
+    }
+
+    private func entries(_ desk: Desk) throws -> Int {
+        let id = IndexID(recordType: "Note", kind: .members(.field("tags")))
+        return try #require(try indexes(desk).index(id)).tree.count
+    }
+
+    private func expectInStep(_ desk: Desk) throws {
+        let position = try desk.database.zoneIndex(of: Desk.zone).get()
+        #expect(try indexes(desk).testOnly_differences(desk.database.zoneStates[position].slots).isEmpty)
+    }
+
+    /// Returns the steps that it took, and the most entries that one of them changed.
+    private func bringInStep(_ desk: Desk, units: Int) throws -> (steps: Int, most: Int) {
+        var (steps, most) = (0, 0)
+        var isBehind = true
+        while isBehind {
+            let before = try entries(desk)
+            isBehind = desk.database.applyPendingIndexes(units)
+            most = max(most, abs(try entries(desk) - before))
+            steps += 1
+        }
+        return (steps, most)
+    }
+
+    @Test("twelve records of 300,000 numbers cost a commit nothing, and the indexes a few short steps")
+    func manyNumbers() throws {
+        let desk = try desk()
+        let before = try entries(desk)
+        let large = RecordSave<CheckedFields>.of("", ["tags": .int64s(Array(0..<300_000))])
+        let names = (0..<12).map { "large\($0)" }
+        let saves = names.map {
+            RecordSave(name: $0, type: large.type, changeTag: "", parent: large.parent, fields: large.fields)
+        }
+        #expect(desk.modify(saves: saves).result.saves.allSatisfy { $0.record != nil })
+        #expect(try entries(desk) == before && desk.database.pendingIndexChanges == 12)
+        #expect(try find(Self.tag(9_000), desk).names == names)
+        let coming = try bringInStep(desk, units: 250)
+        #expect(coming.steps <= 60 && coming.most <= 250, "\(coming)")
+        #expect(try find(Self.tag(9_000), desk).names == names)
+        #expect(try entries(desk) == before + 12, "each is found by a look at it")
+        #expect(desk.modify(deletions: names).result.deletions.allSatisfy { $0 == nil })
+        #expect(try entries(desk) == before + 12 && desk.database.pendingIndexChanges == 12)
+        #expect(try find(Self.tag(7), desk).names == ["r7"])
+        let going = try bringInStep(desk, units: 250)
+        #expect(going.steps <= 60 && going.most <= 250, "\(going)")
+        #expect(try entries(desk) == before)
+        try expectInStep(desk)
+    }
+
+    @Test("a step changes no more entries than it was given units, however many one record has")
+    func steps() throws {
+        let desk = try desk(IndexLimits(elements: .max, promptBytes: 400))
+        _ = desk.modify(
+            saves: [
+                .of("one", ["tags": .int64s(Array(1_000..<6_000))]),
+                .of("two", ["tags": .int64s(Array(3_000..<8_000))]),
+            ])
+        let coming = try bringInStep(desk, units: 50)
+        #expect(coming.steps >= 200 && coming.most <= 50, "\(coming)")
+        try expectInStep(desk)
+        _ = desk.modify(policy: .allKeys, saves: [.of("one", ["tags": .int64s(Array(2_000..<7_000))])])
+        _ = desk.modify(deletions: ["two"])
+        let going = try bringInStep(desk, units: 50)
+        #expect(going.steps >= 120 && going.most <= 50, "\(going)")
+        try expectInStep(desk)
+    }
+
+    @Test(
+        "a small commit is in the indexes at once, and of a larger one what is behind its first two thousand units waits"
+    )
+    func promptness() throws {
+        let desk = try desk(IndexLimits(promptUnits: 60))
+        try desk.save("small", ["n": .int64(1_000), "body": .string("small words")])
+        #expect(desk.database.pendingIndexChanges == 0)
+        _ = desk.modify(saves: (0..<100).map { .of("s\($0)", ["n": .int64(1_000)]) })
+        #expect((1..<100).contains(desk.database.pendingIndexChanges))
+        // What follows pays for itself.
+        let pending = desk.database.pendingIndexChanges
+        for number in 0..<20 { try desk.save("t\(number)", ["n": .int64(1_000)]) }
+        #expect(desk.database.pendingIndexChanges <= pending)
+        #expect(try find(Self.number(1_000), desk).names.count == 121)
+        _ = try bringInStep(desk, units: 1_000)
+        #expect(try find(Self.number(1_000), desk).names.count == 121)
+        try expectInStep(desk)
+    }
+
+    @Test("a query that begins between a commit and its indexes sees the commit")
+    func acknowledged() throws {
+        let desk = try desk(IndexLimits(promptBytes: 0))
+        try desk.save("new", ["body": .string("fresh w8")])
+        _ = desk.modify(deletions: ["r5"])
+        _ = desk.modify(policy: .allKeys, saves: [.of("r6", ["body": .string("changed")])])
+        var units = 0
+        while desk.database.pendingIndexChanges > 0 {
+            for way in 0..<3 {
+                #expect(try find(.text("fresh", .anyWord), desk, way: way).names == ["new"])
+                #expect(try find(.text("w8", .anyWord), desk, way: way).names == ["r8", "new"])
+                #expect(try find(.text("w5 w6", .anyWord), desk, way: way).names == [])
+                #expect(try find(.text("changed", .anyWord), desk, way: way).names == ["r6"])
+            }
+            _ = desk.database.applyPendingIndexes(1)
+            units += 1
+        }
+        #expect(units > 3)
+        #expect(try find(.text("w8", .anyWord), desk).names == ["r8", "new"])
+        try expectInStep(desk)
+    }
+
+    @Test("above the limit of what may wait a large change is refused for a while, and a small one is not")
+    func refusal() throws {
+        let desk = try desk(IndexLimits(promptBytes: 400, pendingBytes: 10_000))
+        let text = FieldValue.string(String(repeating: "some words and more ", count: 1_000))
+        try desk.save("large", ["body": text])
+        let before = desk.database.sequence
+        let (saved, _) = desk.modify(saves: [.of("another", ["body": text])])
+        guard case .failure(let error) = saved.saves[0].outcome else {
+            Issue.record("it was saved")
+            return
+        }
+        #expect(error.code == .zoneBusy && error.retryAfterMilliseconds > 0)
+        let deleted = desk.modify(deletions: ["large"]).result
+        #expect(deleted.deletions[0]?.code == .zoneBusy)
+        #expect(desk.database.sequence == before && desk.record("another") == nil && desk.record("large") != nil)
+        try desk.save("small", ["n": .int64(2_000)])
+        desk.makeZone("other")
+        try desk.save("another", ["body": text], in: ZoneID(name: "other"))
+        while desk.database.applyPendingIndexes(1_000) {}
+        try desk.save("another", ["body": text])
+        #expect(try find(Self.number(2_000), desk).names == ["small"])
+    }
+
+    @Test(
+        "a record with more words than an index takes in is found by any of them, and costs others a look while it is there"
+    )
+    func beyondTheLimit() throws {
+        let desk = try desk(IndexLimits(words: 20))
+        #expect(try find(.text("w7", .anyWord), desk).read == 1)
+        let words = (0..<50).map { "x\($0)" }.joined(separator: " ")
+        try desk.save("many", ["body": .string(words)])
+        while desk.database.applyPendingIndexes(1_000) {}
+        for word in ["x0", "x19", "x20", "x49"] {
+            #expect(try find(.text(word, .anyWord), desk).names == ["many"], "\(word)")
+        }
+        #expect(try find(.text("x3 x48", .allWords), desk).names == ["many"])
+        #expect(try find(.text("common x48", .allWords), desk).names == [])
+        let other = try find(.text("w7", .anyWord), desk)
+        #expect(other.names == ["r7"] && other.read == 2)
+        _ = desk.modify(policy: .allKeys, saves: [.of("many", ["body": .string("w7")])])
+        while desk.database.applyPendingIndexes(1_000) {}
+        #expect(try find(.text("w7", .anyWord), desk).names == ["r7", "many"])
+        #expect(try find(.text("w8", .anyWord), desk).read == 1)
+        try expectInStep(desk)
+    }
+
+    @Test(
+        "what is pending goes with its zone, and with its index; what is left of a large index is given back in steps")
+    func endings() throws {
+        let desk = try desk(IndexLimits(promptBytes: 0))
+        try desk.save("new", ["n": .int64(5_000), "tags": .int64s([5_000])])
+        // As many others as make it the one that was used least recently.
+        for number in 0...ZoneIndexes.limit {
+            _ = try find(.comparison(.field("f\(number)"), .equal, .string("x")), desk, way: 1)
+            _ = desk.database.applyPendingIndexes(1)
+        }
+        #expect(try find(Self.number(5_000), desk, way: 1).names == ["new"])
+        _ = desk.modify(saves: (0..<300).map { .of("s\($0)", ["n": .int64(6_000), "tags": .int64s([6_000])]) })
+        #expect(try find(Self.tag(6_000), desk, way: 1).names.count == 300)
+        #expect(desk.database.pendingIndexChanges > 0 && desk.database.pendingIndexBytes > 0)
+        _ = desk.deleteZone("notes")
+        #expect(desk.database.pendingIndexChanges == 0 && desk.database.pendingIndexBytes == 0)
+        #expect(desk.database.hasPendingIndexes)
+        var steps = 0
+        while desk.database.applyPendingIndexes(1) { steps += 1 }
+        #expect(steps > 0 && !desk.database.hasPendingIndexes)
+    }
+
+    @Test("few large records make a table of small parts, as many small ones do")
+    func parts() {
+        let table = TermTable(recordCount: 64, recordBytes: 64 << 20)
+        var generator = SystemRandomNumberGenerator()
+        for ordinal in UInt32(0)..<64 {
+            for _ in 0..<4_096 { _ = table.add(generator.next(), ordinal) }
+        }
+        var tree = PostingTree()
+        var most = 0
+        while let work = table.movePart(to: &tree) { most = max(most, work) }
+        #expect(tree.count == 64 * 4_096)
+        #expect(most < 512, "\(most)")
+    }
+}
