@@ -6,12 +6,19 @@ final class RunningQuery {
     typealias Give = (_ reply: Shard.Reply, _ position: UInt64) -> Void
 
     let ticket: QueryTicket
+    /// What was asked for, and by whom.
+    let query: Query
+    let identity: Identity
+    /// The account whose share of the loop's time it takes.
+    var account: Identity.Role { identity.role }
+    /// The loop's schemas when it began, by which the caller might read what was asked for.
+    let schemasVersion: UInt64
     /// What its cursor is bound to, worked out when there is one.
     let cursorBinding: () -> [UInt8]
     /// Whether the answer tells how instead of what.
     let explains: Bool
     private let run: QueryRun
-    private let loaded: LoadedDatabase
+    let loaded: LoadedDatabase
     /// The answer shows the database as it was when the query began.
     private let position: UInt64
     private let give: Give
@@ -20,11 +27,13 @@ final class RunningQuery {
     private var slices = 0
 
     init(
-        _ run: QueryRun, in loaded: LoadedDatabase, cursorBinding: @escaping () -> [UInt8], explains: Bool,
-        ticket: QueryTicket,
-        _ give: @escaping Give
+        _ run: QueryRun, of query: Query, by identity: Identity, schemasVersion: UInt64, in loaded: LoadedDatabase,
+        cursorBinding: @escaping () -> [UInt8], explains: Bool, ticket: QueryTicket, _ give: @escaping Give
     ) {
         self.run = run
+        self.query = query
+        self.identity = identity
+        self.schemasVersion = schemasVersion
         self.loaded = loaded
         self.cursorBinding = cursorBinding
         self.explains = explains
@@ -54,6 +63,8 @@ final class RunningQuery {
         }
         return nil
     }
+
+    var database: DatabaseID { loaded.database.id }
 
     /// The engine's plan, with what only the loop knows.
     var plan: QueryPlan {

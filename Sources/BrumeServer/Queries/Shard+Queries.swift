@@ -5,9 +5,10 @@ internal import BrumeWire
 
 /// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does all else.
 ///
-/// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds`` and the step that goes over it, by the clock
-/// that all others wait by. A query that comes when no other
-/// waits begins at once, and mostly ends at once; the others take turns.
+/// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds`` and the step that goes over
+/// it, by the clock that all others wait by. A query that comes when no other waits begins at once, and mostly ends at
+/// once; the others take turns, one account after the other, so that nobody's query waits for all of somebody else's.
+/// What a query takes is its account's: see `TimeShare`.
 extension Shard {
     /// Begins a query; `give` is called once, in this turn or a later one.
     func startQuery(
@@ -23,6 +24,12 @@ extension Shard {
                     "\(queries.count) queries run on this part of the server, which is the limit; try again shortly",
                     retryAfterMilliseconds: 1_000)
             }
+            guard queries.count(of: identity.role) < ServerLimits.queriesPerAccount else {
+                throw ServiceError(
+                    .requestRateLimited,
+                    "\(ServerLimits.queriesPerAccount) queries of this account run, which is the limit; wait for their answers",
+                    retryAfterMilliseconds: 100)
+            }
             query = try prepareQuery(
                 request, explains: explains, in: loaded, identity: identity, ticket: ticket, give)
         } catch {
@@ -32,7 +39,7 @@ extension Shard {
         queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
         // The others were first.
         if queries.isEmpty, advance(query) { return }
-        queries.append(query)
+        queries.append(query, of: query.account)
         continueQueriesNextTurn()
     }
 
@@ -40,6 +47,9 @@ extension Shard {
         _ request: QueryRequest, explains: Bool, in loaded: LoadedDatabase, identity: Identity, ticket: QueryTicket,
         _ give: @escaping RunningQuery.Give
     ) throws(ServiceError) -> RunningQuery {
+        if let refusal = readRefusal(of: request.query, explains: explains, by: identity, in: loaded.database.id) {
+            throw refusal
+        }
         let query = try QueryRules.checked(
             request.query, caller: identity.userRecordName,
             followsCloudKit: server.configuration.followsCloudKitQueryRules)
@@ -55,7 +65,17 @@ extension Shard {
             desiredKeys: request.desiredKeys,
             searchableFields: searchableFields(ofType: query.recordType, for: identity))
         return RunningQuery(
-            run, in: loaded, cursorBinding: binding, explains: explains, ticket: ticket, give)
+            run, of: request.query, by: identity, schemasVersion: schemasVersion, in: loaded, cursorBinding: binding,
+            explains: explains, ticket: ticket, give)
+    }
+
+    /// Why the caller may not be answered: a role may have been taken away since the query was let in, on another loop
+    /// or while it ran.
+    private func readRefusal(
+        of query: Query, explains: Bool, by identity: Identity, in database: DatabaseID
+    ) -> ServiceError? {
+        guard let access = access(of: identity, to: database) else { return nil }
+        return access.refusalToAnswer(query) ?? (explains ? access.refusalToExplain(query) : nil)
     }
 
     /// Works on a query for what is left of the turn.
@@ -69,8 +89,17 @@ extension Shard {
         let loop = loop
         guard let results = query.work(&queryBudget, now: { loop.currentNanoseconds }) else { return false }
         let began = loop.currentNanoseconds
-        query.end(.success(answer(to: query, results)))
+        if query.schemasVersion != schemasVersion,
+            let refusal = readRefusal(
+                of: query.query, explains: query.explains, by: query.identity, in: query.database)
+        {
+            query.end(.failure(refusal))
+        } else {
+            query.end(.success(answer(to: query, results)))
+        }
         queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
+        // It may have made room for its own index.
+        if query.loaded.database.hasPendingIndexes { bringIndexesInStep(of: query.loaded) }
         return true
     }
 
@@ -80,15 +109,45 @@ extension Shard {
         return coder.encodeQueryResponse(QueryPage(matches: results.matches, cursor: cursor ?? []))
     }
 
+    /// What queries and indexes do is one budget; which of them begins a turn changes, as either may take all of it.
     private func continueQueriesNextTurn() {
-        guard !queries.isScheduled else { return }
-        queries.isScheduled = true
+        guard !queriesAreScheduled else { return }
+        queriesAreScheduled = true
         loop.execute { [self] in
-            queries.isScheduled = false
-            while queryBudget.isLeft, let query = queries.popFirst() {
-                if !advance(query) { queries.append(query) }
+            queriesAreScheduled = false
+            if behindIndexes.isFirst { continueIndexes() }
+            while queryBudget.isLeft, let (account, query) = queries.popFirst() {
+                let began = loop.currentNanoseconds
+                if !advance(query) { queries.append(query, of: account) }
+                timeShare(of: account).spend(nanoseconds: loop.currentNanoseconds - began, inTurn: turnNumber)
             }
-            if !queries.isEmpty { continueQueriesNextTurn() }
+            if !behindIndexes.isFirst { continueIndexes() }
+            behindIndexes.isFirst.toggle()
+            if !queries.isEmpty || !behindIndexes.isEmpty { continueQueriesNextTurn() }
+        }
+    }
+
+    // MARK: Indexes
+
+    /// Has a database's indexes take over what its commits left to them, from the next turn on.
+    func bringIndexesInStep(of loaded: LoadedDatabase) {
+        behindIndexes.append(loaded)
+        continueQueriesNextTurn()
+    }
+
+    private func continueIndexes() {
+        while queryBudget.isLeft, let loaded = behindIndexes.popFirst() {
+            // One that was dropped is loaded without indexes.
+            guard databases.known(loaded.database.id) === loaded else { continue }
+            var before = loop.currentNanoseconds
+            var isBehind = true
+            while isBehind, queryBudget.isLeft {
+                isBehind = loaded.database.applyPendingIndexes(ServerLimits.indexStepUnits)
+                let after = loop.currentNanoseconds
+                queryBudget.spend(nanoseconds: after - before)
+                before = after
+            }
+            if isBehind { behindIndexes.append(loaded) } else { measure(loaded) }
         }
     }
 }

@@ -4,12 +4,12 @@ internal import BrumeModel
 ///
 /// An object, because every request hands it on: a copy of its parts would cost a count of references for each of them.
 final class Identity: Sendable {
-    enum Role: Equatable, Sendable {
+    enum Role: Hashable, Sendable {
         /// No credentials: reads the public database.
         case anonymous
         /// An account's token.
         case account(name: String)
-        /// The operator's token.
+        /// The operator's door or, where the port takes it, their token.
         case admin
     }
 
@@ -23,14 +23,24 @@ final class Identity: Sendable {
     let clientVersion: String
     /// Of the account's token that opened the connection; empty without one.
     let tokenHash: [UInt8]
+    /// Whether the account's saves teach development's schema.
+    let isTeacher: Bool
+    /// The account's id, where the container was new, and held no data, when the session came; nil otherwise.
+    let newContainerOf: [UInt8]?
+    /// The account's own quota.
+    private let quota: QuotaOverride?
 
     let publicDatabase: DatabaseID
     /// The account's private database; nil without an account.
     let privateDatabase: DatabaseID?
+    /// Where the public database is, and the private one: worked out once, since every request asks.
+    let publicPlacement: Placement
+    let privatePlacement: Placement?
 
     init(
         role: Role, container: String, environment: Environment, userRecordName: String = "", deviceID: [UInt8],
-        clientVersion: String, tokenHash: [UInt8] = []
+        clientVersion: String, tokenHash: [UInt8] = [], quota: QuotaOverride? = nil, isTeacher: Bool = true,
+        newContainerOf account: [UInt8]? = nil
     ) {
         self.role = role
         self.container = container
@@ -39,10 +49,34 @@ final class Identity: Sendable {
         self.deviceID = deviceID
         self.clientVersion = clientVersion
         self.tokenHash = tokenHash
+        self.quota = quota
+        self.isTeacher = isTeacher
+        newContainerOf = account
         publicDatabase = DatabaseID(container: container, environment: environment, scope: .public, owner: "")
         privateDatabase =
             userRecordName.isEmpty
             ? nil
             : DatabaseID(container: container, environment: environment, scope: .private, owner: userRecordName)
+        publicPlacement = Placement(of: publicDatabase)
+        privatePlacement = privateDatabase.map { Placement(of: $0) }
+    }
+
+    /// What the records of the account's private database may come to, where the operator gave it a quota of its own;
+    /// 0: no limit.
+    var ownQuotaBytes: Int? { quota?.bytes }
+
+    /// Where the session belongs: to the account's own data, if there is an account.
+    var homePlacement: Placement { privatePlacement ?? publicPlacement }
+
+    /// Where a database is that ``Authorisation`` lets the caller use.
+    func placement(of database: DatabaseID) -> Placement {
+        switch database.scope {
+        case .public:
+            assert(database == publicDatabase, "a request was sent to another container's database")
+            return publicPlacement
+        case .private:
+            assert(database == privateDatabase, "a request was sent to another account's database")
+            return privatePlacement!
+        }
     }
 }

@@ -4,17 +4,27 @@ package import BrumeSystem
 package protocol PeerConnection: AnyObject {
     /// For the log.
     var peerAddress: String { get }
+    /// Where the peer is, to count those without an account.
+    var peerNetwork: PeerNetwork { get }
     /// False once either side has begun to close.
     var isOpen: Bool { get }
     /// Whether so much output waits that no more should be made.
     var isOutputFull: Bool { get }
 
+    /// The peer has said who it is. On the loop that accepted the connection.
+    func opened(hasAccount: Bool)
+    /// Bytes that the peer has not taken.
+    var pendingOutputBytes: Int { get }
+    /// Has them counted from now on.
+    func countOutput(with counter: any OutputCounter)
     func pauseReading()
     func resumeReading()
     /// Appends to the output in place. After ``close()`` this does nothing.
     func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int)
     /// Closes once what is pending has been sent.
     func close()
+    /// Closes at once; what is pending is lost.
+    func abort()
 
     /// Takes the connection off its loop with all that is under way, and returns what puts it on another one, to be called there
     /// once. This object is of no use afterwards.

@@ -8,8 +8,13 @@ extension Session {
     func timePassed() {
         // The handshake has a deadline of its own.
         if isGone || isEnding || connection == nil || !connection.isOpen { return }
-        if isReadingPaused { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
+        if inputShortage != nil {
+            reserveInput()
+            resumeIfPossible()
+        }
+        if isReadingPaused || isWaitingForTurn { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
+        countCalls()
         if let violation = due.violation { return violate(violation) }
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
         for call in due.expiredCalls { count(call, failure: .networkFailure) }
@@ -59,6 +64,26 @@ extension Session {
         shard.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
         breakConnection()
+    }
+
+    /// The session holds more than any other of its loop while the server has no room left: it ends at once, since its
+    /// peer takes nothing, or is told why.
+    func giveWay(holdingOutput: Bool) {
+        if isGone || isEnding { return }
+        shard.figures.shedConnections += 1
+        if !holdingOutput {
+            return violate(
+                CallStatus(
+                    .requestRateLimited,
+                    "a frame that was not whole gave way to others; send it again",
+                    retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds))
+        }
+        server.log.info(
+            "connection dropped",
+            [("peer", connection.peerAddress), ("unread", String(connection.pendingOutputBytes))])
+        let connection = connection!
+        breakConnection()
+        connection.abort()
     }
 
     /// Ends the connection without a word about the calls that are open.

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
@@ -7,16 +8,27 @@ extension Session {
     func read(_ bytes: UnsafeRawBufferPointer) {
         if isEnding { return }
         var didCompleteFrame = false
+        var began = timeShare == nil ? 0 : shard.loop.currentNanoseconds
         do throws(FrameError) {
-            try reader.read(bytes) { header, payload in
+            try reader.read(bytes, mayHandOn: mayHandleFrame) { header, payload in
                 didCompleteFrame = true
-                return handle(header, payload)
+                let goesOn = handle(header, payload)
+                if let timeShare {
+                    let ended = shard.loop.currentNanoseconds
+                    timeShare.spend(nanoseconds: ended - began, inTurn: shard.turnNumber)
+                    began = ended
+                }
+                return goesOn
             }
         } catch {
             return violate(CallStatus(error.code, error.message))
         }
+        if isEnding { return }
+        countCalls()
+        reserveInput()
         machine.bytesReceived(
-            isInsideFrame: reader.isInsideFrame && !isReadingPaused, didCompleteFrame: didCompleteFrame,
+            isInsideFrame: reader.isInsideFrame && !isReadingPaused && !isWaitingForTurn,
+            didCompleteFrame: didCompleteFrame,
             nowNanoseconds: shard.loop.nowNanoseconds)
     }
 
@@ -75,11 +87,17 @@ extension Session {
             return violate(CallStatus(error))
         }
         let method = header.method
+        let isStreaming = method == .notificationsOpen
         let action = machine.callReceived(
-            stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: method == .notificationsOpen,
+            stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: isStreaming,
             timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
         switch action {
         case .none:
+            if let refusal = refusal(ofStream: isStreaming) {
+                _ = machine.answered(stream: stream)
+                shard.figures.refusedCalls += 1
+                return writeStatus(stream: stream, CallStatus(refusal))
+            }
             server.log.debug(
                 "call",
                 [
@@ -97,13 +115,12 @@ extension Session {
         let stream = header.stream
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
         case .request(let method):
+            if let refusal = share.outputRefusal { return fail(stream: stream, refusal) }
             if let interceptor = server.configuration.interceptor {
                 return intercept(Method(rawValue: method), payload, stream: stream, interceptor)
             }
             shard.handle(Method(rawValue: method), payload, session: self, stream: stream)
-        case .streamMessage(_, let grant):
-            shard.acknowledge(payload, session: self, stream: stream)
-            if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
+        case .streamMessage: shard.acknowledge(payload, session: self, stream: stream)
         case .streamEnded:
             shard.closeNotifications(self, stream: stream)
             if let call = machine.answered(stream: stream) {
@@ -130,14 +147,21 @@ extension Session {
         }
         do throws(ServiceError) {
             let hello = try shard.coder.decodeHello(payload)
-            identity = try server.authenticate(hello)
+            identity =
+                isOperators
+                ? try server.authenticateOperator(hello)
+                : try server.authenticate(hello, isOnDisk: shard.log.snapshots.holds)
+            hasUserRecords = identity.newContainerOf == nil
+            share = try server.shares.enter(identity, from: connection.peerNetwork)
         } catch {
             violate(
                 CallStatus(error))
             return false
         }
-        payloadLimitAfterHello = Limits.frameBytes
-        let target = server.shard(of: identity.privateDatabase ?? identity.publicDatabase)
+        connection.opened(hasAccount: identity.role != .anonymous)
+        payloadLimitAfterHello =
+            identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.frameBytes
+        let target = server.shard(at: identity.homePlacement)
         // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data. It
         // leaves when the turn's input is done.
         connection.pauseReading()
@@ -168,6 +192,7 @@ extension Session {
         // The token may have been revoked while the session was on its way.
         guard server.isStillValid(identity) else { return revoked() }
         machine.welcomed()
+        connection.countOutput(with: share)
         shard.figures.welcomedConnections += 1
         write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
         shard.arrived(self)

@@ -14,8 +14,21 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Set with the hello. Before it nothing asks for it.
     var identity: Identity!
 
+    /// What the session's account, or its address, has at a time. Set with the hello.
+    var share: ClientShare!
+    /// Bytes of the frame that is not whole, as its share counts them, and since when.
+    var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
+    /// Why the frame that has begun is not read on: there is no room for it. Nil: it is.
+    var inputShortage: ByteShare.Shortage?
+    /// Openings and ends of notification streams that another loop has not answered.
+    private var farTaskCount = 0
+    /// Open calls and streams of the session that its share counts.
+    private var counted = (calls: 0, streams: 0)
+
     /// The user's private database, kept in memory while they are here. The shard sets it.
     var home: LoadedDatabase?
+    /// False in a container that was new when the session came, until it does something that leaves a trace there.
+    var hasUserRecords = true
     /// The schema that holds for this session, as of a version of its shard's. The shard sets it.
     var knownSchema: (version: UInt64, schema: Schema)?
 
@@ -25,6 +38,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     var payloadLimitAfterHello: Int?
     @exclusivity(unchecked) var machine: ServerConnectionStateMachine
     let server: ServerCore
+    /// Came in by the operator's door.
+    let isOperators: Bool
     /// The notification streams that are open, and what ends each in its databases.
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
     /// Answers of this session that wait for the disk or another shard; they count as output.
@@ -33,13 +48,20 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     @exclusivity(unchecked) var queries: [UInt32: QueryTicket] = [:]
     /// What an interceptor wants of calls when their answers leave.
     @exclusivity(unchecked) var lastSteps: [UInt32: CallPlan.Step] = [:]
+    /// What the account may take of the loop's time; nil before the session has arrived at its data.
+    @exclusivity(unchecked) var timeShare: TimeShare?
+    /// Frames are not read on until the account's turn comes.
+    private(set) var isWaitingForTurn = false
+    /// Frames are read because the account's turn has come.
+    private var hasTurn = false
     var isReadingPaused = false
     var isEnding = false
     var isGone = false
 
-    init(shard: Shard, server: ServerCore) {
+    init(shard: Shard, server: ServerCore, isOperators: Bool = false) {
         self.shard = shard
         self.server = server
+        self.isOperators = isOperators
         let limits = server.configuration.connectionLimits
         reader = FrameReader(payloadBytesLimit: limits.helloBytes)
         machine = ServerConnectionStateMachine(limits: limits, nowNanoseconds: shard.loop.nowNanoseconds)
@@ -80,6 +102,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         cancelQueries()
         endOpenCalls()
         shard.remove(self)
+        if let identity { server.closeContainer(of: identity) }
+        if let share {
+            share.input.change(by: -reservedInput.bytes)
+            reservedInput.bytes = 0
+            server.shares.leave(share)
+        }
         server.log.debug("connection closed", [("peer", peer), ("reason", reason)])
     }
 
@@ -89,6 +117,24 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             shard.figures.cancelled(method: method)
             if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: stream) }
         }
+        countCalls()
+    }
+
+    /// Tells the share how many calls are open, where that has changed.
+    func countCalls() {
+        let open = (calls: machine.openCallCount - machine.openStreamCount, streams: machine.openStreamCount)
+        guard open != counted, let share else { return }
+        share.changed(calls: open.calls - counted.calls, streams: open.streams - counted.streams)
+        counted = open
+    }
+
+    /// Why the call that has just begun may not go on: its account has too many, over all of its connections.
+    func refusal(ofStream isStream: Bool) -> ServiceError? {
+        let uncounted =
+            isStream
+            ? machine.openStreamCount - counted.streams
+            : machine.openCallCount - machine.openStreamCount - counted.calls
+        return share.refusal(ofStream: isStream, uncounted: uncounted)
     }
 
     // MARK: Answers
@@ -108,6 +154,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The answer of a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
+        countCalls()
         count(call, failure: message.count <= Limits.frameBytes ? nil : .limitExceeded)
         guard message.count <= Limits.frameBytes else {
             // The client would have to close the connection, and would find the same when it asks again.
@@ -120,6 +167,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The failure of a call.
     func fail(stream: UInt32, _ error: ServiceError) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
+        countCalls()
         count(call, failure: error.code)
         writeStatus(
             stream: stream,
@@ -179,7 +227,24 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         }
     }
 
+    /// What waits for the peer to read it.
+    var unreadByteCount: Int { isGone || isEnding || connection == nil ? 0 : connection.pendingOutputBytes }
+
     // MARK: Notification streams
+
+    /// A task for a notification stream leaves for another loop: its opening or its end.
+    func farTaskBegan() { farTaskCount += 1 }
+
+    func farTaskEnded() {
+        farTaskCount -= 1
+        resumeIfPossible()
+    }
+
+    /// Acknowledgements have had their effect, and earn credit for as many others.
+    func messagesProcessed(stream: UInt32, count: Int) {
+        let grant = machine.messagesProcessed(stream: stream, count: count)
+        if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
+    }
 
     func deviceStreamOpened(_ stream: DeviceStream, onClose: @escaping () -> Void) {
         deviceStreams.append((stream, onClose))
@@ -197,6 +262,17 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func resumeDeviceStreams() {
         for (stream, _) in deviceStreams { stream.resume() }
+    }
+
+    /// The server is gone without a word: what the session and its streams hold of each other goes.
+    func abandon() {
+        isGone = true
+        for (stream, _) in deviceStreams { stream.close() }
+        deviceStreams = []
+        queries = [:]
+        lastSteps = [:]
+        home = nil
+        connection = nil
     }
 
     // MARK: Output
@@ -220,7 +296,41 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         }
     }
 
-    private var isFull: Bool { connection.isOutputFull || heldByteCount > ServerLimits.outputBytes }
+    /// Whether nothing may be read: answers have not left, there is no room for the frame that has begun, or another
+    /// loop is behind with the streams that were opened and ended.
+    private var isFull: Bool {
+        connection.isOutputFull || heldByteCount > ServerLimits.outputBytes || inputShortage != nil
+            || farTaskCount >= ServerLimits.farTasksPerSession
+    }
+
+    /// An answer of this session waits for the disk; takes it back with the returned count in ``release(_:counted:)``.
+    func hold(_ byteCount: Int) -> Int {
+        heldByteCount += byteCount
+        return share.output.hold(byteCount)
+    }
+
+    func release(_ byteCount: Int, counted: Int) {
+        heldByteCount -= byteCount
+        share.output.change(by: -counted)
+    }
+
+    /// Counts the frame that has begun, whole, before it arrives: without room for it nothing is read until there is
+    /// some.
+    func reserveInput() {
+        let frame = reader.frameByteCount
+        let wanted = frame > ServerLimits.unreservedFrameBytes ? frame : 0
+        if wanted == reservedInput.bytes { return inputShortage = nil }
+        guard let share else { return }
+        let change = wanted - reservedInput.bytes
+        if change < 0 {
+            share.input.change(by: change)
+            inputShortage = nil
+        } else {
+            inputShortage = share.input.reserve(change)
+            if inputShortage != nil { return pauseIfFull() }
+        }
+        reservedInput = (wanted, shard.loop.nowNanoseconds)
+    }
 
     func pauseIfFull() {
         guard !isReadingPaused, isFull else { return }
@@ -233,9 +343,35 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         if isGone || isEnding || connection == nil { return }
         if isReadingPaused, !isFull {
             isReadingPaused = false
-            connection.resumeReading()
-            read(UnsafeRawBufferPointer(start: nil, count: 0))
+            if !isWaitingForTurn {
+                connection.resumeReading()
+                read(UnsafeRawBufferPointer(start: nil, count: 0))
+            }
         }
         if !isGone, !isEnding { shard.resumeNotifications(self) }
+    }
+
+    // MARK: Turns
+
+    /// Whether the next frame may be handled now. If not it is when the account's turn comes, and nothing more is read
+    /// until then.
+    func mayHandleFrame() -> Bool {
+        guard let timeShare else { return true }
+        if isWaitingForTurn { return false }
+        if hasTurn ? timeShare.mayBegin(inTurn: shard.turnNumber) : shard.mayBegin(timeShare) { return true }
+        isWaitingForTurn = true
+        connection.pauseReading()
+        shard.waitForTurn(self, timeShare)
+        return false
+    }
+
+    /// The account's turn has come.
+    func turnCame() {
+        isWaitingForTurn = false
+        if isGone || isEnding || isReadingPaused { return }
+        hasTurn = true
+        connection.resumeReading()
+        read(UnsafeRawBufferPointer(start: nil, count: 0))
+        hasTurn = false
     }
 }

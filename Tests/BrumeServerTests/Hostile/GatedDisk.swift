@@ -1,8 +1,8 @@
+import BrumeLock
 import BrumeServer
 import BrumeStore
 import BrumeTestKit
 import Glibc
-import Synchronization
 
 /// A real disk whose calls are counted, whose syncs may be left out, and whose snapshots are not read while a gate is shut: whoever reads one stands at it.
 final class GatedDisk: ForwardingDisk {
@@ -16,7 +16,7 @@ final class GatedDisk: ForwardingDisk {
     let disk: RealDisk
     private let syncs: Bool
     private let maker = pthread_self()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// - Parameter syncs: False: what is written need not last, and is written fast.
     init(folder: String, syncs: Bool = true) {

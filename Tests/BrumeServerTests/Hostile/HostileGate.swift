@@ -1,4 +1,4 @@
-import Synchronization
+import BrumeLock
 
 /// Lets a few tests run at once: each has a server with threads of its own, and deadlines that a crowd would break.
 final class HostileGate: Sendable {
@@ -7,10 +7,10 @@ final class HostileGate: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(places: Int) {
-        state = Mutex(State(free: places))
+        state = Lock(State(free: places))
     }
 
     func enter() async {

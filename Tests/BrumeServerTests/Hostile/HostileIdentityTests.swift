@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeServer
 import BrumeWire
 import Testing
 
@@ -57,7 +58,7 @@ struct HostileIdentityTests {
 
     @Test("an account's token opens no administration")
     func accountIsNotAdmin() async throws {
-        try await HostileServer.running { server in
+        try await HostileServer.running(adjust: { $0.takesOperatorOnPort = true }) { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)
             for method in UInt64(256)...261 {
@@ -65,7 +66,7 @@ struct HostileIdentityTests {
                 #expect(status.code == .permissionFailure, "method \(method)")
                 #expect(status.isSentence)
             }
-            // As the operator's token it is worth nothing.
+            // As the operator's token it is worth nothing, also where the port takes that.
             let other = try await HostilePeer.connect(server)
             other.sendFrame(
                 .hello, payload: HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, token)]))
@@ -81,6 +82,7 @@ struct HostileIdentityTests {
                 let status = try await admin.fail(method, request)
                 #expect(status.code == .permissionFailure, "method \(method)")
             }
+            // Neither as an account's token.
             let peer = try await HostilePeer.connect(server)
             peer.sendFrame(.hello, payload: HostileRequests.hello(token: try server.adminToken()))
             #expect(try await peer.endingStatus().code == .notAuthenticated)

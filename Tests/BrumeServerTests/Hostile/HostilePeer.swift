@@ -1,7 +1,7 @@
+import BrumeLock
 import BrumeModel
 import BrumeSystem
 import BrumeWire
-import Synchronization
 import Testing
 
 /// A TLS peer that sends whatever bytes a test wants and shows what comes back, frame by frame.
@@ -44,7 +44,7 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
     private var reader = FrameReader(payloadBytesLimit: 64 * 1024 * 1024)
     private let first: [UInt8]
     private let answersPings: Bool
-    private let plaintext = Mutex<[UInt8]>([])
+    private let plaintext = Lock<[UInt8]>([])
     private var nextStream: UInt32 = 1
 
     private init(first: [UInt8], answersPings: Bool) {
@@ -67,6 +67,14 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
                 host: "127.0.0.1", port: port, tls: tls, loop: loop, timeoutMilliseconds: 30_000, delegate: peer)
         }
         guard case .established = await peer.next() else { throw Failure(description: "no handshake") }
+        return peer
+    }
+
+    /// Connects to the operator's socket.
+    static func connect(door path: String, first: [UInt8] = []) async throws -> HostilePeer {
+        let peer = HostilePeer(first: first, answersPings: true)
+        loop.execute { peer.connection = Connection.connect(socketPath: path, loop: loop, delegate: peer) }
+        guard case .established = await peer.next() else { throw Failure(description: "nobody listens at \(path)") }
         return peer
     }
 

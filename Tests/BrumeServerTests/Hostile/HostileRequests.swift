@@ -18,6 +18,7 @@ enum HostileRequests {
         static let notificationsOpen: UInt64 = 80
         static let adminAddAccount: UInt64 = 256
         static let adminListAccounts: UInt64 = 257
+        static let adminStats: UInt64 = 268
     }
 
     static func hello(

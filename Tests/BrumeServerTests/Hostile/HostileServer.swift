@@ -1,9 +1,9 @@
+import BrumeLock
 import BrumeServer
 import BrumeStore
 import BrumeSystem
 import BrumeWire
 import Foundation
-import Synchronization
 import Testing
 
 /// A real server on a free port of this machine, with a folder that goes with it.
@@ -87,10 +87,13 @@ final class HostileServer: Sendable {
         return String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self)
     }
 
-    /// A connection with the operator's token.
+    /// Where the operator's socket is.
+    var doorPath: String { OperatorDoor.path(dataFolder: folder.path + "/data") }
+
+    /// A connection of the operator.
     func adminPeer() async throws -> HostilePeer {
-        let hello = HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, try adminToken())])
-        let peer = try await HostilePeer.connect(self, first: FrameWriter.frame(.hello, payload: hello))
+        let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))
+        let peer = try await HostilePeer.connect(door: doorPath, first: hello)
         guard try await peer.nextFrame().type == .welcome else {
             throw HostilePeer.Failure(description: "the operator was not welcomed")
         }
@@ -155,7 +158,7 @@ final class HostileServer: Sendable {
 
 /// The lines that a server logged.
 final class HostileLog: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Lock<[String]>([])
 
     func append(_ line: String) { lines.withLock { $0.append(line) } }
     var text: String { lines.withLock { $0.joined(separator: "\n") } }

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeServer
 import BrumeSystem
 import Glibc
 import Testing
@@ -67,7 +68,11 @@ struct HostileTransportTests {
         descriptors.rlim_cur = min(descriptors.rlim_max, max(descriptors.rlim_cur, 8_192))
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
 
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
+        func adjust(_ configuration: inout ServerConfiguration) {
+            HostileServer.shortDeadlines(&configuration)
+            configuration.connectionsPerAddress = 10_000
+        }
+        try await HostileServer.running(adjust: adjust) { server in
             let silent = try (0..<1_000).map { _ in try PlainSocket(port: server.port) }
             try await server.expectServes()
             for socket in silent { _ = try socket.readToEnd(seconds: 20) }

@@ -5,11 +5,18 @@ final class PlainSocket {
     private let fd: Int32
 
     /// Connects to a port of this machine.
-    init(port: UInt16) throws {
+    /// - Parameter host: Where from: `127.0.0.` and this number.
+    init(port: UInt16, host: UInt8 = 1) throws {
         fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard fd >= 0 else { throw HostilePeer.Failure(description: "socket: errno \(errno)") }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        if host != 1 {
+            address.sin_addr.s_addr = (UInt32(0x7f00_0000) + UInt32(host)).bigEndian
+            _ = withUnsafeBytes(of: &address) { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) { bind(fd, $0.baseAddress!, socklen_t(bytes.count)) }
+            }
+        }
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let result = withUnsafeBytes(of: &address) { bytes in

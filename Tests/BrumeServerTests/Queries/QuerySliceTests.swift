@@ -44,6 +44,48 @@ struct QuerySliceTests {
         #expect(turns > 20, "the work was cut into \(turns) slices")
     }
 
+    @Test(
+        "while indexes take over a large save, another request is answered in the turn that it comes in, and a query finds it"
+    )
+    func indexTurns() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        try peer.save((0..<1_500).map { "r\($0)" }) { ["body": .string("common \($0)")] }
+        var search = Self.scan
+        search.query.predicate = .text("w300", .anyWord)
+        #expect(try peer.query(search).matches.isEmpty, "there is an index of words now")
+        let coder = MessageCoder()
+        let words = (0..<8_000).map { "w\($0)" }.joined(separator: " ")
+        let saves = (0..<20).map {
+            RecordSave<DecodedFields>(
+                name: "large\($0)", type: "Note", fields: ["body": FieldValue.string(words + " x\($0)")])
+        }
+        let save = peer.start(
+            .recordsModify,
+            coder.encodeModifyRecordsRequest(
+                ModifyRecordsRequest<DecodedFields>(
+                    database: .private, zones: [ZoneModification(zone: .defaultZone, saves: saves)])))
+        server.turn()
+        server.stepJournal()
+        let fetch = coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: .private, zones: [.init(zone: .defaultZone, names: ["r7"])]))
+        let query = peer.startQuery(search)
+        var turns = 0
+        while server.hasTasks {
+            if peer.isAnswered(save) {
+                let other = peer.start(.recordsFetch, fetch)
+                #expect(peer.isAnswered(other), "nothing waits for the indexes")
+            }
+            server.turn()
+            turns += 1
+            try #require(turns < 10_000)
+        }
+        #expect(turns > 2, "the work was cut into \(turns) slices")
+        server.settle()
+        #expect(try peer.page(query)?.matches.count == 20)
+        #expect(try peer.query(search).matches.count == 20)
+    }
+
     @Test("queries take turns: a short one overtakes a long one that came before it")
     func fairness() throws {
         let (server, peer) = try Self.server(records: 20_000)
@@ -114,18 +156,24 @@ struct QuerySliceTests {
         #expect(try peer.query(Self.scan).matches.isEmpty, "there is room again")
     }
 
-    @Test("a loop has 256 queries at most, and one more is told when to come back")
-    func loopLimit() throws {
+    @Test("an account has 32 queries at most over all its connections, and another account's query runs beside them")
+    func accountLimit() throws {
         let (server, _) = try Self.server(records: 6_000)
-        let peers = try (0..<17).map { _ in try server.connect(account: "a") }
+        let peers = try (0..<4).map { _ in try server.connect(account: "a") }
         var refused: [ServiceError] = []
+        var streams: [(SteppedPeer, UInt32)] = []
         for peer in peers {
             for _ in 0..<16 {
-                if case .failure(let error)? = peer.outcome(peer.startQuery(Self.scan)) { refused.append(error) }
+                let stream = peer.startQuery(Self.scan)
+                if case .failure(let error)? = peer.outcome(stream) { refused.append(error) }
+                streams.append((peer, stream))
             }
         }
-        #expect(refused.count == 16)
-        #expect(refused.allSatisfy { $0.code == .serviceUnavailable })
+        #expect(refused.count == 32)
+        #expect(refused.allSatisfy { $0.code == .requestRateLimited })
+        let other = try server.connect(account: "b")
+        try other.save(["a", "b"], fields: Self.teaching)
+        #expect(try other.query(Self.scan).matches.isEmpty)
         for peer in peers { peer.disconnect() }
         server.settle()
         let peer = try server.connect(account: "a")

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeServer
+import BrumeStore
 import BrumeSystem
 import BrumeTestKit
 import BrumeWire
@@ -16,6 +17,8 @@ final class SteppedServer: @unchecked Sendable {
     private(set) var nowNanoseconds: UInt64 = 1_000_000_000
     /// Turns of the first loop.
     private(set) var turns = 0
+    /// Whether the loader stands still: what it is to load is waited for.
+    var isLoaderHeld = false
 
     init(
         disk: SimulatedDisk = SimulatedDisk(), adjust: (inout ServerConfiguration) -> Void = { _ in }
@@ -31,8 +34,11 @@ final class SteppedServer: @unchecked Sendable {
         }
         server = try StepwiseServer(
             disk: disk, configuration: configuration, key: Self.key, accounts: accounts, salt: 1, newEpoch: 1,
+            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount),
             nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
     }
+
+    var loops: [EventLoop] { server.loops }
 
     static func token(_ account: String) -> String { "brume_" + String(repeating: account, count: 43) }
 
@@ -43,6 +49,9 @@ final class SteppedServer: @unchecked Sendable {
         step()
     }
 
+    /// Whether the next turn has something to do.
+    var hasTasks: Bool { server.loops.contains(where: \.hasTasks) }
+
     /// The journal's thread writes and syncs what it has.
     func stepJournal() { server.stepJournal { _ in } }
 
@@ -51,9 +60,9 @@ final class SteppedServer: @unchecked Sendable {
         repeat {
             // What was appended goes to the journal when a turn ends.
             turn()
-            while server.loops.contains(where: \.hasTasks) { turn() }
+            while runningLoops.contains(where: \.hasTasks) { turn() }
             server.stepJournal { _ in }
-        } while server.hasJournalWork || server.loops.contains(where: \.hasTasks)
+        } while server.hasJournalWork || runningLoops.contains(where: \.hasTasks)
     }
 
     /// Writes snapshots of all that changed.
@@ -62,22 +71,90 @@ final class SteppedServer: @unchecked Sendable {
         settle()
     }
 
+    private var runningLoops: ArraySlice<EventLoop> { isLoaderHeld ? server.loops.dropLast() : server.loops[...] }
+
+    // MARK: Schemas
+
+    /// Whether the operator's command has ended.
+    final class Command: @unchecked Sendable {
+        var isCalled = false
+        var error: ServiceError?
+    }
+
+    /// Begins to change the container's schemas, as the operator's commands do.
+    func beginChangingSchemas(
+        _ change: @escaping @Sendable (inout ContainerSchemas) throws(ServiceError) -> Void
+    ) -> Command {
+        let command = Command()
+        server.changeSchemas(of: Self.container, change) { error in
+            (command.isCalled, command.error) = (true, error)
+        }
+        return command
+    }
+
+    func changeSchemas(_ change: @escaping @Sendable (inout ContainerSchemas) throws(ServiceError) -> Void) throws {
+        let command = beginChangingSchemas(change)
+        settle()
+        try #require(command.isCalled)
+        if let error = command.error { throw error }
+    }
+
+    /// The user of the first account (1) or the second.
+    func userRecordName(ofAccount number: UInt8) -> String {
+        StepwiseServer.userRecordName(
+            accountID: [UInt8](repeating: number, count: 16), key: Self.key, container: Self.container,
+            environment: .development)
+    }
+
     private func step() {
-        for loop in server.loops {
+        for loop in runningLoops {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
         }
     }
 
     /// A connection that has said hello.
-    func connect(account: String?, device: UInt8 = 9) throws -> SteppedPeer {
-        let hello = Hello(
-            clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: Self.container,
-            environment: .development, credentials: account.map { .account(Self.token($0)) } ?? .none)
-        let connection = FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
-        settle()
-        try #require(connection.frames.first?.type == .welcome)
+    func connect(
+        account: String?, device: UInt8 = 9, container: String = SteppedServer.container,
+        environment: Environment = .development
+    ) throws -> SteppedPeer {
+        let connection = try connection(
+            account: account, device: device, container: container, environment: environment)
         return SteppedPeer(server: self, connection: connection)
     }
+
+    /// The same, as the server sees it.
+    func connection(
+        account: String?, device: UInt8 = 9, container: String = SteppedServer.container,
+        environment: Environment = .development
+    ) throws -> FramePeer {
+        let connection = connection(account: account, device, container, environment)
+        try #require(connection.frames.first?.type == .welcome)
+        return connection
+    }
+
+    /// Why a connection is refused.
+    func refusal(
+        account: String?, container: String = SteppedServer.container, environment: Environment = .development
+    ) throws -> CallStatus {
+        let connection = connection(account: account, 9, container, environment)
+        let frame = try #require(connection.frames.first)
+        try #require(frame.type == .status)
+        return try frame.payload.decoded(MessageCoder().decodeStatus)
+    }
+
+    private func connection(
+        account: String?, _ device: UInt8, _ container: String, _ environment: Environment
+    ) -> FramePeer {
+        let hello = Hello(
+            clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: container,
+            environment: environment, credentials: account.map { .account(Self.token($0)) } ?? .none)
+        let connection = FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
+        settle()
+        return connection
+    }
+
+    /// The databases in memory.
+    var loadedIDs: [DatabaseID] { server.loaded.map(\.database.id) }
 }
 
 /// A client of a ``SteppedServer``.
@@ -124,6 +201,11 @@ final class SteppedPeer {
 
     func cancel(_ stream: UInt32) { connection.send(.cancel, stream: stream) }
 
+    /// How the server ended a stream; nil: it goes on.
+    func end(_ stream: UInt32) throws -> CallStatus? {
+        try connection.frames.first { $0.stream == stream && $0.type == .status }?.payload.decoded(coder.decodeStatus)
+    }
+
     /// The call's outcome, if it is there.
     func outcome(_ stream: UInt32) -> Result<[UInt8], ServiceError>? {
         guard let frame = connection.frames.first(where: { $0.stream == stream }) else { return nil }
@@ -157,6 +239,14 @@ final class SteppedPeer {
 
     func explain(_ request: QueryRequest) throws -> QueryPlan {
         try call(.recordsExplain, coder.encodeQueryRequest(request)).decoded(coder.decodeExplainResponse)
+    }
+
+    /// Sends a save, and waits for nothing.
+    func startSave(_ name: String) {
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: .private,
+            zones: [ZoneModification(zone: .defaultZone, saves: [RecordSave(name: name, type: "Note", fields: [:])])])
+        start(.recordsModify, coder.encodeModifyRecordsRequest(request))
     }
 
     /// Saves records, 400 at a time.

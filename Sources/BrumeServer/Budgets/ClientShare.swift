@@ -1,0 +1,110 @@
+internal import BrumeModel
+internal import BrumeSystem
+internal import Synchronization
+
+/// What one account has of the server at a time, over all of its connections; or an address, over those that have no
+/// account. Any thread.
+final class ClientShare: Sendable {
+    enum Key: Hashable, Sendable {
+        case account(String)
+        /// The operator's token.
+        case `operator`
+        case network(PeerNetwork)
+    }
+
+    let key: Key
+    /// Answers on their way between loops, held for the disk, and in the output of connections.
+    let output: ByteShare
+    /// Frames that are not whole, and requests on their way to their database.
+    let input: ByteShare
+    private let callLimit: Int
+    private let streamLimit: Int
+    private let calls = Atomic<Int>(0)
+    private let streams = Atomic<Int>(0)
+
+    init(_ key: Key, callLimit: Int, streamLimit: Int, output: ByteShare, input: ByteShare) {
+        self.key = key
+        self.output = output
+        self.input = input
+        self.callLimit = callLimit
+        self.streamLimit = streamLimit
+    }
+
+    /// What the sentences of refusals call it.
+    var name: String {
+        switch key {
+        case .account, .operator: "account"
+        case .network: "address"
+        }
+    }
+
+    /// Whether nothing is counted here.
+    var isUnused: Bool {
+        calls.load(ordering: .relaxed) == 0 && streams.load(ordering: .relaxed) == 0 && output.bytes == 0
+            && input.bytes == 0
+    }
+
+    // MARK: Bytes
+
+    /// Why a call may not be answered now: what was answered has not been read. Nothing is done for it.
+    var outputRefusal: ServiceError? {
+        output.shortage.map { shortage in
+            switch shortage {
+            case .share:
+                ServiceError(
+                    .requestRateLimited,
+                    "answers to this \(name) hold \(output.bytes) bytes that were not read, which is the limit; read them",
+                    retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds)
+            case .budget: Self.isBusy
+            }
+        }
+    }
+
+    /// Why a request may not wait for its database, or travel there.
+    var inputRefusal: ServiceError? {
+        input.shortage.map { shortage in
+            switch shortage {
+            case .share:
+                ServiceError(
+                    .requestRateLimited,
+                    "requests of this \(name) under way hold \(input.bytes) bytes, which is the limit; wait for answers",
+                    retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds)
+            case .budget: Self.isBusy
+            }
+        }
+    }
+
+    private static var isBusy: ServiceError {
+        ServiceError(
+            .serviceUnavailable, "the server holds as many bytes for its clients as it may; try again shortly",
+            retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds)
+    }
+
+    // MARK: Calls
+
+    /// Counts calls that began or ended, in one connection.
+    func changed(calls callChange: Int, streams streamChange: Int) {
+        if callChange != 0 { calls.add(callChange, ordering: .relaxed) }
+        if streamChange != 0 { streams.add(streamChange, ordering: .relaxed) }
+    }
+
+    /// Why one more call may not begin.
+    ///
+    /// - Parameter uncounted: Calls of its connection that began and are not counted yet.
+    func refusal(ofStream isStream: Bool, uncounted: Int) -> ServiceError? {
+        let (open, limit) =
+            isStream
+            ? (streams.load(ordering: .relaxed), streamLimit) : (calls.load(ordering: .relaxed), callLimit)
+        guard open + uncounted > limit else { return nil }
+        return ServiceError(
+            .requestRateLimited,
+            "\(limit) \(isStream ? "notification streams" : "calls") of this \(name) are open, which is the limit; "
+                + (isStream ? "close one" : "wait for answers"),
+            retryAfterMilliseconds: isStream ? ServerLimits.streamRetryMilliseconds : ServerLimits.callRetryMilliseconds
+        )
+    }
+}
+
+extension ClientShare: OutputCounter {
+    func outputChanged(by byteCount: Int) { output.change(by: byteCount) }
+}

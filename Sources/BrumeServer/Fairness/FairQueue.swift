@@ -1,0 +1,54 @@
+/// Elements that wait: first in, first out for each account, and one account after the other, so that nobody waits for
+/// all that somebody else has put there.
+struct FairQueue<Element> {
+    private struct Line {
+        var elements: [Element?] = []
+        var first = 0
+
+        var count: Int { elements.count - first }
+
+        mutating func popFirst() -> Element? {
+            guard first < elements.count else { return nil }
+            defer {
+                elements[first] = nil
+                first += 1
+                if first * 2 > elements.count {
+                    elements.removeFirst(first)
+                    first = 0
+                }
+            }
+            return elements[first]
+        }
+    }
+
+    private var lines: [Identity.Role: Line] = [:]
+    /// Accounts with elements, the one whose turn is next first.
+    private var order: [Identity.Role] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// How many of an account's wait.
+    func count(of account: Identity.Role) -> Int { lines[account]?.count ?? 0 }
+
+    mutating func append(_ element: Element, of account: Identity.Role) {
+        if lines[account] == nil {
+            lines[account] = Line()
+            order.append(account)
+        }
+        lines[account]!.elements.append(element)
+        count += 1
+    }
+
+    /// The next element of the next account that `mayTake` admits; nil where there is none.
+    mutating func popFirst(
+        where mayTake: (Identity.Role) -> Bool = { _ in true }
+    ) -> (account: Identity.Role, element: Element)? {
+        guard let index = order.firstIndex(where: mayTake) else { return nil }
+        let account = order.remove(at: index)
+        let element = lines[account]!.popFirst()!
+        count -= 1
+        if lines[account]!.count == 0 { lines[account] = nil } else { order.append(account) }
+        return (account, element)
+    }
+}

@@ -1,0 +1,83 @@
+internal import BrumeSystem
+
+/// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
+/// a later turn otherwise, behind what it has asked for before.
+///
+/// So a call waits for one request of each other account at the most, whatever they send and over however many
+/// connections; and one request is bounded by the limits of what it may cost.
+extension Shard {
+    /// What waits for a turn.
+    enum Turn {
+        /// Frames that were not read on.
+        case session(Session)
+        /// A request of a session of another loop to a database of this one.
+        case call(() -> Void)
+    }
+
+    func timeShare(of account: Identity.Role) -> TimeShare {
+        if let known = timeShares[account] { return known }
+        let share = TimeShare(account: account, limits: server.configuration.timeShareLimits)
+        timeShares[account] = share
+        return share
+    }
+
+    /// Whether the account may begin something now, and nothing of it waits.
+    func mayBegin(_ share: TimeShare) -> Bool {
+        share.mayBegin(inTurn: turnNumber) && (turns.isEmpty || turns.count(of: share.account) == 0)
+    }
+
+    /// Runs a call of another loop's session: at once, or when its account's turn comes.
+    func takeTurn(of account: Identity.Role, _ call: @escaping () -> Void) {
+        let share = timeShare(of: account)
+        if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
+    }
+
+    /// The session is read on when its account's turn comes.
+    func waitForTurn(_ session: Session, _ share: TimeShare) { wait(.session(session), of: share.account) }
+
+    private func wait(_ turn: Turn, of account: Identity.Role) {
+        turns.append(turn, of: account)
+        giveTurnsNextTurn()
+    }
+
+    private func giveTurnsNextTurn() {
+        if turnsAreScheduled { return }
+        turnsAreScheduled = true
+        // Tasks run behind the turn's events: what comes in from others goes first.
+        loop.execute { [self] in
+            turnsAreScheduled = false
+            giveTurns()
+            if !turns.isEmpty { giveTurnsNextTurn() }
+        }
+    }
+
+    /// Account after account, each while its share lasts, and all together for as long as a turn may take.
+    private func giveTurns() {
+        let began = loop.currentNanoseconds
+        while loop.currentNanoseconds - began < ServerLimits.turnsNanoseconds,
+            let (account, turn) = turns.popFirst(where: { timeShare(of: $0).mayBegin(inTurn: turnNumber) })
+        {
+            run(turn, timeShare(of: account))
+        }
+    }
+
+    private func run(_ turn: Turn, _ share: TimeShare) {
+        switch turn {
+        // It spends for itself, frame by frame.
+        case .session(let session): session.turnCame()
+        case .call(let call):
+            let began = loop.currentNanoseconds
+            call()
+            share.spend(nanoseconds: loop.currentNanoseconds - began, inTurn: turnNumber)
+        }
+    }
+
+    /// Forgets accounts that have gone.
+    func forgetTimeShares() {
+        guard timeShares.count > ServerLimits.idleTimeShares else { return }
+        for (account, share) in timeShares
+        where share.sessionCount == 0 && turns.count(of: account) == 0 && share.mayBegin(inTurn: turnNumber) {
+            timeShares[account] = nil
+        }
+    }
+}

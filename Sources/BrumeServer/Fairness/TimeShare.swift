@@ -1,0 +1,53 @@
+/// What one account took of a loop's time, and whether it may take more in this turn.
+///
+/// An account may begin whatever it likes until it has spent ``Limits/turnNanoseconds`` in a turn of the loop. What it
+/// spent beyond that is a debt, which later turns pay off by as much: so an account whose every request takes long gets
+/// the loop for one request now and then, and the requests of all others run in the turns between. Counted by time,
+/// because what holds up others is time; and by requests, for floods of small ones and for a loop whose clock stands
+/// still.
+///
+/// Belongs to one loop. An object, so that a session finds its account's without a look-up.
+final class TimeShare {
+    struct Limits: Sendable {
+        /// Time that one account's requests may take in a turn before the next one waits. One that began runs to its
+        /// end.
+        var turnNanoseconds: UInt64 = ServerLimits.accountTurnNanoseconds
+        /// Frames and requests of one account in a turn.
+        var turnCount = ServerLimits.accountTurnCount
+    }
+
+    let account: Identity.Role
+    /// Sessions of the account on this loop. Without any, and without a debt, the share is forgotten.
+    var sessionCount = 0
+    private let limits: Limits
+    private var turn: UInt64 = 0
+    private var spentNanoseconds: UInt64 = 0
+    private var count = 0
+
+    init(account: Identity.Role, limits: Limits) {
+        self.account = account
+        self.limits = limits
+    }
+
+    /// Whether the account may begin something in the turn.
+    func mayBegin(inTurn turn: UInt64) -> Bool {
+        advance(to: turn)
+        return spentNanoseconds < limits.turnNanoseconds && count < limits.turnCount
+    }
+
+    /// The account's request, or one of its frames, was handled.
+    func spend(nanoseconds: UInt64, inTurn turn: UInt64) {
+        advance(to: turn)
+        spentNanoseconds += nanoseconds
+        count += 1
+    }
+
+    private func advance(to turn: UInt64) {
+        let passed = turn - self.turn
+        if passed == 0 { return }
+        self.turn = turn
+        count = 0
+        let (paid, overflow) = limits.turnNanoseconds.multipliedReportingOverflow(by: passed)
+        spentNanoseconds -= overflow ? spentNanoseconds : min(spentNanoseconds, paid)
+    }
+}

@@ -1,0 +1,180 @@
+import BrumeModel
+import BrumeServer
+import BrumeWire
+import Testing
+
+@Suite("Hostile numbers of connections and calls", .timeLimit(.minutes(4)))
+struct HostileConnectionTests {
+    typealias Method = HostileRequests.Method
+
+    /// A hello that must be refused.
+    private func refusal(_ server: HostileServer, token: String?) async throws -> HostileStatus {
+        let hello = HostileRequests.hello(token: token)
+        return try await HostilePeer.connect(server, first: FrameWriter.frame(.hello, payload: hello)).endingStatus()
+    }
+
+    @Test("an account with all the connections that it may have is told so, and locks nobody else out")
+    func connectionsOfAccount() async throws {
+        try await HostileServer.running(adjust: { $0.connectionsPerAccount = 4 }) { server in
+            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+            var peers: [HostilePeer] = []
+            for device in 0..<4 {
+                peers.append(try await HostilePeer.welcomed(server, token: alice, device: UInt8(device)))
+            }
+            let status = try await refusal(server, token: alice)
+            #expect(status.code == .requestRateLimited)
+            #expect(status.retryAfterMilliseconds > 0)
+            #expect(status.isSentence)
+            try await server.expectServes(token: bob)
+            // What was refused took no place, and one that ends leaves its own.
+            peers[0].abort()
+            try await peers[0].closeReason()
+            while true {
+                let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: alice))
+                if try await HostilePeer.connect(server, first: hello).nextFrame().type == .welcome { break }
+            }
+        }
+    }
+
+    @Test("an address that opens connections without end is closed at its limit, and another address gets in")
+    func connectionsOfAddress() async throws {
+        // With one loop they are accepted in the order in which they came.
+        func adjust(_ configuration: inout ServerConfiguration) {
+            configuration.connectionsPerAddress = 8
+            configuration.loopCount = 1
+        }
+        try await HostileServer.running(adjust: adjust) { server in
+            let token = try await server.addAccount("alice")
+            let sockets = try (0..<40).map { _ in try PlainSocket(port: server.port, host: 2) }
+            // The last ones are closed without a word.
+            for socket in sockets[8...] { #expect(try socket.readToEnd(seconds: 20).isEmpty) }
+            #expect(try await server.turnedAwayByAddress() == 32)
+            try await server.expectServes(token: token)
+            withExtendedLifetime(sockets) {}
+        }
+    }
+
+    @Test("connections with an account don't count for their address")
+    func accountsBehindOneAddress() async throws {
+        try await HostileServer.running(adjust: { $0.connectionsPerAddress = 3 }) { server in
+            let token = try await server.addAccount("alice")
+            var peers: [HostilePeer] = []
+            for device in 0..<10 {
+                peers.append(try await HostilePeer.welcomed(server, token: token, device: UInt8(device)))
+            }
+            for peer in peers { _ = try await peer.succeed(Method.healthCheck, []) }
+        }
+    }
+
+    @Test("readers without an account get half of all connections, and are told when there are no more")
+    func anonymousConnections() async throws {
+        try await HostileServer.running(adjust: {
+            $0.connections = 8
+            $0.connectionsPerAddress = 8
+            $0.connectionsPerAccount = 4
+        }) { server in
+            let token = try await server.addAccount("alice")
+            var peers: [HostilePeer] = []
+            for device in 0..<4 {
+                peers.append(try await HostilePeer.welcomed(server, token: nil, device: UInt8(device)))
+            }
+            let status = try await refusal(server, token: nil)
+            #expect(status.code == .requestRateLimited)
+            #expect(status.retryAfterMilliseconds > 0)
+            let peer = try await HostilePeer.welcomed(server, token: token)
+            _ = try await peer.succeed(Method.zonesList, ProtobufField.encode([.varint(1, 2)]))
+            for peer in peers { _ = try await peer.succeed(Method.healthCheck, []) }
+        }
+    }
+
+    @Test("a server with all the connections that it takes closes one more, and has room when one ends")
+    func allConnections() async throws {
+        try await HostileServer.running(adjust: {
+            $0.connections = 4
+            $0.connectionsPerAccount = 4
+        }) { server in
+            let token = try await server.addAccount("alice")
+            // The operator's connection may be a moment from its end.
+            var peers: [HostilePeer] = []
+            while peers.count < 4 {
+                if let peer = try? await HostilePeer.welcomed(server, token: token, device: UInt8(peers.count)) {
+                    peers.append(peer)
+                }
+            }
+            let socket = try PlainSocket(port: server.port, host: 2)
+            #expect(try socket.readToEnd(seconds: 20).isEmpty)
+            peers[0].abort()
+            while (try? await HostilePeer.welcomed(server, token: token)) == nil {}
+        }
+    }
+
+    @Test("an account's open calls are bounded over all of its connections, and another account's are not touched")
+    func callsOfAccount() async throws {
+        try await HostileServer.running(adjust: { $0.callsPerAccount = 8 }) { server in
+            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+            let first = try await HostilePeer.welcomed(server, token: alice, device: 1)
+            let second = try await HostilePeer.welcomed(server, token: alice, device: 2)
+            let open = (0..<5).map { _ in first.openCall(Method.healthCheck) }
+            // The server has read them all when it answers the pong that follows them.
+            try await first.roundTrip()
+            for _ in 0..<3 { _ = second.openCall(Method.healthCheck) }
+            guard case .failure(let status) = try await second.answer(to: second.openCall(Method.healthCheck)) else {
+                Issue.record("a ninth call was answered")
+                return
+            }
+            #expect(status.code == .requestRateLimited)
+            #expect(status.retryAfterMilliseconds > 0)
+            #expect(status.isSentence)
+            try await server.expectServes(token: bob)
+            for stream in open { first.sendFrame(.message, stream: stream, isLast: true) }
+            for _ in open { #expect(try await first.nextFrame().type == .message) }
+            _ = try await second.succeed(Method.healthCheck, [])
+            // A connection that ends takes its calls with it.
+            second.abort()
+            try await second.closeReason()
+            let third = try await HostilePeer.welcomed(server, token: alice, device: 3)
+            var answered = 0
+            while answered < 8 {
+                if case .success = try await third.call(Method.healthCheck, []) { answered += 1 }
+            }
+        }
+    }
+
+    @Test("an account's notification streams are bounded over all of its connections")
+    func streamsOfAccount() async throws {
+        try await HostileServer.running(adjust: { $0.connectionsPerAccount = 2 }) { server in
+            let token = try await server.addAccount("alice")
+            let first = try await HostilePeer.welcomed(server, token: token, device: 1)
+            let second = try await HostilePeer.welcomed(server, token: token, device: 2)
+            _ = try await first.openNotifications()
+            _ = try await second.openNotifications()
+            guard
+                case .failure(let status) = try await second.answer(to: second.openCall(Method.notificationsOpen))
+            else {
+                Issue.record("a third stream was opened")
+                return
+            }
+            #expect(status.code == .requestRateLimited)
+            #expect(status.retryAfterMilliseconds > 0)
+            #expect(status.isSentence)
+            _ = try await first.succeed(Method.healthCheck, [])
+        }
+    }
+}
+
+extension HostilePeer {
+    /// Returns when the server has read everything that was sent before.
+    func roundTrip() async throws {
+        sendFrame(.ping, payload: [UInt8](repeating: 0, count: 8))
+        while try await nextFrame().type != .pong {}
+    }
+}
+
+extension HostileServer {
+    /// Connections that were closed because of their address, as the operator sees it.
+    fileprivate func turnedAwayByAddress() async throws -> UInt64 {
+        let admin = try await adminPeer()
+        defer { admin.abort() }
+        return try await admin.succeed(HostileRequests.Method.adminStats, []).varint(43)
+    }
+}

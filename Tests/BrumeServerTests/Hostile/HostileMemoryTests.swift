@@ -1,0 +1,163 @@
+import BrumeModel
+import BrumeServer
+import BrumeSystem
+import BrumeWire
+import Testing
+
+@Suite("Hostile use of memory", .timeLimit(.minutes(4)))
+struct HostileMemoryTests {
+    typealias Method = HostileRequests.Method
+
+    static let publicScope: UInt64 = 1
+    static let zone = HostileRequests.zone("_defaultZone")
+
+    private func fetch() -> [UInt8] {
+        ProtobufField.encode([
+            .varint(1, Self.publicScope), .message(2, [.message(1, Self.zone), .text(2, "large")]),
+        ])
+    }
+
+    /// Puts a record of 450 KB into the public database.
+    private func saveLargeRecord(_ server: HostileServer, token: String) async throws {
+        let peer = try await HostilePeer.welcomed(server, token: token)
+        let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 450_000))
+        _ = try await peer.succeed(
+            Method.recordsModify,
+            HostileRequests.modifyRecords(
+                scope: Self.publicScope, zone: Self.zone, [HostileRequests.save("large", fields: [field])]))
+        peer.abort()
+    }
+
+    @Test("answers that nobody reads are bounded for the account and for the server, and the calls beyond are refused")
+    func unreadAnswers() async throws {
+        try await HostileServer.running(adjust: {
+            $0.outputBudgetBytes = 16 * 1024 * 1024
+            // What the kernel holds for a peer that doesn't read is none of the server's.
+            $0.socketLimits.sendBufferBytes = 64 * 1024
+        }) { server in
+            let writer = try await server.addAccount("writer")
+            try await saveLargeRecord(server, token: writer)
+            // Some of their accounts are on the public database's loop, and some are not.
+            var peers: [HostilePeer] = []
+            for name in ["alice", "bob", "carol", "dave"] {
+                let token = try await server.addAccount(name)
+                for device in 0..<4 {
+                    let peer = try await HostilePeer.welcomed(server, token: token, device: UInt8(device))
+                    peer.pauseReading()
+                    peers.append(peer)
+                }
+            }
+            for _ in 0..<4 {
+                for peer in peers { for _ in 0..<10 { peer.startCall(Method.recordsFetch, fetch()) } }
+                // Whoever reads is served meanwhile, from the same database.
+                let reader = try await HostilePeer.welcomed(server, token: writer, device: 99)
+                _ = try await reader.succeed(Method.recordsFetch, fetch())
+                reader.abort()
+                let held = server.server.heldBytes
+                // An eighth each, and the answer with which they went above it, one for each loop.
+                #expect(held.output <= 4 * (2 * 1024 * 1024 + 2 * 500_000) + 500_000, "\(held)")
+            }
+            // The calls that were read are answered or refused, each once; the others when their connection is read
+            // again.
+            for peer in peers { peer.resumeReading() }
+            var refused = 0
+            for peer in peers {
+                for _ in 0..<40 {
+                    let frame = try await peer.nextFrame()
+                    if frame.type == .message {
+                        #expect(frame.payload.count > 450_000)
+                        continue
+                    }
+                    let status = HostileStatus(frame.payload)
+                    refused += 1
+                    #expect(status.code == .requestRateLimited)
+                    #expect(status.retryAfterMilliseconds > 0)
+                    #expect(status.isSentence)
+                }
+            }
+            #expect(refused > 0)
+            for peer in peers { peer.abort() }
+        }
+    }
+
+    @Test("a frame that finds no room in its account's share is not read until there is some, and then it is whole")
+    func unfinishedFrames() async throws {
+        try await HostileServer.running(adjust: { $0.inputBudgetBytes = 32 * 1024 * 1024 }) { server in
+            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+            // Frames of 1.9 MB, all but whole: two of them are what an eighth of 32 MiB holds.
+            let request = HostileRequests.modifyRecords(
+                zone: HostileRequests.zone("None"),
+                (0..<2).map {
+                    HostileRequests.save(
+                        "r\($0)",
+                        fields: [HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 950_000))])
+                })
+            var peers: [(peer: HostilePeer, stream: UInt32)] = []
+            for device in 0..<10 {
+                let peer = try await HostilePeer.welcomed(server, token: alice, device: UInt8(device))
+                let stream = peer.openCall(Method.recordsModify)
+                peer.send(HostilePeer.header(length: UInt32(request.count), type: 4, flags: 1, stream: stream))
+                peer.send(Array(request.dropLast()))
+                peers.append((peer, stream))
+            }
+            while server.server.heldBytes.input < 2 * request.count { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(server.server.heldBytes.input <= 4 * 1024 * 1024)
+            // Bob's frames of that size arrive.
+            let other = try await HostilePeer.welcomed(server, token: bob)
+            _ = try await other.call(Method.recordsModify, request)
+            #expect(server.server.heldBytes.input <= 8 * 1024 * 1024)
+            // Each gets its answer once the others have ended.
+            for (peer, _) in peers { peer.send([request.last!]) }
+            for (peer, stream) in peers { _ = try await peer.answer(to: stream) }
+            while server.server.heldBytes.input > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    @Test("a peer without an account may not send frames larger than what reading needs")
+    func anonymousFrames() async throws {
+        try await HostileServer.running { server in
+            let peer = try await HostilePeer.welcomed(server, token: nil)
+            let stream = peer.openCall(Method.recordsFetch)
+            peer.send(HostilePeer.header(length: 1_000_000, type: 4, flags: 1, stream: stream))
+            let status = try await peer.endingStatus()
+            #expect(status.code == .limitExceeded)
+            #expect(status.isSentence)
+            try await server.expectServes()
+        }
+    }
+
+    @Test("a hello is no longer than a hello, and peers that begin one and stop hold next to nothing")
+    func unfinishedHellos() async throws {
+        try await HostileServer.running { server in
+            let peer = try await HostilePeer.connect(server, first: HostilePeer.header(length: 65_537, type: 1))
+            #expect(try await peer.endingStatus().code == .limitExceeded)
+            try await server.expectServes()
+        }
+    }
+
+    @Test("what is held for peers that vanish is given back")
+    func vanishing() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = HostileRandom(seed: seed)
+        try await HostileServer.running(adjust: { $0.outputBudgetBytes = 64 * 1024 * 1024 }) { server in
+            let token = try await server.addAccount("alice")
+            try await saveLargeRecord(server, token: token)
+            for round in 0..<30 {
+                let peer = try await HostilePeer.welcomed(
+                    server, token: round % 3 == 0 ? nil : token, device: UInt8(round))
+                peer.pauseReading()
+                for _ in 0..<Int.random(in: 1...12, using: &random) { peer.startCall(Method.recordsFetch, fetch()) }
+                let stream = peer.openCall(Method.recordsModify)
+                let announced = UInt32.random(in: 70_000...500_000, using: &random)
+                peer.send(HostilePeer.header(length: announced, type: 4, flags: 1, stream: stream))
+                peer.send([UInt8](repeating: 1, count: Int.random(in: 0...60_000, using: &random)))
+                if Bool.random(using: &random) { _ = await peer.pendingOutputBytes() }
+                peer.abort()
+            }
+            while server.server.heldBytes != (0, 0) { try await Task.sleep(for: .milliseconds(5)) }
+            try await server.expectServes(token: token)
+        } onFailure: {
+            "seed \(seed)"
+        }
+    }
+}
