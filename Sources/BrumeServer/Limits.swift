@@ -1,13 +1,72 @@
 internal import Glibc
 
 /// The server's own limits, each with its reason. What a connection may take is in `ServerConnectionLimits`.
-enum ServerLimits {
+package enum ServerLimits {
+    /// Connections at the operator's door. Each command has one, and few run at a time; more are closed at once.
+    static let operatorConnections = 64
+
+    /// Connections of one server unless somebody says otherwise: some 20 KiB each in memory.
+    static let connections = 100_000
+
+    /// Descriptors that no connection gets, or a quarter of all where that is less: journal, snapshots, loads, loops,
+    /// and the operator's door.
+    static let reservedDescriptors = 256
+
+    /// Connections of one account, or of one address without an account, or a quarter of all where that is less, unless
+    /// somebody says otherwise: more than a person's devices and programs need, and no four can have all.
+    static let connectionsPerAccount = 1_000
+
+    /// Connections of one address whose peers have not said who they are yet, or a quarter of those that it may have
+    /// where that is more: a thousand devices behind one address that come back together get in within seconds.
+    static let openingPerAddress = 256
+
+    /// Open calls of one account or address, over all of its connections: eight connections that have as many as they
+    /// may.
+    static let callsPerAccount = 1_024
+
+    /// What a refusal says to a call that is one too many: others are answered by then.
+    static let callRetryMilliseconds: UInt32 = 100
+
+    /// What a refusal says to a notification stream, or to a connection, that is one too many: another has to end
+    /// first.
+    static let streamRetryMilliseconds: UInt32 = 60_000
+    static let connectionRetryMilliseconds: UInt32 = 10_000
+
+    /// An account may hold so small a part of the server's output and input: an eighth.
+    static let accountPart = 8
+
+    /// The same of an address without an account.
+    static let addressPart = 16
+
+    /// What somebody may hold while little is left of a budget: the largest answer or request of most apps.
+    static let littleBytes = 1024 * 1024
+
+    /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
+    static let uncountedBytes = 4 * 1024
+
+    /// A frame up to this size may arrive without room in the budget for it: what one read from a socket brings.
+    static let unreservedFrameBytes = 64 * 1024
+
+    /// A frame of a peer without an account: the largest request that only reads has 256 KiB of predicate, and a
+    /// cursor.
+    static let anonymousFrameBytes = 512 * 1024
+
+    /// How long a frame that is not whole keeps its room while others wait for some; then the largest gives way.
+    static let frameGraceNanoseconds: UInt64 = 2_000_000_000
+
+    /// What a refusal says to a call for whose bytes there is no room: clients that read have read by then.
+    static let bytesRetryMilliseconds: UInt32 = 1_000
+
     /// Commits that wait for the disk. Above it writes are refused with a time to come back: a disk that is this far
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
     /// What a refusal of a write says when the disk is full: making room takes longer than catching up.
     static let diskFullRetryMilliseconds: UInt32 = 5_000
+
+    /// How long the journal has nothing to do before it notes on the disk that its last batch is synced: a sync more,
+    /// where none was due, and so little that a crash seldom comes before it.
+    static let journalRecordMilliseconds = 50
 
     /// How often a full disk is tried again.
     static let diskFullPauseMilliseconds = 1_000
@@ -37,6 +96,10 @@ enum ServerLimits {
     /// Events of the public database on their way to one stream: enough to keep it busy while more are asked for.
     static let publicEventsUnderWay = 32
 
+    /// Openings and ends of one session's notification streams that may wait for the public database's loop. With more
+    /// the session is not read until that has answered: whoever opens and cancels as fast as possible waits for it.
+    static let farTasksPerSession = 16
+
     /// Devices of a user whose place in the private database is remembered: all that may hold a stream at a time.
     static let rememberedDevices = 1_024
 
@@ -53,7 +116,8 @@ enum ServerLimits {
     /// Output of a connection above which its stream waits and its frames are not read.
     static let outputBytes = 1024 * 1024
 
-    /// What a call on its way to another loop counts as output: sixteen may be under way before reading pauses.
+    /// What a call on its way to another loop counts as output of its connection: sixteen may be under way before
+    /// reading pauses. The account's share counts what their answers really have, as soon as they are made.
     static let travellingBytes = outputBytes / 16
 
     /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone, about a
@@ -102,6 +166,13 @@ enum ServerLimits {
     /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on them.
     static let heldReplyBytes = 512
 
+    /// Encoded bytes of the records of each private database, unless the operator says otherwise: as much as people get
+    /// elsewhere for nothing, and what no person fills with records.
+    package static let quotaBytes = 5 * 1024 * 1024 * 1024
+
+    /// The same of a public database, which all users of an app fill.
+    package static let publicQuotaBytes = 20 * 1024 * 1024 * 1024
+
     /// Accounts of one server: the account file is written whole at each change.
     static let accounts = 100_000
 
@@ -125,20 +196,49 @@ enum ServerLimits {
     /// Tokens of one account: one for each device or program, with room to rotate.
     static let tokensPerAccount = 32
 
-    /// Containers that accounts may open while the operator has named none: each brings databases. More need `--container`.
-    static let containers = 1_000
+    /// Containers of one account, beyond which it opens no new one while the operator has named none: each brings
+    /// databases, and an app has one or two. There is no limit for all accounts together, which some could use up for
+    /// the others: the operator makes the accounts.
+    package static let containersPerAccount = 32
 
-    /// The same for one account: an app has one or two, and no account may use up all of the server's.
-    static let containersPerAccount = 32
+    /// Containers that are looked through for data of an account from before the start: at some microseconds each, once
+    /// for an account.
+    static let countedContainers = 1_024
 
     /// Lines a second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
+
+    /// Time that one account's requests may take of a turn of a loop before its next one waits: see `TimeShare`. Long
+    /// enough for hundreds of ordinary requests, and with the longest request well below what others may have to wait.
+    static let accountTurnNanoseconds: UInt64 = 5_000_000
+
+    /// Frames and requests of one account in a turn: more than its connections mostly bring, and less than five
+    /// milliseconds' worth of the smallest.
+    static let accountTurnCount = 4_096
+
+    /// Time that what has waited for a turn may take of one, for all accounts together.
+    static let turnsNanoseconds: UInt64 = 10_000_000
+
+    /// Accounts whose shares of a loop's time are known without sessions of theirs on it, before they are looked
+    /// through.
+    static let idleTimeShares = 1_024
+
+    /// Queries of one account on a loop that run at a time: an eighth of ``queriesPerLoop``. One more is refused with a
+    /// time to come back.
+    static let queriesPerAccount = 32
+
+    /// How long one turn answers calls that waited for their database, beside the limit on their number.
+    static let awaitedCallsNanoseconds: UInt64 = 5_000_000
 
     /// How long queries may keep a loop in one turn: what waits there meanwhile waits no longer, and its own turn.
     static let querySliceNanoseconds: UInt64 = 2_000_000
 
     /// How long one step of a query is to take, between two looks at the clock.
     static let queryStepNanoseconds: UInt64 = 250_000
+
+    /// What indexes do behind commits between two looks at the clock: about as many microseconds, as long as
+    /// ``queryStepNanoseconds``.
+    static let indexStepUnits = 250
 
     /// Steps of queries in one turn. It counts where the clock stands still, in a loop that is driven by hand.
     static let queryStepsPerTurn = 128

@@ -1,9 +1,9 @@
+internal import BrumeLock
 package import BrumeModel
 package import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 internal import Glibc
-internal import Synchronization
 
 /// A Brume server in this process: opens its data folder, recovers, listens, and stops in order.
 ///
@@ -11,13 +11,17 @@ internal import Synchronization
 package final class Server: @unchecked Sendable {
     private let core: ServerCore
     private let lock: DirectoryLock
+    /// Whether its loops run, or did.
+    private var hasStarted = false
     /// Let go when the server has started: it holds all that the journal spoke of.
     private var recovery: Recovery?
     private let disk: any Disk
-    private let listeners = Mutex<[Listener]>([])
+    private let listeners = Lock<[Listener]>([])
     private let finished = Semaphore()
     /// Set by `start`.
     package private(set) var port: UInt16 = 0
+    /// Set by `start`, and let go by `drain`.
+    private let door = Lock<LocalListener?>(nil)
     /// Set by `start`, and let go by `wait`.
     private var metrics: MetricsListener?
     /// Where figures are served; 0: nowhere.
@@ -37,19 +41,29 @@ package final class Server: @unchecked Sendable {
         let disk = disk ?? RealDisk(folder: folder)
         self.disk = disk
         do {
-            try FileSystem.makeDirectory(folder)
+            try FileSystem.makeDurableDirectory(folder)
         } catch {
-            throw ServerError(.folder, "the data folder can't be made: \(error)")
+            throw ServerError(folderNotMade: error)
         }
         do {
             lock = try DirectoryLock(directory: folder)
         } catch {
-            throw ServerError(.folderInUse, "another server has the data folder \(folder): stop it first (\(error))")
+            throw error.isExisting
+                ? ServerError(
+                    .folderInUse, "another server, or a command, uses the data folder \(folder): stop it first")
+                : ServerError(.folder, "the data folder can't be written: \(error)")
+        }
+        let log = configuration.log
+        let failStop: FailStop = { reason in
+            log.error(reason)
+            _exit(Self.failStopExitCode)
         }
         let secrets = try ServerSecrets(folder: folder)
-        let accounts = try AccountStore(folder: folder)
+        let accounts = try AccountStore(folder: folder, failStop: failStop)
+        try accounts.makeFileIfMissing()
         let opened: Recovery
         let schemas: SchemaRegistry
+        let containers: Set<String>
         do throws(StoreError) {
             opened = try Recovery(
                 opening: disk,
@@ -57,7 +71,8 @@ package final class Server: @unchecked Sendable {
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
                 newEpoch: max(1, Self.randomNumber()), startCheck: configuration.startCheck,
                 history: configuration.history, threads: .system(count: ServerLimits.loadThreads))
-            schemas = try SchemaRegistry(disk: disk, log: configuration.log)
+            schemas = try SchemaRegistry(disk: disk, log: log, manifest: opened.manifest, failStop: failStop)
+            containers = try opened.containers()
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")
@@ -72,7 +87,9 @@ package final class Server: @unchecked Sendable {
             + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
         let core = ServerCore(
             configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas,
-            epoch: opened.epoch, startedNanoseconds: MonotonicClock.nowNanoseconds)
+            epoch: opened.epoch, startedNanoseconds: MonotonicClock.nowNanoseconds,
+            containersWithData: containers, journaledDatabases: opened.journaledDatabases, failStop: failStop,
+            manifest: opened.manifest)
         self.core = core
         do {
             var shards: [Shard] = []
@@ -82,7 +99,6 @@ package final class Server: @unchecked Sendable {
                 loop.spinner = spinner
                 shards.append(Shard(index: index, loop: loop, server: core))
             }
-            let log = configuration.log
             let groupCommit = GroupCommit(
                 writer: opened.writer, spinner: spinner,
                 becameDurable: { [shards] index, position in
@@ -98,10 +114,7 @@ package final class Server: @unchecked Sendable {
                         log.warning("there is room on the disk: writes are taken again")
                     }
                 },
-                failStop: { reason in
-                    log.error(reason)
-                    _exit(Self.failStopExitCode)
-                })
+                failStop: failStop)
             let snapshotLoop = try EventLoop(name: "snapshots")
             snapshotLoop.yieldsToOthers = true
             let snapshots = Snapshots(
@@ -114,7 +127,12 @@ package final class Server: @unchecked Sendable {
         }
     }
 
-    /// What the process exits with when the journal can't be written or synced (EX_IOERR of sysexits.h).
+    deinit {
+        if !hasStarted { core.abandon() }
+    }
+
+    /// What the process exits with when the journal can't be written, or anything can't be synced (EX_IOERR of
+    /// sysexits.h).
     package static let failStopExitCode: Int32 = 74
 
     /// Where the server listens, `host:port`.
@@ -154,13 +172,13 @@ package final class Server: @unchecked Sendable {
                 // Sockets that share a port share it with any other of this user: only one that doesn't tells that it is free.
                 try Listener(
                     host: configuration.host, port: configuration.port, tls: tls, loop: core.adminLoop,
-                    limits: configuration.socketLimits, sharesPort: false, accept: { _ in nil }
+                    limits: core.socketLimits, sharesPort: false, accept: { _ in nil }
                 ).close()
             }
             for shard in core.shards {
                 let listener = try Listener(
                     host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
-                    limits: configuration.socketLimits, sharesPort: true
+                    limits: core.socketLimits, admission: core.admission, sharesPort: true
                 ) { [core] connection in
                     if core.isDraining { return nil }
                     let session = Session(shard: shard, server: core)
@@ -171,23 +189,32 @@ package final class Server: @unchecked Sendable {
                 listeners.withLock { $0.append(listener) }
             }
         } catch {
-            throw ServerError(.listen, "\(configuration.host):\(configuration.port) can't be listened on: \(error)")
+            throw ServerError(listeningOn: configuration.host, configuration.port, error)
         }
         if let address = configuration.metricsAddress {
             do {
                 metrics = try MetricsListener(host: address.host, port: address.port, server: core)
             } catch {
-                throw ServerError(.listen, "\(address.host):\(address.port) can't be listened on for figures: \(error)")
+                throw ServerError(listeningOn: address.host, address.port, error)
             }
+        }
+        do throws(ServerError) {
+            let listener = try OperatorDoor.open(core, on: core.shards[0])
+            door.withLock { $0 = listener }
+        } catch {
+            metrics?.stop()
+            throw error
         }
         do {
             try FileSystem.atomicReplace(configuration.dataFolder + "/server.json", Array(serverFile.utf8))
         } catch {
             metrics?.stop()
+            door.withLock { $0.take() }?.close()
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
         let isAllChecked = recovery.report.snapshotsChecked != nil
         self.recovery = nil
+        hasStarted = true
         core.groupCommit.start()
         core.adminLoop.start()
         core.snapshots.loop.start()
@@ -195,6 +222,18 @@ package final class Server: @unchecked Sendable {
         for shard in core.shards { shard.loop.start() }
         if !isAllChecked { core.checkSnapshots(of: disk) }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
+        let bounds = core.shares.bounds
+        core.log.info(
+            "connections",
+            [
+                ("descriptors", String(bounds.descriptors)), ("all", String(bounds.all)),
+                ("perAccount", String(bounds.perAccount)), ("perAddress", String(bounds.perAddress)),
+            ])
+        if let wanted = configuration.connections, wanted > bounds.all {
+            core.log.warning(
+                "fewer connections than asked for: raise the limit of open files",
+                [("asked", String(wanted)), ("connections", String(bounds.all))])
+        }
         if metrics != nil { core.log.info("figures over HTTP", [("address", metricsAddress)]) }
     }
 
@@ -218,6 +257,9 @@ package final class Server: @unchecked Sendable {
 
     /// About how many bytes the databases in memory take; 0 without a memory budget.
     package var databaseBytes: Int { core.memory.bytes }
+
+    /// Bytes that are held for clients: answers that they have not read, and requests that are not whole or under way.
+    package var heldBytes: (output: Int, input: Int) { (core.shares.output.bytes, core.shares.input.bytes) }
 
     // MARK: Accounts, for the process that runs the server
 
@@ -274,6 +316,34 @@ package final class Server: @unchecked Sendable {
         core.view(account, container: "", environment: .development)
     }
 
+    // MARK: While it runs
+
+    /// Reads the certificate and its key again, for connections to come; those that are there stay. Files that can't be
+    /// used change nothing, and the log says so. Any thread.
+    package func reloadCertificate() {
+        let configuration = core.configuration
+        let tls: TLSServerContext
+        do throws(TLSError) {
+            tls = try TLSServerContext(certificatePath: configuration.certificatePath, keyPath: configuration.keyPath)
+        } catch {
+            return core.log.error(
+                "the certificate can't be read again, the former one stays in use", [("reason", "\(error)")])
+        }
+        let (log, path) = (core.log, configuration.certificatePath)
+        let listening = listeners.withLock { Array(zip($0, core.shards)) }
+        @Sendable func use(_ index: Int) {
+            guard index < listening.count else {
+                return log.info("new connections get the certificate as it is now", [("certificate", path)])
+            }
+            let (listener, shard) = listening[index]
+            shard.loop.execute {
+                listener.use(tls)
+                use(index + 1)
+            }
+        }
+        use(0)
+    }
+
     // MARK: Stop
 
     /// Stops in order: no new connections, goaway to all, calls in flight end, snapshots, the last sync. Any thread; ``wait()``
@@ -286,6 +356,7 @@ package final class Server: @unchecked Sendable {
             for (listener, shard) in zip(listeners, core.shards) { shard.loop.execute { listener.close() } }
             listeners.removeAll()
         }
+        if let door = door.withLock({ $0.take() }) { core.shards[0].loop.execute { door.close() } }
         for shard in core.shards { shard.loop.execute { shard.drain() } }
         // The admin loop may be busy with the disk: clients are told before it is asked.
         core.adminLoop.execute { [self] in

@@ -1,3 +1,4 @@
+package import BrumeModel
 package import BrumeStore
 package import BrumeSystem
 package import BrumeWire
@@ -11,10 +12,13 @@ package struct ServerConfiguration: Sendable {
     package var port: UInt16 = 7440
     /// Where figures and health are served over HTTP, without TLS; nil: nowhere.
     package var metricsAddress: (host: String, port: UInt16)?
+    /// Whether the port takes the operator's token as well: for who administers from another machine. The operator's
+    /// socket in the data folder is there in any case.
+    package var takesOperatorOnPort = false
     /// PEM files of the server's certificate chain and its key.
     package var certificatePath: String
     package var keyPath: String
-    /// The CA file that clients verify with, written to `server.json` for the commands on this machine; nil: unknown.
+    /// The CA file that clients verify with, written to `server.json` for clients on this machine; nil: unknown.
     package var caPath: String?
     /// Event loops. Databases are divided among them.
     package var loopCount = 2
@@ -25,6 +29,9 @@ package struct ServerConfiguration: Sendable {
     package static let standardSpinMicroseconds: UInt64 = 200
     /// The containers that are served; empty: every name.
     package var containers: Set<String> = []
+    /// Where every name is served: containers with data of an account, beyond which it opens none that holds no data
+    /// yet.
+    package var containersPerAccount = ServerLimits.containersPerAccount
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
     package var journalSegmentBytes = 16 * 1024 * 1024
     /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a second. A
@@ -44,6 +51,28 @@ package struct ServerConfiguration: Sendable {
     package var startCheck = StartCheck.automatic
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
+    /// What one account may take of a loop's time before it waits for its next turn.
+    package var accountTurnMicroseconds = ServerLimits.accountTurnNanoseconds / 1_000
+    /// The same in frames and requests.
+    package var accountTurnCount = ServerLimits.accountTurnCount
+    /// Connections of the server; nil: as many as its descriptors allow, less a reserve for its own files.
+    package var connections: Int?
+    /// Connections of one account; nil: 1,000, or a quarter of all where that is less.
+    package var connectionsPerAccount: Int?
+    /// Connections of one address (of IPv6: of its first 64 bits) that have no account; nil: as many as of an account.
+    package var connectionsPerAddress: Int?
+    /// Open calls of one account, or of one address without an account, over all of its connections. Notification
+    /// streams have another bound: one for each connection that the account may have.
+    package var callsPerAccount = ServerConfiguration.standardCallsPerAccount
+    /// What ``callsPerAccount`` is unless somebody says otherwise.
+    package static let standardCallsPerAccount = ServerLimits.callsPerAccount
+    /// Bytes of answers that the server holds for all clients: on their way between loops, waiting for the disk, and
+    /// not read by their peers. An account may hold an eighth, an address without an account a sixteenth.
+    package var outputBudgetBytes = ServerConfiguration.standardOutputBudgetBytes
+    package static let standardOutputBudgetBytes = 256 * 1024 * 1024
+    /// The same of requests: frames that are not whole, and those on their way to their database.
+    package var inputBudgetBytes = ServerConfiguration.standardInputBudgetBytes
+    package static let standardInputBudgetBytes = 128 * 1024 * 1024
     /// What one connection may take.
     package var connectionLimits = ServerConnectionLimits()
     /// Sockets: handshakes, stalls, counts.
@@ -57,6 +86,17 @@ package struct ServerConfiguration: Sendable {
     package var indexedZoneMinimum = 256
     /// How much of its past every database keeps.
     package var history = HistoryLimits.standard
+    /// Encoded bytes of the records that each private database may hold, unless its account has a quota of its own; 0:
+    /// no limit.
+    package var quotaBytes = 0
+    /// The same of each public database.
+    package var publicQuotaBytes = 0
+    /// Whether users may connect to development environments. The operator may in any case.
+    package var servesDevelopment = true
+    /// Whose saves teach development schemas.
+    package var teachers = SchemaTeachers.all
+    /// What one account's saves may teach one of them.
+    package var teacherShare = SchemaShare.ofTeacher
     package var log = Log.standardError(.info)
     /// For tests of apps: what makes the server behave otherwise.
     package var interceptor: (any ServerInterceptor)?
@@ -65,5 +105,11 @@ package struct ServerConfiguration: Sendable {
         self.dataFolder = dataFolder
         self.certificatePath = certificatePath
         self.keyPath = keyPath
+    }
+}
+
+extension ServerConfiguration {
+    var timeShareLimits: TimeShare.Limits {
+        TimeShare.Limits(turnNanoseconds: accountTurnMicroseconds * 1_000, turnCount: accountTurnCount)
     }
 }

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
@@ -16,6 +17,9 @@ final class ServerCore: @unchecked Sendable {
     let accounts: AccountStore
     let schemas: SchemaRegistry
     let epoch: UInt32
+    let failStop: FailStop
+    /// What has to be in the data folder.
+    let manifest: FolderManifest
     let startedNanoseconds: UInt64
     private(set) var shards: [Shard] = []
     private(set) var groupCommit: GroupCommit!
@@ -28,19 +32,42 @@ final class ServerCore: @unchecked Sendable {
     private(set) var loader: EventLoop!
     private let loadingEnded = Atomic<Bool>(false)
     let memory = MemoryUse()
-    /// The containers that accounts have opened, where the operator has named none.
-    private let openedContainers = Mutex(OpenedContainers())
+    /// Where the operator has named none.
+    private let servedContainers: Lock<ServedContainers>
+    /// The databases that the journal spoke of at the start; others have snapshots, which the disk tells of.
+    private let journaledDatabases: Set<DatabaseID>
+    /// What each account and address has at a time.
+    let shares: ClientShares
+    /// The connections of all listeners.
+    let admission: ConnectionAdmission
+    /// What listeners allow a connection.
+    let socketLimits: BrumeSystem.ConnectionLimits
 
     init(
         configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry,
-        epoch: UInt32, startedNanoseconds: UInt64
+        epoch: UInt32, startedNanoseconds: UInt64, containersWithData: Set<String> = [],
+        journaledDatabases: Set<DatabaseID> = [], failStop: @escaping FailStop,
+        manifest: FolderManifest
     ) {
         self.configuration = configuration
         self.secrets = secrets
         self.accounts = accounts
         self.schemas = schemas
         self.epoch = epoch
+        self.failStop = failStop
+        self.manifest = manifest
         self.startedNanoseconds = startedNanoseconds
+        self.journaledDatabases = journaledDatabases
+        servedContainers = Lock(
+            ServedContainers(
+                holdingData: containersWithData.union(schemas.containers.keys),
+                accountLimit: configuration.containersPerAccount))
+        let bounds = ConnectionBounds(configuration, descriptors: Descriptors.limit)
+        shares = ClientShares(configuration, bounds: bounds)
+        var socketLimits = configuration.socketLimits
+        bounds.apply(to: &socketLimits)
+        self.socketLimits = socketLimits
+        admission = ConnectionAdmission(limits: socketLimits)
     }
 
     /// Completes the core. Before any loop runs.
@@ -54,13 +81,20 @@ final class ServerCore: @unchecked Sendable {
         self.loader = loader
     }
 
-    /// Lets go of the parts, which all know the core. When no loop runs any more.
+    /// Lets go of the parts, which know the core and each other. When no loop runs any more.
     func disassemble() {
+        for shard in shards { shard.disassemble() }
         shards = []
         groupCommit = nil
         adminLoop = nil
         snapshots = nil
         loader = nil
+    }
+
+    /// The same for a server that never started: what listens already is closed.
+    func abandon() {
+        for loop in shards.map(\.loop) + [adminLoop, snapshots?.loop, loader].compactMap({ $0 }) { loop.abandon() }
+        disassemble()
     }
 
     var log: Log { configuration.log }
@@ -94,21 +128,56 @@ final class ServerCore: @unchecked Sendable {
 
     func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
 
-    /// The shard that owns the database. FNV-1a: the same in every run, and even over names.
-    func shard(of database: DatabaseID) -> Shard {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        for byte in database.container.utf8 { mix(byte) }
-        mix(database.environment.rawValue)
-        mix(database.scope.rawValue)
-        for byte in database.owner.utf8 { mix(byte) }
-        return shards[Int((hash >> 32) % UInt64(shards.count))]
-    }
+    /// The shard that owns the database. For a request of a session its identity knows the placement.
+    func shard(of database: DatabaseID) -> Shard { shard(at: Placement(of: database)) }
+
+    func shard(at placement: Placement) -> Shard { shards[placement.shard(of: shards.count)] }
 
     // MARK: Sessions
 
     /// Who says hello, or why they are refused.
-    func authenticate(_ hello: Hello) throws(ServiceError) -> Identity {
+    ///
+    /// - Parameter isOnDisk: Whether there is a snapshot of a database.
+    func authenticate(
+        _ hello: Hello, isOnDisk: (DatabaseID) -> Bool = { _ in false }
+    ) throws(ServiceError) -> Identity {
+        let environment = try check(hello)
+        try checkIsServed(hello.container)
+        if environment == .development, !configuration.servesDevelopment {
+            try refuseDevelopment(to: hello.credentials)
+        }
+        func identity(
+            _ role: Identity.Role, user: String = "", tokenHash: [UInt8] = [], quota: QuotaOverride? = nil,
+            isTeacher: Bool = false, newContainerOf account: [UInt8]? = nil
+        ) -> Identity {
+            Identity(
+                role: role, container: hello.container, environment: environment, userRecordName: user,
+                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash, quota: quota,
+                isTeacher: isTeacher,
+                newContainerOf: account)
+        }
+        switch hello.credentials {
+        case .none: return identity(.anonymous, isTeacher: configuration.teachers == .all)
+        case .account(let token):
+            guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
+            if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
+            let isNew = try admit(container: hello.container, account: holder.id, isOnDisk)
+            return identity(
+                .account(name: holder.name),
+                user: secrets.userRecordName(
+                    accountID: holder.id, container: hello.container, environment: environment),
+                tokenHash: AccountToken.hash(token) ?? [], quota: holder.quota,
+                isTeacher: configuration.teachers.include(holder.name), newContainerOf: isNew ? holder.id : nil)
+        case .admin(let token):
+            // Whether the token is right is not told where it is of no use.
+            guard configuration.takesOperatorOnPort else { throw Self.noOperatorHere }
+            guard secrets.isAdminToken(token) else { throw Self.unknownToken }
+            return identity(.admin)
+        }
+    }
+
+    /// What is wrong with a hello, whoever says it. Returns its environment.
+    func check(_ hello: Hello) throws(ServiceError) -> Environment {
         if isDraining {
             throw ServiceError(
                 .serviceUnavailable, "the server is about to stop; reconnect", retryAfterMilliseconds: 1_000)
@@ -125,33 +194,28 @@ final class ServerCore: @unchecked Sendable {
         guard let environment = hello.environment else {
             throw ServiceError(.invalidArguments, "the hello names no environment; choose development or production")
         }
-        try checkContainer(hello.container)
-        func identity(_ role: Identity.Role, user: String = "", tokenHash: [UInt8] = []) -> Identity {
-            Identity(
-                role: role, container: hello.container, environment: environment, userRecordName: user,
-                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash)
-        }
-        switch hello.credentials {
-        case .none: return identity(.anonymous)
-        case .account(let token):
-            guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
-            if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
-            try admit(container: hello.container, account: holder.id)
-            return identity(
-                .account(name: holder.name),
-                user: secrets.userRecordName(
-                    accountID: holder.id, container: hello.container, environment: environment),
-                tokenHash: AccountToken.hash(token) ?? [])
-        case .admin(let token):
-            guard secrets.isAdminToken(token) else { throw Self.unknownToken }
-            return identity(.admin)
-        }
+        try checkName(hello.container)
+        return environment
     }
 
     private static let unknownToken = ServiceError(
         .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")
 
-    private func checkContainer(_ name: String) throws(ServiceError) {
+    private static let noOperatorHere = ServiceError(
+        .notAuthenticated,
+        "this port takes no operator: run the command on the server's machine with --data, or start the server with --admin-on-port"
+    )
+
+    /// The operator goes on: schemas are imported to development, and deployed from there.
+    private func refuseDevelopment(to credentials: Hello.Credentials) throws(ServiceError) {
+        if case .admin = credentials { return }
+        throw ServiceError(
+            .badContainer,
+            "this server has no development environment (--no-development): connect with the environment production"
+                + " (BRUME_ENVIRONMENT=production), whose schema the operator imports and deploys")
+    }
+
+    private func checkName(_ name: String) throws(ServiceError) {
         let isName =
             name.hasPrefix("iCloud.") && name.utf8.count > 7 && name.utf8.count <= Limits.nameCharacters
             && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
@@ -160,20 +224,57 @@ final class ServerCore: @unchecked Sendable {
                 .badContainer,
                 "a container's name starts with \"iCloud.\" and has at most \(Limits.nameCharacters) characters")
         }
+    }
+
+    private func checkIsServed(_ name: String) throws(ServiceError) {
         guard configuration.containers.isEmpty || configuration.containers.contains(name) else {
             throw ServiceError(
                 .badContainer, "this server does not serve the container; check its name with the operator")
         }
     }
 
-    /// Counts a container that an account opens. Anonymous readers don't count: what they read of nothing is not kept.
-    private func admit(container: String, account: [UInt8]) throws(ServiceError) {
-        guard configuration.containers.isEmpty else { return }
-        guard openedContainers.withLock({ $0.open(container, account: account) }) else {
+    /// An account opens a container; returns whether it is new, and holds no data. Anonymous readers open none: what
+    /// they read of nothing is not kept.
+    private func admit(
+        container: String, account: [UInt8], _ isOnDisk: (DatabaseID) -> Bool
+    ) throws(ServiceError) -> Bool {
+        guard configuration.containers.isEmpty else { return false }
+        func hasPrivateData(in container: String) -> Bool {
+            [Environment.production, .development].contains { environment in
+                let user = secrets.userRecordName(accountID: account, container: container, environment: environment)
+                let id = DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+                return journaledDatabases.contains(id) || isOnDisk(id)
+            }
+        }
+        func holdsData() -> Bool {
+            [Environment.production, .development].contains {
+                isOnDisk(DatabaseID(container: container, environment: $0, scope: .public, owner: ""))
+            } || hasPrivateData(in: container)
+        }
+        switch servedContainers.withLock({
+            $0.open(container, account: account, isOnDisk: holdsData, hasData: hasPrivateData)
+        }) {
+        case .known: return false
+        case .new: return true
+        case .refused:
             throw ServiceError(
                 .badContainer,
-                "no more containers can be opened on this server until the operator names those that it serves")
+                "this account has data in \(configuration.containersPerAccount) containers, which is the limit for opening"
+                    + " new ones: use one of those, or have the operator name the containers of the server (--container)"
+            )
         }
+    }
+
+    /// A session ends that came to a new container.
+    func closeContainer(of identity: Identity) {
+        guard let account = identity.newContainerOf else { return }
+        servedContainers.withLock { $0.close(identity.container, account: account) }
+    }
+
+    /// A session is about to write to a container that was new when it came.
+    func fillContainer(of identity: Identity) {
+        guard let account = identity.newContainerOf else { return }
+        servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
     /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the one
@@ -192,7 +293,8 @@ final class ServerCore: @unchecked Sendable {
             serverEpoch: epoch,
             limits: BrumeWire.ConnectionLimits(
                 frameBytes: Limits.frameBytes, concurrentCalls: limits.concurrentCalls,
-                itemsPerRequest: Limits.itemsPerRequest, requestBytes: Limits.requestBytes,
+                itemsPerRequest: Limits.itemsPerRequest,
+                requestBytes: identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.requestBytes,
                 recordBytes: Limits.recordBytes, streamCredit: limits.streamCredit,
                 idleMilliseconds: Int(clamping: limits.idleMilliseconds)))
     }

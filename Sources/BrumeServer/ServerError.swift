@@ -1,3 +1,5 @@
+internal import BrumeSystem
+
 /// Why a server doesn't start, or stopped: a sentence for the operator that says what to do.
 package struct ServerError: Error, CustomStringConvertible, Sendable {
     package enum Code: Sendable {
@@ -5,6 +7,8 @@ package struct ServerError: Error, CustomStringConvertible, Sendable {
         case folderInUse
         /// The data folder can't be read or written.
         case folder
+        /// The folder is another user's.
+        case notPermitted
         /// There is no room for a change on the data folder's disk. Nothing changed.
         case diskFull
         /// A file of the data folder is damaged.
@@ -28,4 +32,33 @@ package struct ServerError: Error, CustomStringConvertible, Sendable {
     }
 
     package var description: String { message }
+}
+
+extension ServerError {
+    init(folderNotMade error: SystemError) {
+        let advice =
+            error.isNotFound
+            ? "; make the folder that it is to stand in first"
+            : error.isForbidden ? "; choose one that this user may write to, or make it and give it to this user" : ""
+        self.init(.folder, "the data folder can't be made: \(error)\(advice)")
+    }
+
+    /// A server that is starting or stopping has the lock, and does not listen.
+    init(folderNotLocked folder: String, _ error: SystemError) {
+        if error.isExisting {
+            self.init(
+                .folderInUse,
+                "\(folder) is in use by a server that is just starting or stopping, or by another command: try again")
+        } else {
+            self.init(.folder, "the data folder can't be locked: \(error)")
+        }
+    }
+
+    init(listeningOn host: String, _ port: UInt16, _ error: SystemError) {
+        let advice =
+            error.isInUse
+            ? "; another program, or another server, listens there: stop it, or choose another port"
+            : error.isForbidden ? "; ports below 1024 are root's: choose a higher one" : ""
+        self.init(.listen, "\(host):\(port) can't be listened on: \(error)\(advice)")
+    }
 }

@@ -17,34 +17,54 @@ package final class StepwiseServer {
     package let loops: [EventLoop]
     package let recoveryReport: Recovery.Report
 
+    /// The loops of a server can't be made: this process has no descriptors left, which says nothing of what is on the
+    /// disk.
+    package struct OutOfResources: Error, CustomStringConvertible {
+        let error: SystemError
+
+        package var description: String { "the loops of a server can't be made: \(error)" }
+    }
+
+    /// The loops that a server needs, its own beside those of its shards.
+    package static func makeLoops(shards: Int) throws(OutOfResources) -> [EventLoop] {
+        var loops: [EventLoop] = []
+        for index in 0..<shards + 3 {
+            do throws(SystemError) {
+                loops.append(try EventLoop(name: "loop \(index)"))
+            } catch {
+                throw OutOfResources(error: error)
+            }
+        }
+        return loops
+    }
+
     /// Opens what is on the disk, and recovers it.
     ///
     /// - Parameters:
     ///   - key: 32 bytes, from which MACs and user record names derive.
     ///   - salt: For new journal segments.
+    ///   - loops: Made by ``makeLoops(shards:)`` for as many shards as the configuration has loops.
     package init(
         disk: any Disk, configuration: ServerConfiguration, key: [UInt8], accounts: [StoredAccount], salt: UInt64,
-        newEpoch: UInt32, nowNanoseconds: UInt64, wallClockMilliseconds: Int64
+        newEpoch: UInt32, loops: [EventLoop], nowNanoseconds: UInt64, wallClockMilliseconds: Int64
     ) throws(StoreError) {
+        precondition(loops.count == configuration.loopCount + 3, "a server has other loops than its configuration says")
         recovery = try Recovery(
             opening: disk,
             options: JournalWriter.Options(salt: salt, segmentBytes: configuration.journalSegmentBytes),
             newEpoch: newEpoch, startCheck: configuration.startCheck, history: configuration.history)
         recoveryReport = recovery.report
+        let failStop: FailStop = { [outcome] reason in outcome.failure = reason }
         core = ServerCore(
             configuration: configuration, secrets: ServerSecrets(key: key, adminTokenHash: []),
-            accounts: AccountStore(fixed: accounts), schemas: try SchemaRegistry(disk: disk, log: configuration.log),
+            accounts: AccountStore(fixed: accounts),
+            schemas: try SchemaRegistry(
+                disk: disk, log: configuration.log, manifest: recovery.manifest, failStop: failStop),
             epoch: recovery.epoch,
-            startedNanoseconds: nowNanoseconds)
-        var loops: [EventLoop] = []
-        for index in 0..<configuration.loopCount + 3 {
-            do throws(SystemError) {
-                loops.append(try EventLoop(name: "loop \(index)"))
-            } catch {
-                throw .disk(DiskError(call: error.call, path: "", message: "a loop can't be made"))
-            }
-            loops[index].step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
-        }
+            startedNanoseconds: nowNanoseconds, containersWithData: try recovery.containers(),
+            journaledDatabases: recovery.journaledDatabases, failStop: failStop,
+            manifest: recovery.manifest)
+        for loop in loops { loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds) }
         self.loops = loops
         let shards = loops.prefix(configuration.loopCount).enumerated().map {
             Shard(index: $0.offset, loop: $0.element, server: core)
@@ -57,7 +77,7 @@ package final class StepwiseServer {
             },
             segmentBegan: { [outcome] in outcome.core?.snapshots.journalGrew(segmentsKept: $0) },
             diskFullChanged: { _ in },
-            failStop: { [outcome] reason in outcome.failure = reason })
+            failStop: failStop)
         (outcome.shards, outcome.core) = (shards, core)
         core.assemble(
             shards: shards, groupCommit: groupCommit, adminLoop: loops[configuration.loopCount],
@@ -76,7 +96,8 @@ package final class StepwiseServer {
     }
 
     deinit {
-        // The parts hold each other.
+        // The parts hold each other, and what waits in a loop holds them.
+        for loop in loops { loop.abandon() }
         (outcome.shards, outcome.core) = ([], nil)
         core.disassemble()
     }
@@ -103,6 +124,20 @@ package final class StepwiseServer {
         let session = Session(shard: core.shards[index], server: core)
         session.accepted(connection)
         return session
+    }
+
+    /// Changes a container's schemas, as the operator's commands do. The loops have to be stepped; `done` is called
+    /// when all know.
+    package func changeSchemas(
+        of container: String, _ change: @escaping @Sendable (inout ContainerSchemas) throws(ServiceError) -> Void,
+        then done: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        core.adminLoop.execute { [core] in
+            let error = core.changeSchemas(then: { done(nil) }) { () throws(ServiceError) in
+                try core.schemas.change(container, change)
+            }
+            if let error { done(error) }
+        }
     }
 
     /// Whether the journal has something to write.

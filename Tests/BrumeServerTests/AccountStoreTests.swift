@@ -1,5 +1,8 @@
+import BrumeLock
 import BrumeModel
+import BrumeStore
 import BrumeSystem
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
@@ -11,7 +14,8 @@ import Testing
             let (account, token) = try store.add(name: "ada", email: "ada@example.com", nowMilliseconds: 5)
             #expect(token.hasPrefix("brume_") && token.utf8.count == 49)
             let again = try AccountStore(folder: folder)
-            #expect(again.holder(ofToken: token) == AccountStore.Holder(name: "ada", id: account.id))
+            let holder = again.holder(ofToken: token)
+            #expect(holder?.name == "ada" && holder?.id == account.id)
             #expect(again.list() == [account])
         }
     }
@@ -52,6 +56,37 @@ import Testing
             }
             #expect(throws: ServerError.self) { try store.add(name: "eve", email: "a\nb", nowMilliseconds: 5) }
             #expect(store.list().map(\.name) == ["ada"])
+        }
+    }
+
+    @Test("whichever call to the disk fails, nothing changed, or the process ends since a sync failed")
+    func failingCalls() throws {
+        var ends = 0
+        for call in 0... {
+            let disk = SimulatedDisk()
+            let reasons = Lock<[String]>([])
+            let store = try AccountStore(
+                disk: disk, named: "", failStop: { reason in reasons.withLock { $0 += [reason] } })
+            let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
+            disk.faults.failingCall = disk.calls + call
+            do throws(ServerError) {
+                _ = try store.revokeTokens(name: "ada")
+                // Past the last call of a change.
+                #expect(ends == 2, "of the file and of its folder")
+                return
+            } catch {
+                disk.endProcess()
+                let stopped = reasons.withLock { $0 }
+                let again = try AccountStore(disk: disk, named: "", failStop: nil)
+                if stopped.isEmpty {
+                    #expect(error.message.contains("nothing changed"), "call \(call)")
+                    #expect(again.holder(ofToken: token) != nil, "call \(call)")
+                } else {
+                    ends += 1
+                    #expect(stopped.first?.contains("can't be synced") == true && error.message == stopped.first)
+                }
+                #expect(store.holder(ofToken: token) != nil, "nothing takes effect that is not known to be on the disk")
+            }
         }
     }
 

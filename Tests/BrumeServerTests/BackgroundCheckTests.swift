@@ -1,9 +1,9 @@
+import BrumeLock
 import BrumeModel
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
 import BrumeWire
-import Synchronization
 import Testing
 
 @testable import BrumeServer
@@ -39,14 +39,16 @@ struct BackgroundCheckTests {
         }
         let disk = SimulatedDisk()
         try Self.prepare(disk, ids)
-        let lines = Mutex<[String]>([])
+        let lines = Lock<[String]>([])
         var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
         configuration.loopCount = 1
         configuration.startCheck = .none
         configuration.log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
         let server = try StepwiseServer(
             disk: disk, configuration: configuration, key: [UInt8](repeating: 1, count: 32), accounts: [], salt: 2,
-            newEpoch: 4, nowNanoseconds: 0, wallClockMilliseconds: 0)
+            newEpoch: 4,
+            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount), nowNanoseconds: 0,
+            wallClockMilliseconds: 0)
         let paths = disk.paths.filter { $0.hasSuffix(".snapshot") }
         #expect(paths.count == 2)
         for path in paths { disk.replace(path, with: disk.contents(of: path)!.dropLast()) }

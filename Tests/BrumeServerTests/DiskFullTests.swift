@@ -1,9 +1,9 @@
+import BrumeLock
 import BrumeModel
 import BrumeStore
 import BrumeTestKit
 import BrumeWire
 import Foundation
-import Synchronization
 import Testing
 
 @testable import BrumeServer
@@ -13,7 +13,7 @@ import Testing
 struct DiskFullTests {
     /// What the journal's thread said, in order.
     private final class Events: Sendable {
-        private let events = Mutex<[String]>([])
+        private let events = Lock<[String]>([])
 
         func add(_ event: String) { events.withLock { $0.append(event) } }
         var all: [String] { events.withLock { $0 } }

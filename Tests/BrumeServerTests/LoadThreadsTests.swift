@@ -1,6 +1,6 @@
+import BrumeLock
 import BrumeStore
 import Glibc
-import Synchronization
 import Testing
 
 @testable import BrumeServer
@@ -9,7 +9,7 @@ import Testing
 struct LoadThreadsTests {
     @Test("call once for each number, on as many threads, and return when all calls have")
     func eachOnce() {
-        let calls = Mutex<[Int: UInt]>([:])
+        let calls = Lock<[Int: UInt]>([:])
         LoadThreads.system(count: 4).forEach(4) { index in
             // None goes on before all have begun, where each has a thread of its own.
             calls.withLock { $0[index] = UInt(pthread_self()) }

@@ -24,7 +24,7 @@ private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int 
         let ring = ring(events: 1...5, origin: phone)
         var place = position(2)
         var seen: [UInt8] = []
-        while case .event(let next, let message) = ring.next(after: place, device: laptop) {
+        while case .event(let next, let message, _) = ring.next(after: place, device: laptop) {
             seen += message
             place = next
         }
@@ -76,7 +76,7 @@ private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int 
                 #expect(floor > place)
                 place = floor
                 known = floor.sequence
-            case .event(let next, let message):
+            case .event(let next, let message, _):
                 #expect(next > place && message == [UInt8(truncatingIfNeeded: next.sequence)])
                 place = next
                 known = next.sequence

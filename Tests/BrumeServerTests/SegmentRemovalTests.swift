@@ -1,8 +1,8 @@
+import BrumeLock
 import BrumeModel
 import BrumeStore
 import BrumeTestKit
 import BrumeWire
-import Synchronization
 import Testing
 
 @testable import BrumeServer
@@ -14,8 +14,8 @@ struct SegmentRemovalTests {
         container: "iCloud.removal", environment: .production, scope: .private, owner: "_u")
 
     private final class Told: Sendable {
-        let durable = Mutex<UInt64>(0)
-        let removed = Mutex<Int?>(nil)
+        let durable = Lock<UInt64>(0)
+        let removed = Lock<Int?>(nil)
     }
 
     @Test("a batch waits for the removal of one segment at the most")

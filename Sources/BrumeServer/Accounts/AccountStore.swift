@@ -1,12 +1,14 @@
+internal import BrumeLock
 internal import BrumeModel
+internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
-internal import Synchronization
 
 /// The server's accounts: names, e-mail addresses and hashes of tokens, in one file of the data folder.
 ///
-/// The file is replaced whole at each change, synced before the change takes effect. Tokens are random (256 bits), so a
-/// plain SHA-256 keeps them; a look-up is by hash, and its time says nothing of a token.
+/// The file is replaced whole at each change, synced before the change takes effect. A failed sync ends the server:
+/// which of the two files a start finds is open. Tokens are random (256 bits), so a plain SHA-256 keeps them; a look-up
+/// is by hash, and its time says nothing of a token.
 ///
 /// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up, and a
 /// change only to take effect, not while it is written.
@@ -16,43 +18,84 @@ final class AccountStore: @unchecked Sendable {
         var name: String
         /// 16 random bytes that stay when the account is renamed; user record names derive from them.
         var id: [UInt8]
+        var quota: QuotaOverride
+
+        static func == (left: Holder, right: Holder) -> Bool { left.name == right.name && left.id == right.id }
     }
 
     fileprivate struct State {
         var accounts: [String: StoredAccount] = [:]
         var holders: [[UInt8]: Holder] = [:]
+        /// By the id of the account: one for as long as the account is there.
+        var quotas: [[UInt8]: QuotaOverride] = [:]
     }
 
-    /// Nil: the accounts are in no folder.
-    private let path: String?
-    private let state: Mutex<State>
-    /// One change after the other. Held while the disk works, so never by a loop.
-    private let changing = Mutex(())
+    /// The file's name in the data folder.
+    static let file = "accounts"
 
-    /// Reads the account file, if there is one.
-    init(folder: String) throws(ServerError) {
-        let path = folder + "/accounts"
-        self.path = path
+    /// Nil: the accounts are in no folder.
+    private let disk: (any Disk)?
+    /// Nil: a failed sync is thrown, and the process is about to end anyway.
+    private let failStop: FailStop?
+    private let state: Lock<State>
+    /// One change after the other. Held while the disk works, so never by a loop.
+    private let changing = Lock(())
+
+    /// Reads the account file of a data folder, if there is one.
+    convenience init(folder: String, failStop: FailStop? = nil) throws(ServerError) {
+        try self.init(disk: RealDisk(folder: folder), named: folder, failStop: failStop)
+    }
+
+    /// The same, of the data folder that `disk` stands for.
+    init(disk: any Disk, named folder: String, failStop: FailStop?) throws(ServerError) {
+        self.disk = disk
+        self.failStop = failStop
         var state = State()
-        do {
-            if FileSystem.exists(path) {
-                let bytes = try FileSystem.read(path, limit: ServerLimits.accountFileBytes)
-                for account in try AccountFile.decode(bytes, path: path) { State.add(account, to: &state) }
-            }
-        } catch let error as ServerError {
-            throw error
+        let bytes: [UInt8]?
+        do throws(DiskError) {
+            bytes = try disk.readWhole(Self.file, limit: ServerLimits.accountFileBytes)
         } catch {
             throw ServerError(.folder, "the account file can't be read: \(error)")
         }
-        self.state = Mutex(state)
+        if let bytes {
+            for account in try AccountFile.decode(bytes, path: folder + "/" + Self.file) {
+                State.add(account, to: &state)
+            }
+        } else if try Self.isOpened(disk, folder) {
+            throw ServerError(
+                .damaged, "\(folder)/\(Self.file) is missing, but the folder holds data; restore it from a backup")
+        }
+        self.state = Lock(state)
+    }
+
+    /// Whether a server has opened the folder, after which it has an account file.
+    private static func isOpened(_ disk: any Disk, _ folder: String) throws(ServerError) -> Bool {
+        do throws(StoreError) {
+            return try MetaFile.read(from: disk)?.hasManifest ?? false
+        } catch {
+            if case .disk = error { throw ServerError(.folder, "\(folder): \(error)") }
+            throw ServerError(.damaged, "\(folder): \(error)")
+        }
+    }
+
+    /// Makes the account file where there are no accounts yet, so that none at all is damage from then on.
+    func makeFileIfMissing() throws(ServerError) {
+        guard let disk else { return }
+        do throws(DiskError) {
+            if try disk.list("").contains(Self.file) { return }
+            try disk.replaceFile(Self.file, in: "", with: AccountFile.encode(list()))
+        } catch {
+            throw refusal(error)
+        }
     }
 
     /// Accounts that are in no folder: what changes is in memory only.
     init(fixed accounts: [StoredAccount]) {
-        path = nil
+        disk = nil
+        failStop = nil
         var state = State()
         for account in accounts { State.add(account, to: &state) }
-        self.state = Mutex(state)
+        self.state = Lock(state)
     }
 
     // MARK: Look-up
@@ -103,6 +146,7 @@ final class AccountStore: @unchecked Sendable {
         try change { (state) throws(ServerError) in
             let account = try Self.existing(name, in: state)
             State.remove(account, from: &state)
+            state.quotas[account.id] = nil
             return account
         }
     }
@@ -142,6 +186,19 @@ final class AccountStore: @unchecked Sendable {
         }
     }
 
+    /// Gives an account a quota of its own, 0: no limit; or, with nil, the server's default again. Sessions have it at
+    /// once.
+    func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
+        let quota = try change { (state) throws(ServerError) in
+            var account = try Self.existing(name, in: state)
+            State.remove(account, from: &state)
+            account.quotaBytes = bytes
+            State.add(account, to: &state)
+            return state.quotas[account.id]!
+        }
+        quota.bytes = bytes
+    }
+
     // MARK: Inside
 
     /// Changes a copy, writes it, and takes it over only when it is on disk.
@@ -152,14 +209,11 @@ final class AccountStore: @unchecked Sendable {
             var changed = state.withLock { $0 }
             do throws(ServerError) {
                 let outcome = try body(&changed)
-                do throws(SystemError) {
+                do throws(DiskError) {
                     let accounts = changed.accounts.values.sorted { $0.name < $1.name }
-                    if let path { try FileSystem.atomicReplace(path, AccountFile.encode(accounts)) }
+                    try disk?.replaceFile(Self.file, in: "", with: AccountFile.encode(accounts))
                 } catch {
-                    return .failure(
-                        ServerError(
-                            error.isDiskFull ? .diskFull : .folder,
-                            "the account file can't be written, nothing changed: \(error)"))
+                    return .failure(refusal(error))
                 }
                 state.withLock { $0 = changed }
                 return .success(outcome)
@@ -168,6 +222,17 @@ final class AccountStore: @unchecked Sendable {
             }
         }
         return try result.get()
+    }
+
+    private func refusal(_ error: DiskError) -> ServerError {
+        guard error.isFailedSync else {
+            return ServerError(
+                error.isFull ? .diskFull : .folder, "the account file can't be written, nothing changed: \(error)")
+        }
+        let reason =
+            "the account file can't be synced: \(error). Whether it changed shows at the next start; check the disk first"
+        failStop?(reason)
+        return ServerError(.folder, reason)
     }
 
     private static func existing(_ name: String, in state: State) throws(ServerError) -> StoredAccount {
@@ -189,8 +254,10 @@ final class AccountStore: @unchecked Sendable {
 extension AccountStore.State {
     fileprivate static func add(_ account: StoredAccount, to state: inout AccountStore.State) {
         state.accounts[account.name] = account
+        let quota = state.quotas[account.id] ?? QuotaOverride(account.quotaBytes)
+        state.quotas[account.id] = quota
         for hash in account.tokenHashes {
-            state.holders[hash] = AccountStore.Holder(name: account.name, id: account.id)
+            state.holders[hash] = AccountStore.Holder(name: account.name, id: account.id, quota: quota)
         }
     }
 

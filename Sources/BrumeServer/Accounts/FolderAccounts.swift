@@ -18,14 +18,14 @@ package final class FolderAccounts {
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
     package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
         do throws(SystemError) {
-            try FileSystem.makeDirectory(dataFolder)
+            try FileSystem.makeDurableDirectory(dataFolder)
         } catch {
-            throw ServerError(.folder, "the data folder can't be made: \(error)")
+            throw ServerError(folderNotMade: error)
         }
         do throws(SystemError) {
             lock = try DirectoryLock(directory: dataFolder)
         } catch {
-            throw ServerError(error.isExisting ? .folderInUse : .folder, "the data folder can't be locked: \(error)")
+            throw ServerError(folderNotLocked: dataFolder, error)
         }
         secrets = try ServerSecrets(folder: dataFolder)
         accounts = try AccountStore(folder: dataFolder)
@@ -56,6 +56,22 @@ package final class FolderAccounts {
 
     /// Revokes all tokens of an account and returns how many there were.
     package func revokeTokens(name: String) throws(ServerError) -> Int { try accounts.revokeTokens(name: name) }
+
+    /// An account's quota, after the change, if there is one. What is used nobody knows here: records are not read.
+    /// Nor what the default is: that of a server that is not told another.
+    package func quota(ofAccount name: String, change: QuotaChange?) throws(ServerError) -> AccountQuota {
+        switch change {
+        case .bytes(let bytes)?: try accounts.setQuota(bytes, ofAccount: name)
+        case .serverDefault?: try accounts.setQuota(nil, ofAccount: name)
+        case nil: break
+        }
+        guard let account = accounts.account(named: name) else {
+            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+        }
+        return AccountQuota(
+            limitBytes: account.quotaBytes ?? ServerLimits.quotaBytes, isDefault: account.quotaBytes == nil,
+            usedBytes: nil)
+    }
 
     private func view(_ account: StoredAccount) -> Account {
         Account(

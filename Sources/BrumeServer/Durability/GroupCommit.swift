@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
@@ -22,11 +23,11 @@ final class GroupCommit: @unchecked Sendable {
         var givesUp = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let wake = Semaphore()
     private let diskIsFull = Atomic<Bool>(false)
     /// Behind a lock, taken once a batch, so that they can be read while the disk holds the thread up.
-    private let counted: Mutex<ServerFigures.Journal>
+    private let counted: Lock<ServerFigures.Journal>
     /// What was taken and is not done; a full disk may hold it up. The journal's thread's, as the writer is.
     private var current: Progress?
     private var writer: JournalWriter
@@ -69,7 +70,7 @@ final class GroupCommit: @unchecked Sendable {
         self.preparesSegments = preparesSegments
         var counted = ServerFigures.Journal()
         counted.segments = Int(clamping: writer.segment - writer.oldestSegment + 1)
-        self.counted = Mutex(counted)
+        self.counted = Lock(counted)
         self.segmentBegan = segmentBegan
         self.becameDurable = becameDurable
         self.diskFullChanged = diskFullChanged
@@ -150,13 +151,20 @@ final class GroupCommit: @unchecked Sendable {
         }
         _ = proceed()
         if writer.isNearlyFull { preparer.prepare() }
+        // A thread does so when it had nothing to do for a while. Here it is now and then, and the same in every run.
+        if !hasWork, writer.batchCount % 4 == 0 { _ = record() }
     }
 
     // MARK: The journal's thread
 
     private func run() {
         while true {
-            wake.wait(&spinner)
+            if writer.isRecorded {
+                wake.wait(&spinner)
+            } else if !wake.wait(&spinner, milliseconds: ServerLimits.journalRecordMilliseconds) {
+                guard record() else { return }
+                continue
+            }
             while let work = takeWork() {
                 current = Progress(work: work)
                 var outcome = proceed()
@@ -166,8 +174,25 @@ final class GroupCommit: @unchecked Sendable {
                 }
                 if outcome == .failed { return }
             }
-            if state.withLock({ $0.isStopping && !$0.queue.hasSubmissions }) { return }
+            if state.withLock({ $0.isStopping && !$0.queue.hasSubmissions }) {
+                _ = record()
+                return
+            }
         }
+    }
+
+    /// Notes on the disk how far the journal is synced; false when the disk failed. One that is full for it is asked
+    /// again after the same while.
+    private func record() -> Bool {
+        do throws(DiskError) {
+            try writer.record()
+        } catch {
+            guard error.isFull, !writer.hasFailed else {
+                stop(for: error)
+                return false
+            }
+        }
+        return true
     }
 
     private func takeWork() -> JournalQueue.Work? {
@@ -276,11 +301,16 @@ final class GroupCommit: @unchecked Sendable {
             }
             return .done
         } catch {
-            failStop(
-                "the journal can't be written: \(error). Nothing was acknowledged after it; \(error.isFull ? "make room on the disk" : "check the disk"), then start again"
-            )
+            stop(for: error)
             return .failed
         }
+    }
+
+    /// The same sentence whichever write or sync was the first to fail: an operator has to do the same.
+    private func stop(for error: DiskError) {
+        failStop(
+            "the journal can't be written: \(error). Nothing was acknowledged after it; "
+                + "\(error.isFull ? "make room on the disk" : "check the disk"), then start again")
     }
 
     /// Gives the memory of what is durable back to the queue. Outside the lock that every loop takes: what is not kept is freed here.

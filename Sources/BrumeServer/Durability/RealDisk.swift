@@ -1,6 +1,6 @@
+internal import BrumeLock
 package import BrumeStore
 internal import BrumeSystem
-internal import Synchronization
 
 /// The store's `Disk` on a folder of the real file system.
 package final class RealDisk: Disk {
@@ -10,7 +10,7 @@ package final class RealDisk: Disk {
     }
 
     private let folder: String
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// `folder` is the data folder, which must exist.
     package init(folder: String) {

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
@@ -7,7 +8,7 @@ final class SegmentPreparer: Sendable {
     private let preparation: SegmentPreparation
     private let wake = Semaphore()
     private let isStopping = Atomic<Bool>(false)
-    private let thread = Mutex<SystemThread?>(nil)
+    private let thread = Lock<SystemThread?>(nil)
 
     init(_ preparation: SegmentPreparation) {
         self.preparation = preparation

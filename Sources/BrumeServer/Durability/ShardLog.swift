@@ -81,7 +81,9 @@ final class ShardLog: CommitLog {
 
     func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {
         do throws(DiskError) {
-            return try SnapshotWriter.write(capture, to: disk)
+            let byteCount = try SnapshotWriter.write(capture, to: disk)
+            snapshots.manifest.noted(SnapshotFormat.path(of: capture.id, on: disk), sequence: capture.sequence)
+            return byteCount
         } catch {
             throw .disk(error)
         }

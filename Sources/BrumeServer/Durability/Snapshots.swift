@@ -172,15 +172,35 @@ final class Snapshots: @unchecked Sendable {
                 if let error = written(bytes) { return .failure(error) }
             } catch {
                 var code = ServerError.Code.folder
-                if case .disk(let error) = error, error.isFull { code = .diskFull }
+                if case .disk(let error) = error {
+                    if error.isFull { code = .diskFull }
+                    stopIfInDoubt(error)
+                }
                 return .failure(ServerError(code, "a snapshot can't be written, the journal stays whole: \(error)"))
             }
         }
         return .success(())
     }
 
-    /// Everything that changed before the run's segment is in snapshots: the segments before it go.
+    private func stopIfInDoubt(_ error: DiskError) {
+        guard error.isFailedSync else { return }
+        server.failStop(
+            "a snapshot can't be synced: \(error). The journal has all that it holds; check the disk, then start again")
+    }
+
+    /// Everything that changed before the run's segment is in snapshots: the segments before it go, when the folder's
+    /// manifest names those.
     private func cut(_ run: RunBox) {
+        do throws(DiskError) {
+            try server.manifest.save()
+        } catch {
+            stopIfInDoubt(error)
+            return fail(
+                run,
+                ServerError(
+                    error.isFull ? .diskFull : .folder,
+                    "the list of the snapshots can't be written, the journal stays whole: \(error)"))
+        }
         server.groupCommit.removeSegments(before: run.value.firstKeptSegment) { [self] removed, kept in
             loop.execute { [self] in
                 run.value.report.segmentsRemoved = removed

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeSystem
-internal import Synchronization
 
 /// Figures and health over HTTP, for Prometheus and for whatever watches processes: `/metrics`, `/livez` and `/readyz`.
 ///
@@ -21,7 +21,7 @@ final class MetricsListener: Sendable {
 
     /// The loops' parts on their way to the listener's thread.
     private final class Parcel: Sendable {
-        private let parts = Mutex<[ServerFigures]>([])
+        private let parts = Lock<[ServerFigures]>([])
         private let arrived = Semaphore()
 
         func put(_ parts: [ServerFigures]) {

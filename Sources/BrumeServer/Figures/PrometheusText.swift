@@ -57,6 +57,19 @@ struct PrometheusText {
         counter(
             "brume_connections_refused_total", String(figures.connections.refused),
             "Connections that were told why they may not go on.")
+        gauge("brume_connections_limit", String(figures.connections.limit), "Connections that the server takes.")
+        counter(
+            "brume_connections_turned_away_total",
+            "Connections that were closed or refused because there were too many, by what was used up.")
+        for (reason, count) in [
+            ("server", figures.connections.beyondLimit), ("address", figures.connections.beyondAddress),
+            ("account", figures.connections.beyondAccount), ("opening", figures.connections.late),
+            ("memory", figures.connections.shed),
+        ] {
+            sample("brume_connections_turned_away_total", [("reason", reason)], String(count))
+        }
+        gauge("process_open_fds", String(figures.descriptors.open), "Descriptors that the process has open.")
+        gauge("process_max_fds", String(figures.descriptors.limit), "Descriptors that the process may have.")
     }
 
     private mutating func calls(_ figures: ServerFigures) {
@@ -134,7 +147,8 @@ struct PrometheusText {
         for (part, bytes) in [
             ("databases", memory.databaseBytes), ("backlog", memory.backlogBytes),
             ("held_answers", memory.heldAnswerBytes), ("waiting_calls", memory.waitingCallBytes),
-            ("undurable_commits", memory.undurableBytes),
+            ("undurable_commits", memory.undurableBytes), ("unread_answers", memory.unreadAnswerBytes),
+            ("unfinished_requests", memory.unfinishedRequestBytes),
         ] {
             sample("brume_memory_bytes", [("part", part)], String(bytes))
         }

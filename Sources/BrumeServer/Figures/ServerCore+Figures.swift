@@ -1,7 +1,7 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeSystem
 internal import Glibc
-internal import Synchronization
 
 /// The figures of the whole server: the shards give their parts, each on its loop.
 extension ServerCore {
@@ -12,9 +12,9 @@ extension ServerCore {
             var missing: Int
         }
 
-        private let state: Mutex<State>
+        private let state: Lock<State>
 
-        init(missing: Int) { state = Mutex(State(missing: missing)) }
+        init(missing: Int) { state = Lock(State(missing: missing)) }
 
         /// Returns all parts with the last one.
         func add(_ part: ServerFigures) -> [ServerFigures]? {
@@ -47,6 +47,16 @@ extension ServerCore {
         figures.health = health(at: nowNanoseconds)
         figures.journal = groupCommit.figures
         figures.memory.undurableBytes = groupCommit.pendingByteCount
+        figures.memory.unreadAnswerBytes = shares.output.bytes
+        figures.memory.unfinishedRequestBytes = shares.input.bytes
+        let counts = admission.counts
+        figures.connections.limit = shares.bounds.all
+        figures.connections.beyondLimit = counts.full
+        figures.connections.beyondAddress = counts.address
+        figures.connections.beyondAccount = shares.refusedConnections
+        figures.connections.late = counts.opening
+        figures.descriptors.open = Descriptors.open
+        figures.descriptors.limit = Descriptors.limit
         if let process = ProcessFigures.read(pid: getpid()) {
             figures.cpuNanoseconds = process.cpuNanoseconds
             figures.memory.residentBytes = Int(clamping: process.residentBytes)

@@ -22,6 +22,8 @@ struct ShardFigures {
     var acceptedConnections: UInt64 = 0
     var welcomedConnections: UInt64 = 0
     var refusedConnections: UInt64 = 0
+    /// Those that were ended to make room.
+    var shedConnections: UInt64 = 0
     var loads: UInt64 = 0
     var drops: UInt64 = 0
     private var snapshots: UInt64 = 0
@@ -84,6 +86,7 @@ struct ShardFigures {
         figures.connections.accepted = acceptedConnections
         figures.connections.welcomed = welcomedConnections
         figures.connections.refused = refusedConnections
+        figures.connections.shed = shedConnections
         figures.push.lagNanoseconds = pushLagNanoseconds
         figures.databases.loads = loads
         figures.databases.drops = drops

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// One line per event: time, level, message, `key=value` pairs. Never a token, a record or a field.
 package struct Log: Sendable {
@@ -17,14 +18,26 @@ package struct Log: Sendable {
         }
     }
 
-    /// Lines below it are not made.
-    package let minimum: Level
+    /// The level of a log, shared by all of its copies.
+    private final class Threshold: Sendable {
+        let level: Atomic<Int>
+
+        init(_ level: Level) { self.level = Atomic(level.rawValue) }
+    }
+
+    private let threshold: Threshold
     private let write: @Sendable (String) -> Void
 
     /// `write` gets each line without its newline, from any thread.
     package init(minimum: Level, write: @escaping @Sendable (String) -> Void) {
-        self.minimum = minimum
+        threshold = Threshold(minimum)
         self.write = write
+    }
+
+    /// Lines below it are not made. Any thread may set it, for all copies.
+    package var minimum: Level {
+        get { Level(rawValue: threshold.level.load(ordering: .relaxed)) ?? .info }
+        nonmutating set { threshold.level.store(newValue.rawValue, ordering: .relaxed) }
     }
 
     /// Lines on the standard error output, one write each.

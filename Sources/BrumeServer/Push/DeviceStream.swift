@@ -18,6 +18,9 @@ final class DeviceStream: @unchecked Sendable {
     /// Whether the device may be told of changes in the databases: asked once, since a session's identity never changes.
     private let mayReceivePrivate: Bool
     private let mayReceivePublic: Bool
+    /// Whether records may still be read, as the loop's schemas said when the last one was asked for: many events are
+    /// of one type.
+    private var reading: (subject: NotificationSubject, schemasVersion: UInt64, isAllowed: Bool)?
     /// Behind what was sent.
     private var position: NotificationPosition
     /// What is sent first, as soon as the public database's place is known.
@@ -28,8 +31,8 @@ final class DeviceStream: @unchecked Sendable {
     /// Events of the public database that wait for the stream; at most ``ServerLimits/publicEventsUnderWay``.
     private var inbox: [NotificationDelivery] = []
     private var firstInInbox = 0
-    /// Where the device's acknowledgements in the public database stand.
-    var acknowledgedPublicPlace: NotificationPosition.Place?
+    /// The device's acknowledgements in the public database.
+    var acknowledgements = AcknowledgementRelay()
     /// Asks for so many more events of the public database.
     var grant: (Int) -> Void = { _ in }
     /// Goes on with the private database's events.
@@ -37,7 +40,7 @@ final class DeviceStream: @unchecked Sendable {
     /// Events that an interceptor held back or doubled, and that leave as soon as they may.
     private var late: [[UInt8]] = []
 
-    /// - Parameter publicPlace: Where the device stood; kept for the case that the public database can't be loaded.
+    /// - Parameter publicPlace: Where the device stood; kept for the case that the public database is damaged.
     init(
         _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, frames: EventFrames,
         scope: [UInt8],
@@ -68,7 +71,8 @@ final class DeviceStream: @unchecked Sendable {
 
     /// The public database has answered: the stream is open.
     ///
-    /// - Parameter publicPlace: Where its events begin; nil where it can't be loaded, and the stream tells of the private one alone.
+    /// - Parameter publicPlace: Where its events begin; nil where it is damaged, and the stream tells of the private
+    ///   one alone.
     func placed(publicPlace: NotificationPosition.Place?) {
         if isClosed { return }
         if let publicPlace { position.publicPlace = publicPlace }
@@ -91,11 +95,16 @@ final class DeviceStream: @unchecked Sendable {
 
     /// The device opened another stream.
     func displaced() {
+        fail(ServiceError(.operationCancelled, "the device opened another notification stream"))
+    }
+
+    /// The stream ends, and its device is told why.
+    func fail(_ error: ServiceError) {
         if isClosed { return }
         // The session's reference may be the last one.
         withExtendedLifetime(self) {
             session.deviceStreamClosed(self)
-            session.fail(stream: id, ServiceError(.operationCancelled, "the device opened another notification stream"))
+            session.fail(stream: id, error)
         }
     }
 
@@ -147,15 +156,32 @@ final class DeviceStream: @unchecked Sendable {
         while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, session.maySend(stream: id) {
             position.publicPlace = inbox[firstInInbox].place
             let message = inbox[firstInInbox].message
+            let isAllowed = mayRead(inbox[firstInInbox].subject)
             firstInInbox += 1
             count += 1
-            send(message)
+            // What may no longer be read is as if it had not been told: the place moves on with the next event.
+            if isAllowed { send(message) }
         }
         if firstInInbox == inbox.count {
             inbox.removeAll(keepingCapacity: true)
             firstInInbox = 0
         }
         if count > 0 { grant(count) }
+    }
+
+    /// Whether the user may read a record now that is told of: when it was changed they might.
+    private func mayRead(_ subject: NotificationSubject?) -> Bool {
+        guard let subject else { return true }
+        let shard = session.shard
+        if let reading, reading.schemasVersion == shard.schemasVersion, reading.subject == subject {
+            return reading.isAllowed
+        }
+        let identity = session.identity!
+        let permissions = shard.access(of: identity, to: identity.publicDatabase)?
+            .permissions(type: subject.recordType, isCreator: subject.isOwn)
+        let isAllowed = permissions?.contains(.read) ?? true
+        reading = (subject, shard.schemasVersion, isAllowed)
+        return isAllowed
     }
 
     /// Sends an event, which has no position yet, at the stream's.

@@ -44,7 +44,8 @@ extension NotificationHub {
         let deliveries = events.map { event in
             NotificationDelivery(
                 place: self.place(event.position),
-                message: event.hint.map { encode($0, at: event.position) } ?? event.message)
+                message: event.hint.map { encode($0, at: event.position) } ?? event.message,
+                subject: event.subject)
         }
         return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
     }
@@ -67,9 +68,10 @@ extension NotificationHub {
                 listener.place = floor
                 let hint = encode(.fetchFromToken(database.id.scope), at: floor)
                 listener.take(NotificationDelivery(place: self.place(floor), message: hint))
-            case .event(let place, let message):
+            case .event(let place, let message, let subject):
                 listener.place = place
-                listener.take(NotificationDelivery(place: self.place(place), message: message))
+                listener.take(
+                    NotificationDelivery(place: self.place(place), message: message, subject: subject))
             case .hint(let place, let hint):
                 listener.place = place
                 listener.take(NotificationDelivery(place: self.place(place), message: encode(hint, at: place)))

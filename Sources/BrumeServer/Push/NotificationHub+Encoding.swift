@@ -20,12 +20,17 @@ extension NotificationHub {
             reason: match.record.reason)
         let keys = match.subscription.subscription.notificationInfo?.desiredKeys ?? []
         if keys.isEmpty || match.record.reason == .deleted { return change }
-        do throws(ServiceError) {
-            (change.fields, change.isPruned) = try coder.notificationFields(of: match.record.bytes, keys: keys)
-        } catch {
-            preconditionFailure("a stored record can't be read: \(error.message)")
-        }
+        let fields = match.record.bytes.withUnsafeBytes { NotificationFields(of: $0, keys: keys) }
+        (change.fields, change.isPruned) = (fields.values, fields.isPruned)
         return change
+    }
+
+    /// What decides whether the user may read the record of a match; nil in a private database, whose owner reads all.
+    func subject(of match: SubscriptionMatch) -> NotificationSubject? {
+        if database.id.scope == .private { return nil }
+        // The subscription's own text: it takes no memory for each event.
+        guard case .query(let query) = match.subscription.subscription.kind else { return nil }
+        return NotificationSubject(recordType: query.recordType, isOwn: match.isOwn)
     }
 
     func encode(_ hint: NotificationRing.Hint, at position: ChangePosition) -> [UInt8] {

@@ -195,10 +195,12 @@ final class NotificationHub {
     /// A commit became durable: its events go into the rings of those whom they concern, and with ``deliver()`` to their devices.
     func publish(_ publication: Publication) {
         func append(
-            _ kept: KeptSubscription, in mailbox: NotificationMailbox, _ kind: NotificationEvent.Kind?
+            _ kept: KeptSubscription, in mailbox: NotificationMailbox, _ kind: NotificationEvent.Kind?,
+            _ subject: NotificationSubject? = nil
         ) {
             var event = NotificationRing.Event(
-                position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [])
+                position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [],
+                subject: subject)
             if let kind {
                 event.message = encode(
                     kind, at: event.position, subscription: kept.subscription,
@@ -220,7 +222,8 @@ final class NotificationHub {
         for match in publication.matches.matches {
             if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
             append(
-                match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)))
+                match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)),
+                subject(of: match))
         }
         for owner in publication.matches.overflowingOwners {
             let mailbox = mailbox(of: owner)

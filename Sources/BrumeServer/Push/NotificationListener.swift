@@ -6,6 +6,16 @@ struct NotificationDelivery: Sendable {
     var place: NotificationPosition.Place
     /// An encoded `brume.v1.NotificationEvent` without its position.
     var message: [UInt8]
+    /// What an event of a public database tells of; nil in a private one.
+    var subject: NotificationSubject?
+}
+
+/// What of a record decides whether a user may read it: asked again when the event leaves, since roles may have been
+/// taken away.
+struct NotificationSubject: Equatable, Sendable {
+    let recordType: String
+    /// Whether the user made the record.
+    let isOwn: Bool
 }
 
 /// A device that listens to one database's events. Belongs to the loop of the database.
@@ -52,22 +62,41 @@ final class FarListener: NotificationListener, @unchecked Sendable {
     var place = ChangePosition.start
     private let stream: DeviceStream
     private let loop: EventLoop
+    /// Called on the stream's loop, once, when the database has taken the listener in, or will not.
+    private let settled: () -> Void
+    private var isSettled = false
     /// The stream has ended.
     var isClosed = false
     private var credit = ServerLimits.publicEventsUnderWay
     private var batch: [NotificationDelivery] = []
 
-    init(_ stream: DeviceStream, loop: EventLoop) {
+    init(_ stream: DeviceStream, loop: EventLoop, settled: @escaping () -> Void) {
         self.stream = stream
         self.loop = loop
+        self.settled = settled
         device = stream.device
     }
 
     var mayTake: Bool { credit > 0 }
 
-    /// Tells the stream where its events begin; before any of them. Nil: there will be none.
+    /// Tells the stream where its events begin; before any of them. Nil: the database is damaged, and there will be
+    /// none.
     func start(at place: NotificationPosition.Place?) {
         loop.execute { [stream] in stream.placed(publicPlace: place) }
+        settle()
+    }
+
+    /// The database has answered, or the stream has ended before it could.
+    func settle() {
+        if isSettled { return }
+        isSettled = true
+        loop.execute { [self] in settled() }
+    }
+
+    /// The stream can't listen to the database now, and ends.
+    func fail(_ error: ServiceError) {
+        loop.execute { [stream] in stream.fail(error) }
+        settle()
     }
 
     func take(_ delivery: NotificationDelivery) {

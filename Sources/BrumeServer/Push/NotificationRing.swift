@@ -14,6 +14,8 @@ struct NotificationRing {
         var message: [UInt8]
         /// What ``message`` is to be made of where nobody listened when the event came: most of those are never asked for.
         var hint: Hint?
+        /// What an event of a public database tells of; nil in a private one.
+        var subject: NotificationSubject?
     }
 
     /// A zone or database subscription that was fired. It takes next to nothing beside the event's place while the subscription is
@@ -118,7 +120,7 @@ struct NotificationRing {
         /// Events between the place and the floor are gone: go on from the floor.
         case missed(floor: ChangePosition)
         /// The next event that the device is to get.
-        case event(ChangePosition, [UInt8])
+        case event(ChangePosition, [UInt8], NotificationSubject? = nil)
         /// The same, to be encoded.
         case hint(ChangePosition, Hint)
         /// Only the device's own changes are behind the place: go on from there.
@@ -133,7 +135,8 @@ struct NotificationRing {
         while index < events.count {
             let event = events[index]
             if event.origin != device {
-                return event.hint.map { .hint(event.position, $0) } ?? .event(event.position, event.message)
+                return event.hint.map { .hint(event.position, $0) }
+                    ?? .event(event.position, event.message, event.subject)
             }
             skippedTo = event.position
             index += 1

@@ -12,6 +12,7 @@ extension ServerCore {
         case removeAccount(name: String)
         case createToken(name: String)
         case revokeTokens(name: String)
+        case quota(name: String, QuotaChange?)
         case snapshot
         case exportSchema
         case importSchema([UInt8], validatesOnly: Bool)
@@ -37,6 +38,9 @@ extension ServerCore {
         case .adminRemoveAccount: request = .removeAccount(name: try coder.decodeRemoveAccountRequest(payload))
         case .adminCreateToken: request = .createToken(name: try coder.decodeCreateTokenRequest(payload))
         case .adminRevokeTokens: request = .revokeTokens(name: try coder.decodeRevokeTokensRequest(payload))
+        case .adminQuota:
+            let (name, change) = try coder.decodeQuotaRequest(payload)
+            request = .quota(name: name, change)
         case .adminSnapshot:
             try coder.decodeSnapshotRequest(payload)
             request = .snapshot
@@ -92,6 +96,10 @@ extension ServerCore {
                 let count = try accounts.revokeTokens(name: name)
                 revoke(name)
                 reply(.success(coder.encodeRevokeTokensResponse(revoked: count)))
+            case .quota(let name, let change):
+                try quota(ofAccount: name, change: change, identity) { result in
+                    reply(result.map { MessageCoder().encodeQuotaResponse($0) })
+                }
             case .snapshot:
                 snapshots.request { result in
                     switch result {
@@ -106,11 +114,11 @@ extension ServerCore {
                 }
             case .exportSchema: reply(.success(exportedSchema(identity)))
             case .importSchema(let text, let validatesOnly):
-                reply(importSchema(text, validatesOnly: validatesOnly, identity))
-            case .deploySchema(let fingerprint): reply(deploySchema(fingerprint: fingerprint, identity))
+                importSchema(text, validatesOnly: validatesOnly, identity, reply)
+            case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, reply)
             case .resetSchema: resetSchema(identity, reply)
             case .setRoleMember(let role, let account, let isMember):
-                reply(setRoleMember(role: role, account: account, isMember: isMember, identity))
+                setRoleMember(role: role, account: account, isMember: isMember, identity, reply)
             case .listRoleMembers(let user): reply(.success(roleMembers(after: user, identity)))
             }
         } catch {
@@ -143,7 +151,7 @@ extension ServerCore {
             case .accountInvalid: .invalidArguments
             case .limit: .limitExceeded
             case .diskFull: .serviceUnavailable
-            case .folder, .folderInUse, .damaged, .certificate, .listen: .internalError
+            case .folder, .folderInUse, .notPermitted, .damaged, .certificate, .listen: .internalError
             }
         return ServiceError(code, error.message)
     }

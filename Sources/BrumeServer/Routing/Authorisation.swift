@@ -12,7 +12,7 @@ enum Authorisation {
             .failure(
                 ServiceError(
                     .permissionFailure,
-                    "the operator's token opens the Admin service only; use an account's token for data"))
+                    "the operator has the Admin service only; use an account's token for data"))
         case (.public, _):
             .success(identity.publicDatabase)
         case (.private, .anonymous):
@@ -34,6 +34,7 @@ enum Authorisation {
     static func problemWithAdministration(by identity: Identity) -> ServiceError? {
         identity.role == .admin
             ? nil
-            : ServiceError(.permissionFailure, "the Admin service needs the token in the data folder's admin.token")
+            : ServiceError(
+                .permissionFailure, "the Admin service is for the server's operator, and no account opens it")
     }
 }

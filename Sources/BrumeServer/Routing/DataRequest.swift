@@ -18,19 +18,31 @@ enum DataRequest: Sendable {
 
     /// Decodes and checks the request of a method that touches data.
     init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
+        func digest(of operation: [UInt8]) -> OperationDigest? {
+            operation.isEmpty ? nil : OperationDigest(of: payload)
+        }
         switch method {
-        case .recordsModify: self = .modifyRecords(try coder.decodeModifyRecordsRequest(payload))
+        case .recordsModify:
+            var request = try coder.decodeModifyRecordsRequest(payload)
+            request.operationDigest = digest(of: request.operationID)
+            self = .modifyRecords(request)
         case .recordsFetch: self = .fetchRecords(try coder.decodeFetchRecordsRequest(payload))
         case .recordsChanges: self = .zoneChanges(try coder.decodeZoneChangesRequest(payload))
         case .recordsQuery: self = .query(try coder.decodeQueryRequest(payload))
         case .recordsExplain: self = .explainQuery(try coder.decodeQueryRequest(payload))
         case .databasesChanges: self = .databaseChanges(try coder.decodeDatabaseChangesRequest(payload))
-        case .zonesModify: self = .modifyZones(try coder.decodeModifyZonesRequest(payload))
+        case .zonesModify:
+            var request = try coder.decodeModifyZonesRequest(payload)
+            request.operationDigest = digest(of: request.operationID)
+            self = .modifyZones(request)
         case .zonesFetch:
             let (scope, zones) = try coder.decodeFetchZonesRequest(payload)
             self = .fetchZones(scope, zones)
         case .zonesList: self = .listZones(try coder.decodeListZonesRequest(payload))
-        case .subscriptionsModify: self = .modifySubscriptions(try coder.decodeModifySubscriptionsRequest(payload))
+        case .subscriptionsModify:
+            var request = try coder.decodeModifySubscriptionsRequest(payload)
+            request.operationDigest = digest(of: request.operationID)
+            self = .modifySubscriptions(request)
         case .subscriptionsFetch:
             let (scope, ids) = try coder.decodeFetchSubscriptionsRequest(payload)
             self = .fetchSubscriptions(scope, ids)
@@ -79,13 +91,34 @@ enum DataRequest: Sendable {
         }
     }
 
-    /// The operation's id, empty when the client gave none; nil for reads.
-    var operationID: [UInt8]? {
+    /// The operation's id, empty when the client gave none, and the digest of its request; nil for reads.
+    var operation: (id: [UInt8], digest: OperationDigest?)? {
         switch self {
-        case .modifyRecords(let request): request.operationID
-        case .modifyZones(let request): request.operationID
-        case .modifySubscriptions(let request): request.operationID
+        case .modifyRecords(let request): (request.operationID, request.operationDigest)
+        case .modifyZones(let request): (request.operationID, request.operationDigest)
+        case .modifySubscriptions(let request): (request.operationID, request.operationDigest)
         default: nil
         }
+    }
+
+    /// Whether it writes, or reads what the server makes of who asks: the user's record.
+    func leavesTrace(for identity: Identity) -> Bool {
+        guard case .account = identity.role else { return false }
+        return switch self {
+        case .modifyRecords, .modifyZones, .modifySubscriptions: true
+        case .fetchRecords(let request):
+            request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
+        case .query(let request), .explainQuery(let request):
+            request.query == .everything || request.query.recordType == Names.userRecordType
+        default: false
+        }
+    }
+
+    /// Whether a database that has no commit stays in memory for it. A reader without an account, or in a container
+    /// that was new when they came, could name any number of containers, and would fill the memory with databases of
+    /// nothing.
+    func keepsEmptyDatabase(of identity: Identity) -> Bool {
+        guard case .account = identity.role else { return false }
+        return identity.newContainerOf == nil || operation != nil || identity.privateDatabase?.scope == scope
     }
 }

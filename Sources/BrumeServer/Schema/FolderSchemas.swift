@@ -18,19 +18,20 @@ package final class FolderSchemas {
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
     package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
         do throws(SystemError) {
-            try FileSystem.makeDirectory(dataFolder)
+            try FileSystem.makeDurableDirectory(dataFolder)
         } catch {
-            throw ServerError(.folder, "the data folder can't be made: \(error)")
+            throw ServerError(folderNotMade: error)
         }
         do throws(SystemError) {
             lock = try DirectoryLock(directory: dataFolder)
         } catch {
-            throw ServerError(error.isExisting ? .folderInUse : .folder, "the data folder can't be locked: \(error)")
+            throw ServerError(folderNotLocked: dataFolder, error)
         }
         secrets = try ServerSecrets(folder: dataFolder)
         accounts = try AccountStore(folder: dataFolder)
         do throws(StoreError) {
-            registry = try SchemaRegistry(disk: RealDisk(folder: dataFolder), log: .none)
+            let disk = RealDisk(folder: dataFolder)
+            registry = try SchemaRegistry(disk: disk, log: .none, manifest: FolderManifest.open(on: disk))
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(dataFolder): \(error)")

@@ -6,20 +6,34 @@ internal import BrumeStore
 /// Belongs to the admin loop once that runs, since a change waits for the disk. Shards have copies, which a message replaces
 /// after each change; see ``ServerCore/publish(_:)``.
 ///
-/// A change that the disk does not take changes nothing here. Of one whose last step failed (the folder's sync) a start may find
-/// either state; each is one that was asked for.
+/// A change that the disk does not take changes nothing here. A failed sync ends the server: a start may find either
+/// state.
 ///
 /// `@unchecked Sendable`: used before the loops run, then by the admin loop alone.
 final class SchemaRegistry: @unchecked Sendable {
     private let disk: any Disk
     private let log: Log
+    /// Nil: the folder has none yet.
+    private let manifest: FolderManifest?
+    /// Nil: the process is about to end anyway.
+    private let failStop: FailStop?
     private(set) var containers: [String: ContainerSchemas] = [:]
 
     /// Reads the schema files of the folder that `disk` stands for.
-    init(disk: any Disk, log: Log) throws(StoreError) {
+    init(disk: any Disk, log: Log, manifest: FolderManifest? = nil, failStop: FailStop? = nil) throws(StoreError) {
         self.disk = disk
+        self.manifest = manifest
+        self.failStop = failStop
         self.log = log
         for schemas in try SchemaFile.readAll(from: disk) { containers[schemas.container] = schemas }
+        if containers.isEmpty { return }
+        // A process that ended may have left a file that is to be seen under its name and may lose that still. From
+        // here on answers depend on what it says.
+        do throws(DiskError) {
+            try disk.syncDirectory(SchemaFile.folder)
+        } catch {
+            throw .disk(error)
+        }
     }
 
     subscript(container: String) -> ContainerSchemas { containers[container] ?? ContainerSchemas(container: container) }
@@ -34,6 +48,9 @@ final class SchemaRegistry: @unchecked Sendable {
         if schemas == former { return former }
         do throws(DiskError) {
             try SchemaFile.write(schemas, to: disk)
+            manifest?.noted(SchemaFile.path(of: container, on: disk), sequence: 0)
+            // Costs nothing but for a container's first schema.
+            try manifest?.saveNewSchemas()
         } catch {
             if error.isFull {
                 throw ServiceError(
@@ -42,6 +59,14 @@ final class SchemaRegistry: @unchecked Sendable {
                     retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
             }
             log.error("a schema can't be written", [("reason", "\(error)")])
+            if error.isFailedSync {
+                failStop?(
+                    "a schema can't be synced: \(error). Whether it changed shows at the next start; check the disk first"
+                )
+                throw ServiceError(
+                    .serviceUnavailable,
+                    "a schema can't be synced: whether it changed shows when the server starts again")
+            }
             throw ServiceError(
                 .serviceUnavailable, "the schema can't be written and stays as it was; the server's log says why",
                 retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
@@ -57,9 +82,12 @@ final class SchemaRegistry: @unchecked Sendable {
 
     // MARK: What is done with schemas
 
-    func learn(_ lesson: SchemaLesson, container: String, isStrict: Bool) throws(ServiceError) -> ContainerSchemas {
+    /// Has development's schema learn from a user's saves, up to the share that a user has.
+    func learn(
+        _ lesson: SchemaLesson, of user: String, container: String, share: SchemaShare, isStrict: Bool
+    ) throws(ServiceError) -> ContainerSchemas {
         try change(container) { (schemas) throws(ServiceError) in
-            schemas.development.schema = try schemas.development.schema.learning(lesson, isStrict: isStrict)
+            try schemas.development.learn(lesson, of: user, share: share, isStrict: isStrict)
         }
     }
 
@@ -72,7 +100,9 @@ final class SchemaRegistry: @unchecked Sendable {
                 .invalidArguments, "the schema does not follow production's and nothing changed: \(shown)")
         }
         if validatesOnly { return self[container] }
-        return try change(container) { (schemas) throws(ServiceError) in schemas.development.schema = schema }
+        return try change(container) { (schemas) throws(ServiceError) in
+            schemas.development.replaceSchema(with: schema)
+        }
     }
 
     /// Adds development's schema to production's.
@@ -91,7 +121,7 @@ final class SchemaRegistry: @unchecked Sendable {
     /// Development's schema becomes production's again.
     func reset(container: String) throws(ServiceError) -> ContainerSchemas {
         try change(container) { (schemas) throws(ServiceError) in
-            schemas.development.schema = schemas.production.schema
+            schemas.development.replaceSchema(with: schemas.production.schema)
         }
     }
 }

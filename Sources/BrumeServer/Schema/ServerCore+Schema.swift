@@ -5,19 +5,28 @@ internal import BrumeWire
 extension ServerCore {
     /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent the schema
     /// that is on disk now, or with why it can't be.
-    func learn(_ lesson: SchemaLesson, container: String, _ done: @escaping @Sendable (ServiceError?) -> Void) {
+    func learn(_ lesson: SchemaLesson, from identity: Identity, _ done: @escaping @Sendable (ServiceError?) -> Void) {
         adminLoop.execute { [self] in
             done(
                 changeSchemas { () throws(ServiceError) in
-                    try schemas.learn(lesson, container: container, isStrict: configuration.followsCloudKitQueryRules)
+                    try schemas.learn(
+                        lesson, of: identity.userRecordName, container: identity.container,
+                        share: configuration.teacherShare, isStrict: configuration.followsCloudKitQueryRules)
                 })
         }
     }
 
     /// On the admin loop: does what changes a container's schemas, and has all loops know.
     func changeSchemas(_ body: () throws(ServiceError) -> ContainerSchemas) -> ServiceError? {
+        changeSchemas(then: nil, body)
+    }
+
+    /// - Parameter known: Called on the admin loop when all loops know, unless this fails.
+    func changeSchemas(
+        then known: (@Sendable () -> Void)?, _ body: () throws(ServiceError) -> ContainerSchemas
+    ) -> ServiceError? {
         do throws(ServiceError) {
-            publish(try body())
+            publish(try body(), then: known)
             return nil
         } catch {
             return error
@@ -32,14 +41,17 @@ extension ServerCore {
             text: SchemaPrinter.text(schema), fingerprint: schema.fingerprint)
     }
 
-    func importSchema(_ text: [UInt8], validatesOnly: Bool, _ identity: Identity) -> Shard.Reply {
+    func importSchema(
+        _ text: [UInt8], validatesOnly: Bool, _ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void
+    ) {
         guard identity.environment == .development else {
-            return .failure(
-                ServiceError(
-                    .invalidArguments,
-                    "a schema is imported to development and deployed from there: connect with that environment"))
+            return reply(
+                .failure(
+                    ServiceError(
+                        .invalidArguments,
+                        "a schema is imported to development and deployed from there: connect with that environment")))
         }
-        return answer(MessageCoder().encodeImportSchemaResponse()) { () throws(ServiceError) in
+        answer(MessageCoder().encodeImportSchemaResponse(), reply) { () throws(ServiceError) in
             let schema: Schema
             do throws(SchemaSyntaxError) {
                 schema = try SchemaParser.parse(text)
@@ -50,14 +62,19 @@ extension ServerCore {
         }
     }
 
-    func deploySchema(fingerprint: UInt32, _ identity: Identity) -> Shard.Reply {
-        answer(MessageCoder().encodeDeploySchemaResponse()) { () throws(ServiceError) in
+    func deploySchema(
+        fingerprint: UInt32, _ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void
+    ) {
+        answer(MessageCoder().encodeDeploySchemaResponse(), reply) { () throws(ServiceError) in
             try schemas.deploy(container: identity.container, fingerprint: fingerprint)
         }
     }
 
-    func setRoleMember(role: String, account: String, isMember: Bool, _ identity: Identity) -> Shard.Reply {
-        answer(MessageCoder().encodeSetRoleMemberResponse()) { () throws(ServiceError) in
+    func setRoleMember(
+        role: String, account: String, isMember: Bool, _ identity: Identity,
+        _ reply: @escaping @Sendable (Shard.Reply) -> Void
+    ) {
+        answer(MessageCoder().encodeSetRoleMemberResponse(), reply) { () throws(ServiceError) in
             guard let known = accounts.account(named: account) else {
                 throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
             }
@@ -100,15 +117,52 @@ extension ServerCore {
         }.start()
     }
 
+    /// Does what the operator asks for, and answers when it holds on every loop: whoever was taken out of a role reads
+    /// nothing more by it then.
     private func answer(
-        _ message: [UInt8], _ body: () throws(ServiceError) -> ContainerSchemas
-    ) -> Shard.Reply {
-        if let error = changeSchemas(body) { return .failure(error) }
-        return .success(message)
+        _ message: [UInt8], _ reply: @escaping @Sendable (Shard.Reply) -> Void,
+        _ body: () throws(ServiceError) -> ContainerSchemas
+    ) {
+        if let error = changeSchemas(then: { reply(.success(message)) }, body) { reply(.failure(error)) }
     }
 
     /// On the admin loop: what it tells a loop after this comes behind the schemas there.
-    private func publish(_ schemas: ContainerSchemas) {
-        for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
+    ///
+    /// - Parameter known: Called on the admin loop when all loops have them.
+    private func publish(_ schemas: ContainerSchemas, then known: (@Sendable () -> Void)?) {
+        guard let known else {
+            for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
+            return
+        }
+        // What a loop let in before, and sent to another one, is done by the time that all have answered once more.
+        onAllLoops({ $0.schemasChanged(schemas) }) { [self] in onAllLoops({ _ in }, then: known) }
+    }
+
+    /// Has every loop do something; `done` is called on the admin loop when all have.
+    private func onAllLoops(_ body: @escaping @Sendable (Shard) -> Void, then done: @escaping @Sendable () -> Void) {
+        let missing = LoopCountdown(shards.count)
+        for shard in shards {
+            shard.loop.execute { [adminLoop] in
+                body(shard)
+                adminLoop?.execute { if missing.countDown() { done() } }
+            }
+        }
+    }
+}
+
+/// How many loops have not answered yet.
+///
+/// `@unchecked Sendable`: the admin loop alone counts.
+private final class LoopCountdown: @unchecked Sendable {
+    private var left: Int
+
+    init(_ count: Int) {
+        left = count
+    }
+
+    /// Whether this was the last one.
+    func countDown() -> Bool {
+        left -= 1
+        return left == 0
     }
 }

@@ -68,8 +68,10 @@ extension Shard {
                 }
             }
             var admitted = query
-            if let access = access(of: identity, to: id) { admitted.query = try access.readable(query.query) }
+            let access = access(of: identity, to: id)
+            if let access { admitted.query = try access.readable(query.query) }
             if case .explainQuery = request {
+                if let refusal = access?.refusalToExplain(query.query) { throw refusal }
                 route(.explainQuery(admitted), byteCount: byteCount, session: session, stream: stream)
             } else {
                 route(.query(admitted), byteCount: byteCount, session: session, stream: stream)
@@ -84,14 +86,17 @@ extension Shard {
         _ id: DatabaseID, type: String, session: Session, byteCount: Int, stream: UInt32,
         _ body: @escaping (SchemaLesson) -> Void
     ) {
+        if let refusal = session.share.inputRefusal { return session.fail(stream: stream, refusal) }
         let held = byteCount + ServerLimits.travellingBytes
         session.heldByteCount += held
+        let input = session.share.input.hold(byteCount)
         let go = OnLoop(body)
-        let owner = server.shard(of: id)
+        let owner = server.shard(at: session.identity.placement(of: id))
         owner.loop.execute {
             owner.lesson(ofType: type, in: id) { result in
                 self.loop.execute {
                     session.heldByteCount -= held
+                    session.share.input.change(by: -input)
                     switch result {
                     case .success(let lesson): go.body(lesson)
                     case .failure(let error): session.fail(stream: stream, error)
@@ -160,7 +165,7 @@ extension Shard {
     func place(of identity: Identity) -> SchemaPlace {
         SchemaPlace(
             container: identity.container, environment: identity.environment,
-            isStrict: server.configuration.followsCloudKitQueryRules)
+            isStrict: server.configuration.followsCloudKitQueryRules, isTeacher: identity.isTeacher)
     }
 
     /// What the caller may do in the public database; nil: in a private one roles mean nothing.
@@ -205,13 +210,16 @@ extension Shard {
         _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
     ) {
         if let refusal = log.writeRefusal { return session.fail(stream: stream, refusal) }
+        if let refusal = session.share.inputRefusal { return session.fail(stream: stream, refusal) }
         // What waits counts as output, as it does on its way to another loop.
         let held = byteCount + ServerLimits.travellingBytes
         session.heldByteCount += held
+        let input = session.share.input.hold(byteCount)
         let go = OnLoop<Void>(body)
-        server.learn(lesson, container: session.identity.container) { error in
+        server.learn(lesson, from: session.identity) { error in
             self.loop.execute {
                 session.heldByteCount -= held
+                session.share.input.change(by: -input)
                 if let error { session.fail(stream: stream, error) } else { go.body(()) }
                 session.resumeIfPossible()
             }

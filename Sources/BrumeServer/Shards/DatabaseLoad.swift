@@ -2,9 +2,10 @@ internal import BrumeModel
 
 /// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
 ///
-/// Calls wait in the order in which they came, and those that come while the first are answered wait behind them. How many may
-/// wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for each that is
-/// connected, and they are served as soon as the database is there.
+/// Calls wait in the order in which they came, and those that come while the first are answered wait behind them. How
+/// many may wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for
+/// each that is connected, and they are served as soon as the database is there. Nor are streams that are to listen, of
+/// which there are as many as are open: each is served, in turns with the calls.
 final class DatabaseLoad {
     typealias Outcome = Result<LoadedDatabase, ServiceError>
 
@@ -22,6 +23,10 @@ final class DatabaseLoad {
     /// In the order in which they came, so that a run can be repeated.
     private var users: [String] = []
     private var knownUsers: Set<String> = []
+    private var listeners: [ObjectIdentifier: (Outcome) -> Void] = [:]
+    /// In the order in which they came; some may have left.
+    private var listenerOrder: [FarListener] = []
+    private var firstListener = 0
 
     init(id: DatabaseID) {
         self.id = id
@@ -54,6 +59,38 @@ final class DatabaseLoad {
         case .success(let loaded): make(loaded)
         case .failure: break
         }
+    }
+
+    /// A stream that is to listen to the database. `begin` is called when its turn has come, unless it leaves before.
+    func listens(_ listener: FarListener, _ begin: @escaping (Outcome) -> Void) {
+        listeners[ObjectIdentifier(listener)] = begin
+        listenerOrder.append(listener)
+    }
+
+    /// The stream has ended.
+    func left(_ listener: FarListener) {
+        guard listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else { return }
+        // Seldom, and then for as many as have left: those that come and go take no room.
+        guard listenerOrder.count > 2 * listeners.count + 16 else { return }
+        listenerOrder = listenerOrder[firstListener...].filter { listeners[ObjectIdentifier($0)] != nil }
+        firstListener = 0
+    }
+
+    /// Whether calls or streams wait still.
+    var isAwaited: Bool { callCount > 0 || !listeners.isEmpty }
+
+    /// Lets the stream that has waited longest listen; false when none waits. Only when the load has ended.
+    func beginNextListener() -> Bool {
+        guard let outcome else { preconditionFailure("a stream listens before its database is there") }
+        while firstListener < listenerOrder.count {
+            let listener = listenerOrder[firstListener]
+            firstListener += 1
+            guard let begin = listeners.removeValue(forKey: ObjectIdentifier(listener)) else { continue }
+            begin(outcome)
+            return true
+        }
+        (listenerOrder, firstListener) = ([], 0)
+        return false
     }
 
     /// The database is there, or can't be loaded. Gives who arrived meanwhile.

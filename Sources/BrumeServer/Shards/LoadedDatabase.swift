@@ -11,6 +11,8 @@ final class LoadedDatabase {
     var snapshotSequence: UInt64
     /// Whether the shard's list of changed databases has it.
     var isListedAsChanged = false
+    /// Whether the shard's list of databases whose indexes are behind has it.
+    var isListedAsBehind = false
     /// Sessions of its owner: while there are any it stays in memory.
     var sessionCount = 0
     /// Whether calls wait that came while it was loaded.

@@ -126,14 +126,17 @@ extension Shard {
         answerCalls(of: load)
     }
 
-    /// Some calls a turn, so that many of them don't hold up the loop as the load would have.
+    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have.
     private func answerCalls(of load: DatabaseLoad) {
-        for _ in 0..<ServerLimits.awaitedCallsPerTurn {
-            guard let byteCount = load.runNext() else { break }
-            waitingCallBytes -= byteCount
+        let began = loop.currentNanoseconds
+        for _ in 0..<ServerLimits.awaitedCallsPerTurn
+        where loop.currentNanoseconds - began < ServerLimits.awaitedCallsNanoseconds {
+            let byteCount = load.runNext()
+            waitingCallBytes -= byteCount ?? 0
+            if !load.beginNextListener(), byteCount == nil { break }
         }
         let id = load.id
-        if load.callCount > 0 { return loop.execute { self.answerCalls(ofLoadOf: id) } }
+        if load.isAwaited { return loop.execute { self.answerCalls(ofLoadOf: id) } }
         loads[id] = nil
         if case .success(let loaded)? = load.outcome {
             loaded.isAwaited = false

@@ -69,8 +69,16 @@ extension Shard {
         }
     }
 
+    /// A database without a commit is not there: who opens any number of containers fills no memory with them.
+    func dropIfEmpty(_ loaded: LoadedDatabase) {
+        guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
+            return
+        }
+        drop(loaded)
+    }
+
     private func drop(_ loaded: LoadedDatabase) {
-        server.memory.add(-loaded.countedBytes)
+        if server.configuration.memoryBudgetBytes > 0 { server.memory.add(-loaded.countedBytes) }
         figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)

@@ -39,7 +39,7 @@ extension Shard {
                 ready: NotificationHub.encode(
                     .ready(resumed: start.isResumed), at: start.place, in: .private, coder: coder),
                 pump: { [unowned hub] in hub.pump(near, of: "") })
-            let leavePublic = listenToPublicEvents(stream, session.identity, place: resumption?.publicPlace)
+            let leavePublic = listenToPublicEvents(stream, of: session, place: resumption?.publicPlace)
             session.deviceStreamOpened(stream) {
                 hub.remove(near, of: "")
                 leavePublic()
@@ -52,53 +52,65 @@ extension Shard {
 
     /// Has the public database send its events too; the stream opens when that has answered. Returns what ends it.
     private func listenToPublicEvents(
-        _ stream: DeviceStream, _ identity: Identity, place: NotificationPosition.Place?
+        _ stream: DeviceStream, of session: Session, place: NotificationPosition.Place?
     ) -> () -> Void {
-        let id = identity.publicDatabase
-        let user = identity.userRecordName
-        let owner = server.shard(of: id)
-        let listener = FarListener(stream, loop: loop)
+        let id = session.identity.publicDatabase
+        let user = session.identity.userRecordName
+        let owner = server.shard(at: session.identity.publicPlacement)
+        let listener = FarListener(stream, loop: loop) { session.farTaskEnded() }
         stream.grant = { count in
             owner.loop.execute {
                 listener.grant(count)
                 owner.databases.known(id)?.hub.pump(listener, of: user)
             }
         }
+        session.farTaskBegan()
         owner.loop.execute { owner.addPublicListener(listener, of: user, in: id, place: place) }
-        return { owner.loop.execute { owner.removePublicListener(listener, of: user, in: id) } }
+        return { [self] in
+            session.farTaskBegan()
+            owner.loop.execute { [self] in
+                owner.removePublicListener(listener, of: user, in: id)
+                loop.execute { session.farTaskEnded() }
+            }
+        }
     }
 
     /// On the loop of the public database.
+    ///
+    /// A stream that can't listen now is ended, with a status that says when to come back: open it would tell of the
+    /// private database alone, and its device would wait for ever for what it is not told of. Where the database is
+    /// damaged it stays open: nothing can be committed there before the next start, so there is nothing to tell of.
     private func addPublicListener(
         _ listener: FarListener, of user: String, in id: DatabaseID, place: NotificationPosition.Place?
     ) {
-        func add(to loaded: LoadedDatabase) {
+        func add(_ outcome: DatabaseLoad.Outcome) {
             // The stream may have ended while the database was loaded.
             if listener.isClosed { return }
-            guard case .success(let start) = loaded.hub.add(listener, of: user, place: place) else {
-                return listener.start(at: nil)
+            switch outcome.flatMap({ loaded in loaded.hub.add(listener, of: user, place: place).map { (loaded, $0) } })
+            {
+            case .success(let (loaded, start)):
+                listener.start(at: start.place)
+                loaded.hub.pump(listener, of: user)
+            case .failure(let error):
+                if unloadable.contains(id) { listener.start(at: nil) } else { listener.fail(error) }
             }
-            listener.start(at: start.place)
-            loaded.hub.pump(listener, of: user)
         }
         switch access(id) {
-        case .loaded(let loaded): add(to: loaded)
-        case .unavailable: listener.start(at: nil)
-        case .loading(let load):
-            let refusal = wait(for: load, byteCount: 0) { outcome in
-                switch outcome {
-                case .success(let loaded): add(to: loaded)
-                case .failure: listener.start(at: nil)
-                }
-            }
-            if refusal != nil { listener.start(at: nil) }
+        case .loaded(let loaded): add(.success(loaded))
+        case .unavailable(let error): add(.failure(error))
+        // As many devices as are connected may come at once, and all of them are to be served.
+        case .loading(let load): load.listens(listener, add)
         }
     }
 
     /// On the loop of the public database.
     private func removePublicListener(_ listener: FarListener, of user: String, in id: DatabaseID) {
         listener.isClosed = true
-        databases.known(id)?.hub.remove(listener, of: user)
+        listener.settle()
+        if !loads.isEmpty { loads[id]?.left(listener) }
+        guard let loaded = databases.known(id) else { return }
+        loaded.hub.remove(listener, of: user)
+        dropIfEmpty(loaded)
     }
 
     /// Does something for a stream when its database is loaded, unless the stream has ended until then.
@@ -133,10 +145,10 @@ extension Shard {
                 try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
                     acknowledge(position, session: session, stream: stream, in: loaded)
                 }
-            } else if let loaded = databases.known(id),
-                let error = acknowledge(position, session: session, stream: stream, in: loaded)
-            {
-                throw error
+            } else if let loaded = databases.known(id) {
+                if let error = acknowledge(position, session: session, stream: stream, in: loaded) { throw error }
+            } else {
+                session.messagesProcessed(stream: stream, count: 1)
             }
         } catch {
             closeNotifications(session, stream: stream)
@@ -147,23 +159,47 @@ extension Shard {
     private func acknowledge(
         _ position: [UInt8], session: Session, stream id: UInt32, in loaded: LoadedDatabase
     ) -> ServiceError? {
-        guard let stream = session.deviceStream(id) else { return nil }
         do throws(ServiceError) {
-            let scope = sealer.scope(loaded.database.id, zone: nil)
-            guard let token = try sealer.open(position, kind: .notifications, scope: scope) else { return nil }
-            let handled = NotificationPosition(token)
-            loaded.hub.acknowledge(handled.privatePlace, by: stream.device, of: "")
-            guard let place = handled.publicPlace, place != stream.acknowledgedPublicPlace else { return nil }
-            stream.acknowledgedPublicPlace = place
-            let (publicID, user) = (session.identity.publicDatabase, session.identity.userRecordName)
-            let device = stream.device
-            let owner = server.shard(of: publicID)
-            owner.loop.execute {
-                owner.databases.known(publicID)?.hub.acknowledge(place, by: device, of: user)
+            if try !takeAcknowledgement(position, session: session, stream: id, in: loaded) {
+                session.messagesProcessed(stream: id, count: 1)
             }
             return nil
         } catch {
             return error
+        }
+    }
+
+    /// - Returns: Whether it takes effect later, in the public database.
+    private func takeAcknowledgement(
+        _ position: [UInt8], session: Session, stream id: UInt32, in loaded: LoadedDatabase
+    ) throws(ServiceError) -> Bool {
+        guard let stream = session.deviceStream(id) else { return false }
+        let scope = sealer.scope(loaded.database.id, zone: nil)
+        guard let token = try sealer.open(position, kind: .notifications, scope: scope) else { return false }
+        let handled = NotificationPosition(token)
+        loaded.hub.acknowledge(handled.privatePlace, by: stream.device, of: "")
+        guard let place = handled.publicPlace else { return false }
+        switch stream.acknowledgements.received(place) {
+        case .send(let place): relay(place, for: stream, of: session)
+        case .wait: break
+        case .ignore: return false
+        }
+        return true
+    }
+
+    /// Takes an acknowledgement to the public database, and then the newest of those that came meanwhile, also when the
+    /// stream has ended since.
+    private func relay(_ place: NotificationPosition.Place, for stream: DeviceStream, of session: Session) {
+        let (publicID, user) = (session.identity.publicDatabase, session.identity.userRecordName)
+        let device = stream.device
+        let owner = server.shard(at: session.identity.publicPlacement)
+        owner.loop.execute { [self] in
+            owner.databases.known(publicID)?.hub.acknowledge(place, by: device, of: user)
+            loop.execute { [self] in
+                let (count, next) = stream.acknowledgements.processed()
+                session.messagesProcessed(stream: stream.id, count: count)
+                if let next { relay(next, for: stream, of: session) }
+            }
         }
     }
 

@@ -25,7 +25,7 @@ extension Shard {
                 try openNotifications(session, stream: stream, position: position)
             case .adminAddAccount, .adminListAccounts, .adminRemoveAccount, .adminCreateToken, .adminRevokeTokens,
                 .adminSnapshot, .adminExportSchema, .adminImportSchema, .adminDeploySchema, .adminResetSchema,
-                .adminSetRoleMember, .adminListRoleMembers:
+                .adminSetRoleMember, .adminListRoleMembers, .adminQuota:
                 try server.administer(method, payload, session: session, stream: stream)
             case .adminStats: try answerStats(payload, session: session, stream: stream)
             default: try handleData(method, payload, session: session, stream: stream)
@@ -49,6 +49,7 @@ extension Shard {
             ticket = session.beginQuery(stream: stream)
             if ticket == nil { return }
         }
+        if !session.hasUserRecords, request.leavesTrace(for: session.identity) { noteTrace(of: session) }
         // Most requests are for the session's own database, which belongs to this loop and stays while the session does.
         if request.scope == .private, let home = session.home, loads.isEmpty {
             databases.use(home)
@@ -60,9 +61,9 @@ extension Shard {
         case .success(let database): id = database
         case .failure(let error): return session.give(.failure(error), stream: stream)
         }
-        let owner = server.shard(of: id)
+        let owner = server.shard(at: identity.placement(of: id))
         if owner === self {
-            switch access(id, keepsEmpty: identity.role != .anonymous) {
+            switch access(id, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
                 if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
                 return serve(request, ticket: ticket, in: loaded, session: session, stream: stream)
@@ -72,14 +73,23 @@ extension Shard {
                     for: load, request, ticket: ticket, byteCount: requestBytes, session: session, stream: stream)
             }
         }
+        if let refusal = session.share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
         // What is under way counts as output too: it becomes that.
         session.heldByteCount += ServerLimits.travellingBytes
+        let share = session.share!
+        let input = share.input.hold(requestBytes)
         owner.loop.execute { [ticket] in
-            owner.perform(request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity) { reply in
-                self.loop.execute {
-                    session.heldByteCount -= ServerLimits.travellingBytes
-                    session.give(reply, stream: stream)
-                    session.resumeIfPossible()
+            owner.takeTurn(of: identity.role) {
+                owner.perform(
+                    request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share
+                ) { reply, output in
+                    share.input.change(by: -input)
+                    self.loop.execute {
+                        share.output.change(by: -output)
+                        session.heldByteCount -= ServerLimits.travellingBytes
+                        session.give(reply, stream: stream)
+                        session.resumeIfPossible()
+                    }
                 }
             }
         }
@@ -103,10 +113,17 @@ extension Shard {
         for load: DatabaseLoad, _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, session: Session,
         stream: UInt32
     ) {
+        let share = session.share!
+        if let refusal = share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
         // What waits counts as output, of which it becomes some.
         let held = byteCount + ServerLimits.travellingBytes
         session.heldByteCount += held
-        perform(request, ticket: ticket, byteCount: byteCount, in: load.id, identity: session.identity!) { reply in
+        let input = share.input.hold(byteCount)
+        perform(
+            request, ticket: ticket, byteCount: byteCount, in: load.id, identity: session.identity!, share: share
+        ) { reply, output in
+            share.input.change(by: -input)
+            share.output.change(by: -output)
             session.heldByteCount -= held
             session.give(reply, stream: stream)
             session.resumeIfPossible()
@@ -114,27 +131,33 @@ extension Shard {
     }
 
     /// Runs a request on the loop that owns the database, when that is loaded, and gives the reply when what it shows is durable.
+    ///
+    /// - Parameters:
+    ///   - share: Holds the reply's bytes from the moment in which it is made. Where it holds too many already, nothing
+    ///     is done.
+    ///   - give: Called once, with the bytes that the share counts for the reply.
     private func perform(
         _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
-        _ give: @escaping (Reply) -> Void
+        share: ClientShare, _ give: @escaping (Reply, Int) -> Void
     ) {
-        switch access(id, keepsEmpty: identity.role != .anonymous) {
-        case .loaded(let loaded):
+        func begin(in loaded: LoadedDatabase) {
+            if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
             run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
-                whenDurable(position, reply: reply, give)
+                let output = share.output.hold(reply.heldByteCount)
+                whenDurable(position, reply: reply) { give($0, output) }
             }
-        case .unavailable(let error): give(.failure(error))
+        }
+        switch access(id, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+        case .loaded(let loaded): begin(in: loaded)
+        case .unavailable(let error): give(.failure(error), 0)
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: byteCount) { [self] outcome in
+            let refusal = wait(for: load, byteCount: byteCount) { outcome in
                 switch outcome {
-                case .success(let loaded):
-                    run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
-                        whenDurable(position, reply: reply, give)
-                    }
-                case .failure(let error): give(.failure(error))
+                case .success(let loaded): begin(in: loaded)
+                case .failure(let error): give(.failure(error), 0)
                 }
             }
-            if let refusal { give(.failure(refusal)) }
+            if let refusal { give(.failure(refusal), 0) }
         }
     }
 
@@ -163,16 +186,20 @@ extension Shard {
     ) -> (reply: Reply, position: UInt64) {
         let id = loaded.database.id
         do throws(ServiceError) {
-            var operationKey: [UInt8] = []
-            if let operationID = request.operationID {
-                operationKey = Self.operationKey(operationID, of: request.method, in: id, identity: identity)
-                if let answer = loaded.database.rememberedAnswer(to: operationKey) {
-                    return (.success(answer), loaded.lastPosition)
+            var operation = Operation()
+            if let (operationID, digest) = request.operation {
+                operation = Operation(
+                    key: Self.operationKey(operationID, of: request.method, in: id, identity: identity), digest: digest)
+                switch loaded.database.rememberedOperation(operation.key, digest: digest) {
+                case .answer(let answer)?: return (.success(answer), loaded.lastPosition)
+                // It tells of a commit, too.
+                case .otherRequest?: throw Self.reusedOperationID
+                case nil: break
                 }
                 // It tells nothing of any commit, so it waits for none.
                 if let refusal = log.writeRefusal { return (.failure(refusal), 0) }
             }
-            let answer = try answer(request, in: loaded, identity: identity, operationKey: operationKey)
+            let answer = try answer(request, in: loaded, identity: identity, operation: operation)
             return (.success(answer), loaded.lastPosition)
         } catch {
             // A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
@@ -181,7 +208,7 @@ extension Shard {
     }
 
     private func answer(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operationKey: [UInt8]
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operation: Operation
     ) throws(ServiceError) -> [UInt8] {
         let database = loaded.database
         let caller = Caller(
@@ -200,21 +227,27 @@ extension Shard {
                     of: InterceptedPeer(identity))
                 request.forgetWhatIsKnown()
             }
-            var decision = database.modifyRecords(request, caller: caller, nowMilliseconds: now)
+            let quotaBytes =
+                switch database.id.scope {
+                case .public: server.configuration.publicQuotaBytes
+                case .private: identity.ownQuotaBytes ?? server.configuration.quotaBytes
+                }
+            var decision = database.modifyRecords(
+                request, caller: caller, nowMilliseconds: now, quotaBytes: quotaBytes)
             figures.modified(decision.answer)
             return commit(
                 &decision.commit, answer: coder.encodeModifyRecordsResponse(decision.answer),
-                operationKey: operationKey, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity)
         case .modifyZones(let request):
             var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
             return commit(
                 &decision.commit, answer: coder.encodeModifyZonesResponse(decision.answer),
-                operationKey: operationKey, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity)
         case .modifySubscriptions(let request):
             var decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
             return commit(
                 &decision.commit, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
-                operationKey: operationKey, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity)
         case .fetchRecords(let request):
             return coder.encodeFetchRecordsResponse(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
@@ -255,17 +288,32 @@ extension Shard {
     /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is handed on
     /// where it stands, as everywhere: a copy counts a reference for each of its parts.
     private func commit(
-        _ commit: inout Commit?, answer: [UInt8], operationKey: [UInt8], to loaded: LoadedDatabase, identity: Identity
+        _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity
     ) -> [UInt8] {
         if commit == nil { return answer }
-        if !operationKey.isEmpty {
-            commit!.entry.operationID = operationKey
+        if !operation.key.isEmpty {
+            let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
+            commit!.entry.operationID = operation.key
             commit!.entry.operationAnswer = answer
-            loaded.database.remember(operation: operationKey, answer: answer)
+            commit!.entry.operationDigest = operation.digest
+            commit!.entry.operationUser = user
+            loaded.database.remember(
+                operation: operation.key, answer: answer, digest: operation.digest, user: user)
         }
         append(commit!, to: loaded, origin: identity.deviceID)
         return answer
     }
+
+    /// What an operation is remembered under, empty where it is not, and what its request is compared by.
+    private struct Operation {
+        var key: [UInt8] = []
+        var digest: OperationDigest?
+    }
+
+    private static let reusedOperationID = ServiceError(
+        .invalidArguments,
+        "the operation id came before with another request, and nothing of this one was done; give each request an id"
+            + " of its own, and send the same bytes again only to repeat it")
 
     /// What an operation is remembered under: its id and its method, so that an id that is used twice never gets an answer of
     /// another kind. In the public database the caller is part of it, so that nobody gets the answer to somebody else's.

@@ -45,9 +45,20 @@ final class Shard: @unchecked Sendable {
     /// What is counted here, for the operator.
     @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
-    /// Queries that have begun and not ended, in the order of their turns.
-    var queries = RunningQueries()
+    /// Queries that have begun and not ended.
+    @exclusivity(unchecked) var queries = FairQueue<RunningQuery>()
+    /// Whether a turn of the loop is to go on with them.
+    var queriesAreScheduled = false
     var queryBudget = QueryBudget()
+    /// Databases whose indexes are behind their commits, each once.
+    var behindIndexes = BehindIndexes()
+    /// What each account took of this loop's time.
+    @exclusivity(unchecked) var timeShares: [Identity.Role: TimeShare] = [:]
+    /// What waits because its account has had its share of the turn.
+    @exclusivity(unchecked) var turns = FairQueue<Turn>()
+    var turnsAreScheduled = false
+    /// Another one with every turn of the loop.
+    @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     /// Where commits go. Set before the loop runs.
@@ -57,7 +68,7 @@ final class Shard: @unchecked Sendable {
     private enum Waiter {
         case action(() -> Void)
         /// What most wait with, without a closure for each. `byteCount` of it is held.
-        case reply(Reply, byteCount: Int, session: Session, stream: UInt32)
+        case reply(Reply, byteCount: Int, counted: Int, session: Session, stream: UInt32)
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Hubs with events that their devices were not given yet.
@@ -89,9 +100,26 @@ final class Shard: @unchecked Sendable {
             self.log.submit()
             deliverEvents()
             queryBudget.turnEnded()
+            turnNumber += 1
             if mayDrop { dropIdleDatabases() }
         }
         sweepLater()
+    }
+
+    /// Lets go of all that knows the shard: of the journal, of what waits for it or for a database, and of sessions
+    /// that were cut off. When no loop runs any more.
+    func disassemble() {
+        for session in sessions.values { session.abandon() }
+        sessions = [:]
+        waiting = DurabilityQueue()
+        loads = [:]
+        queries = FairQueue()
+        turns = FairQueue()
+        timeShares = [:]
+        undeliveredHubs = []
+        databases = LoadedDatabases()
+        loop.turnEnded = nil
+        log = nil
     }
 
     // MARK: Commits
@@ -101,6 +129,7 @@ final class Shard: @unchecked Sendable {
         loaded.lastPosition = log.append(commit.entry)
         figures.committed(changes: commit.entry.changes.count)
         noteChange(of: loaded)
+        if loaded.database.hasPendingIndexes { bringIndexesInStep(of: loaded) }
         measure(loaded)
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
@@ -150,8 +179,9 @@ final class Shard: @unchecked Sendable {
         if position <= log.durablePosition { return session.give(reply, stream: stream) }
         let byteCount = reply.heldByteCount
         guard hold(byteCount) else { return session.give(.failure(heldTooMuch), stream: stream) }
-        session.heldByteCount += byteCount
-        waiting.insert(.reply(reply, byteCount: byteCount, session: session, stream: stream), at: position)
+        let counted = session.hold(byteCount)
+        waiting.insert(
+            .reply(reply, byteCount: byteCount, counted: counted, session: session, stream: stream), at: position)
     }
 
     /// Counts bytes that wait for the disk, if there is room for them.
@@ -173,9 +203,9 @@ final class Shard: @unchecked Sendable {
         while let waiter = waiting.next(upTo: log.durablePosition) {
             switch waiter {
             case .action(let action): action()
-            case .reply(let reply, let byteCount, let session, let stream):
+            case .reply(let reply, let byteCount, let counted, let session, let stream):
                 heldByteCount -= byteCount
-                session.heldByteCount -= byteCount
+                session.release(byteCount, counted: counted)
                 session.give(reply, stream: stream)
                 session.resumeIfPossible()
             }
@@ -188,27 +218,42 @@ final class Shard: @unchecked Sendable {
 
     func remove(_ session: Session) {
         sessions[ObjectIdentifier(session)] = nil
-        session.home?.sessionCount -= 1
-        session.home = nil
+        session.timeShare?.sessionCount -= 1
+        session.timeShare = nil
+        if let home = session.home {
+            session.home = nil
+            home.sessionCount -= 1
+            dropIfEmpty(home)
+        }
         if !loads.isEmpty, let id = session.identity?.privateDatabase { loads[id]?.left(session) }
     }
 
     /// Whether the session is one of this shard's, and its connection is open.
     func knows(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
 
-    /// The session's hello is done and its data is here, or on its way: makes the user's records if this is their first visit.
+    /// The session's hello is done and its data is here, or on its way: makes the user's records if this is their first
+    /// visit. In a new container only when they use it: see ``DataRequest/leavesTrace(for:)``.
     func arrived(_ session: Session) {
+        let share = timeShare(of: session.identity.role)
+        share.sessionCount += 1
+        session.timeShare = share
         guard let database = session.identity.privateDatabase else { return }
-        let user = session.identity.userRecordName
         // One that can't be loaded is told when it is asked for.
         switch access(database) {
         case .loaded(let loaded): settle(session, in: loaded)
         case .loading(let load): load.arrived(session) { settle(session, in: $0) }
         case .unavailable: break
         }
+        if session.hasUserRecords { makeUserRecords(for: session) }
+    }
+
+    /// The user's records in both databases, unless they are there.
+    func makeUserRecords(for session: Session) {
+        guard let database = session.identity.privateDatabase else { return }
+        let user = session.identity.userRecordName
         ensureUserRecord(of: user, in: database)
         let publicDatabase = session.identity.publicDatabase
-        let owner = server.shard(of: publicDatabase)
+        let owner = server.shard(at: session.identity.publicPlacement)
         if owner === self {
             ensureUserRecord(of: user, in: publicDatabase)
         } else {
@@ -221,6 +266,15 @@ final class Shard: @unchecked Sendable {
         guard session.home == nil, knows(session) else { return }
         loaded.sessionCount += 1
         session.home = loaded
+    }
+
+    /// A session does the first thing in a new container that leaves a trace.
+    func noteTrace(of session: Session) {
+        // What is refused leaves none.
+        if log.writeRefusal != nil { return }
+        session.hasUserRecords = true
+        server.fillContainer(of: session.identity)
+        makeUserRecords(for: session)
     }
 
     private func ensureUserRecord(of user: String, in id: DatabaseID) {
@@ -242,8 +296,28 @@ final class Shard: @unchecked Sendable {
     private func sweepLater() {
         _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
             for session in Array(sessions.values) { session.timePassed() }
+            forgetTimeShares()
+            makeRoom()
             mayDrop = true
             sweepLater()
+        }
+    }
+
+    /// Ends the session of this loop that holds most of a budget that is used up.
+    private func makeRoom() {
+        if server.shares.output.isFull,
+            let largest = sessions.values.max(by: { $0.unreadByteCount < $1.unreadByteCount }),
+            largest.unreadByteCount > 0
+        {
+            largest.giveWay(holdingOutput: true)
+        }
+        if sessions.values.contains(where: { $0.inputShortage == .budget }) {
+            let now = loop.nowNanoseconds
+            let old = sessions.values.filter {
+                $0.reservedInput.bytes > 0
+                    && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
+            }
+            old.max { $0.reservedInput.bytes < $1.reservedInput.bytes }?.giveWay(holdingOutput: false)
         }
     }
 

@@ -46,6 +46,11 @@ struct MetricsTests {
                     .samples[#"brume_call_duration_seconds_count{method="Records.Modify"}"#] == 3)
             #expect((families["brume_journal_sync_seconds"]?.samples["brume_journal_sync_seconds_count"] ?? 0) > 0)
             #expect((families["process_resident_memory_bytes"]?.samples.values.first ?? 0) > 1_000_000)
+            let descriptors = families["process_open_fds"]?.samples.values.first ?? 0
+            #expect(descriptors > 3)
+            #expect((families["process_max_fds"]?.samples.values.first ?? 0) > descriptors)
+            #expect((families["brume_connections_limit"]?.samples.values.first ?? 0) > 1)
+            #expect(families["brume_connections_turned_away_total"]?.samples.count == 5)
             for secret in ["waldo", "ZoneOfTheMetrics", token] { #expect(!answer.body.contains(secret)) }
         }
     }

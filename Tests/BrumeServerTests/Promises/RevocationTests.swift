@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeStore
 import BrumeWire
 import Testing
 
@@ -16,7 +17,8 @@ struct RevocationTests {
                     configuration: configuration, secrets: ServerSecrets(folder: folder),
                     accounts: AccountStore(folder: folder),
                     schemas: SchemaRegistry(disk: RealDisk(folder: folder), log: .none), epoch: 1,
-                    startedNanoseconds: 0))
+                    startedNanoseconds: 0, failStop: { Issue.record("the server stopped: \($0)") },
+                    manifest: FolderManifest(ManifestFile(), on: RealDisk(folder: folder), isChanged: false)))
         }
     }
 
