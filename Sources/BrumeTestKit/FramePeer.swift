@@ -23,6 +23,7 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     package private(set) var frames: [Frame] = []
 
     package let peerAddress = "test"
+    package let peerNetwork = PeerNetwork.local
     package private(set) var isOpen = true
     package let isOutputFull = false
 
@@ -41,8 +42,17 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
 
     // MARK: The server's end
 
-    package func pauseReading() {}
-    package func resumeReading() {}
+    package let pendingOutputBytes = 0
+
+    /// Whether what the client sends waits while the server does not read; it is handed over by ``deliver()``.
+    package var waitsWhilePaused = false
+    package private(set) var isReadingPaused = false
+    private var held: [UInt8] = []
+
+    package func opened(hasAccount: Bool) {}
+    package func countOutput(with counter: any OutputCounter) {}
+    package func pauseReading() { isReadingPaused = true }
+    package func resumeReading() { isReadingPaused = false }
 
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if !isOpen { return }
@@ -62,15 +72,23 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     }
 
     package func close() { isOpen = false }
+    package func abort() { isOpen = false }
 
     package func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection { { _, _ in self } }
 
     // MARK: The client's end
 
     package func send(_ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload: [UInt8] = []) {
-        FrameWriter.frame(type, stream: stream, isLast: isLast, payload: payload).withUnsafeBytes {
-            receiver?.received($0)
-        }
+        held += FrameWriter.frame(type, stream: stream, isLast: isLast, payload: payload)
+        deliver()
+    }
+
+    /// Hands over what was sent, unless the server does not read.
+    package func deliver() {
+        if held.isEmpty || (waitsWhilePaused && isReadingPaused) { return }
+        let bytes = held
+        held = []
+        bytes.withUnsafeBytes { receiver?.received($0) }
     }
 
     /// Opens a call and sends its request; returns its stream.

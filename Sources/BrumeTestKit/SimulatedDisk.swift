@@ -1,6 +1,6 @@
+internal import BrumeLock
 package import BrumeStore
 internal import BrumeSystem
-internal import Synchronization
 
 /// A disk in memory that keeps apart what was written and what is durable, and that fails when it is told to.
 ///
@@ -20,6 +20,8 @@ package final class SimulatedDisk: Disk {
         package var capacityBytes: Int?
         /// Files whose path begins so are read with one bit wrong.
         package var damagedPrefix: String?
+        /// Files whose path holds this can't be read.
+        package var unreadablePart: String?
 
         /// Whether a call is to fail.
         package var isArmed: Bool {
@@ -95,7 +97,7 @@ package final class SimulatedDisk: Disk {
         var faults = Faults()
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init() {}
 
@@ -285,6 +287,9 @@ package final class SimulatedDisk: Disk {
 
     package func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
         try withState("read", path(of: file)) { (state) throws(DiskError) in
+            if let part = state.faults.unreadablePart, state.open[file.id]!.path.contains(part) {
+                throw DiskError(call: "read", path: state.open[file.id]!.path, message: "the disk does not give it")
+            }
             let bytes = state.contents[try Self.content(of: file, state)]!.current
             let start = min(Int(offset), bytes.count)
             var part = Array(bytes[start..<min(start + length, bytes.count)])

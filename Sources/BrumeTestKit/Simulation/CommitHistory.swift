@@ -224,6 +224,28 @@ final class CommitHistory {
         timelines[id]!.commits.append(commit)
     }
 
+    /// The last commit of each database, for people.
+    var lastCommits: String {
+        databases.map { "\($0.scope) \($0.owner) \(timelines[$0]!.last)" }.joined(separator: ", ")
+    }
+
+    /// An entry of the journal, for people.
+    static func description(of bytes: [UInt8]) -> String {
+        guard let entry = decodeEntry(bytes) else { return "what can't be decoded" }
+        let changes = entry.changes.map { change in
+            switch change {
+            case .recordPut(let incarnation, let bytes):
+                "\(decode(bytes).map { "\($0.system.name) (\($0.fields.keys.sorted().joined()))" } ?? "?") put into \(incarnation)"
+            case .recordDeletion(let incarnation, let name, _): "\(name) deleted from \(incarnation)"
+            case .zoneCreation(let incarnation, let name): "zone \(name) made as \(incarnation)"
+            case .zoneDeletion(_, let name, _): "zone \(name) deleted"
+            case .subscriptionPut(let subscription): "subscription \(subscription.id) put"
+            case .subscriptionDeletion(let name, _): "subscription \(name) deleted"
+            }
+        }
+        return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")
+    }
+
     static func decodeEntry(_ bytes: [UInt8]) -> JournalEntry? {
         let decoded = bytes.withUnsafeBytes { buffer in
             Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }

@@ -3,7 +3,7 @@ internal import BrumeStore
 /// Where the batches of a journal's segment are, told from its bytes alone; its format is written down in `JournalFormat`.
 enum JournalSight {
     static let headerBytes = 64
-    private static let batchHeaderBytes = 40
+    private static let batchHeaderBytes = 48
     private static let magic = Array("BTCH".utf8)
 
     /// The last batch that is whole; empty, behind the header, where there is none.
@@ -24,7 +24,7 @@ enum JournalSight {
     private static func forEachBatch(of bytes: [UInt8], _ body: (Range<Int>) -> Void) {
         var offset = headerBytes
         while offset + batchHeaderBytes <= bytes.count, Array(bytes[offset..<offset + 4]) == magic {
-            let end = (offset + batchHeaderBytes + number(bytes, at: offset + 24) + 7) / 8 * 8
+            let end = (offset + batchHeaderBytes + number(bytes, at: offset + 24) + 8) / 8 * 8
             guard end <= bytes.count, Int(CRC32C.checksum(bytes[offset + 8..<end])) == number(bytes, at: offset + 4)
             else { return }
             body(offset..<end)

@@ -95,8 +95,13 @@ struct PagedQuery {
         return nil
     }
 
-    /// Whether the server may say that the schema does not know what the query asks for.
-    func mayBeUnknown(in state: CommitHistory.State) -> Bool {
+    /// Whether the server may say that the schema does not know what the query asks for: nothing was saved yet that
+    /// would have taught it; or it went with what a backup does not hold, also for who is in the midst of reading.
+    func mayBeUnknown(to timeline: CommitHistory.Timeline, since seen: UInt64) -> Bool {
+        (pages == 0 || !timeline.isOfThisEra(start)) && timeline.wasTrue(since: seen, mayBeUnknown)
+    }
+
+    private func mayBeUnknown(in state: CommitHistory.State) -> Bool {
         var named = RandomPredicate.fields(of: predicate)
         for sort in request.query.sortDescriptors {
             if case .field(let name) = sort.key { named.insert(name) }

@@ -29,22 +29,19 @@ final class PushLog {
         }
     }
 
-    /// One database's pushes.
+    /// One database's pushes. Commits go by their numbers here: of two restores the second may bring back what the
+    /// first took away, and what a device was told of that it was told for good.
     private struct Side {
-        /// The first place of its stream: what came before is not its business.
-        var start: UInt64?
+        var isOpened = false
         /// By commit.
-        var received: [UInt64: Set<Push>] = [:]
-        /// The furthest "fetch from your token".
-        var fetchedUpTo: UInt64 = 0
+        var received: [Int: Set<Push>] = [:]
+        /// Commits that "fetch from your token" was about, and those from before the stream, which are not its
+        /// business.
+        var fetched: Set<Int> = []
         var last: UInt64?
 
-        mutating func restored(to sequence: UInt64) {
-            let end = (sequence + 1) << 20 - 1
-            start = start.map { min($0, end) }
-            received = received.filter { $0.key <= sequence }
-            fetchedUpTo = min(fetchedUpTo, end)
-            last = nil
+        mutating func fetch(upTo place: UInt64, in timeline: CommitHistory.Timeline) {
+            for commit in timeline.commits.prefix(Int(clamping: place >> 20) + 1) { fetched.insert(commit.number) }
         }
     }
 
@@ -56,8 +53,8 @@ final class PushLog {
     /// Another stream begins, which knows of no earlier one.
     func relaunched() { for scope in [DatabaseScope.private, .public] { sides[scope]!.last = nil } }
 
-    /// The server went back to an earlier commit: what it told of later ones is void.
-    func restored(to sequence: UInt64, _ scope: DatabaseScope) { sides[scope]!.restored(to: sequence) }
+    /// The server's folder is that of a backup: its places may be earlier ones.
+    func restored() { relaunched() }
 
     /// The commit that a push shows.
     static func commit(of event: NotificationEvent) -> (scope: DatabaseScope, sequence: UInt64)? {
@@ -84,25 +81,27 @@ final class PushLog {
     /// An event came; returns what is wrong with it.
     ///
     /// - Parameters:
-    ///   - timeline: Of the event's database.
-    ///   - owner: As subscriptions there name the device's user.
+    ///   - timelines: Of both databases.
+    ///   - owner: As subscriptions in the event's database name the device's user.
     func received(
-        _ event: NotificationEvent, timeline: CommitHistory.Timeline, owner: String, device: [UInt8]
+        _ event: NotificationEvent, timelines: (DatabaseScope) -> CommitHistory.Timeline,
+        owner: (DatabaseScope) -> String, device: [UInt8]
     ) -> String? {
         guard let token = PeekedToken(event.position) else { return "a notification has no position" }
         guard let scope = Self.scope(of: event) else {
             guard case .ready(let resumed) = event.kind else { return nil }
             for scope in [DatabaseScope.private, .public] {
                 guard let place = token.place(in: scope) else { continue }
-                if sides[scope]!.start == nil { sides[scope]!.start = place }
-                if !resumed { sides[scope]!.fetchedUpTo = max(sides[scope]!.fetchedUpTo, place) }
+                if !sides[scope]!.isOpened || !resumed { sides[scope]!.fetch(upTo: place, in: timelines(scope)) }
+                sides[scope]!.isOpened = true
             }
             return nil
         }
+        let timeline = timelines(scope)
         guard let place = token.place(in: scope) else { return "a notification has no place in its database" }
         if case .fetchFromToken = event.kind {
             hintCount += 1
-            sides[scope]!.fetchedUpTo = max(sides[scope]!.fetchedUpTo, place)
+            sides[scope]!.fetch(upTo: place, in: timeline)
             sides[scope]!.last = max(sides[scope]!.last ?? 0, place)
             return nil
         }
@@ -116,13 +115,23 @@ final class PushLog {
         let commit = timeline.commits[Int(sequence)]
         let push = Self.push(event)
         if case .record = push { recordCount += 1 }
-        sides[scope]!.received[sequence, default: []].insert(push)
-        guard let expected = commit.pushes[owner], expected.contains(where: push.tells) else {
+        sides[scope]!.received[commit.number, default: []].insert(push)
+        guard let expected = commit.pushes[owner(scope)], expected.contains(where: push.tells) else {
             return "I5: a push for \(event.subscriptionID) tells of commit \(sequence) what it did not do"
         }
         if !device.isEmpty, commit.origin == device { return "I5: a push went to the device that made the change" }
         return nil
     }
+
+    /// Where a position stands in both databases, for people.
+    static func places(of position: [UInt8]) -> String {
+        guard let token = PeekedToken(position) else { return "nowhere" }
+        return [DatabaseScope.private, .public].map { scope in
+            token.place(in: scope).map { "\(scope) \($0 >> 20).\($0 & 0xFFFFF)" } ?? "\(scope) unknown"
+        }.joined(separator: ", ")
+    }
+
+    static func places(of event: NotificationEvent) -> String { places(of: event.position) }
 
     private static func push(_ event: NotificationEvent) -> Push {
         guard case .recordChanged(let change) = event.kind else { return .hint(subscription: event.subscriptionID) }
@@ -136,13 +145,12 @@ final class PushLog {
         with timeline: CommitHistory.Timeline, _ scope: DatabaseScope, owner: String, device: [UInt8]
     ) -> String? {
         let side = sides[scope]!
-        guard let start = side.start else { return "I5: a device's stream was never opened" }
+        guard side.isOpened else { return "I5: a device's stream was never opened" }
         for sequence in 1..<max(1, timeline.commits.count) {
             let commit = timeline.commits[sequence]
             guard let expected = commit.pushes[owner], commit.origin != device else { continue }
-            let position = UInt64(sequence) << 20
-            if position <= start || position <= side.fetchedUpTo { continue }
-            let received = side.received[UInt64(sequence)] ?? []
+            if side.fetched.contains(commit.number) { continue }
+            let received = side.received[commit.number] ?? []
             let missing = expected.filter { push in !received.contains { $0.tells(push) } }.map(\.name).min()
             if let missing {
                 return "I5: a device was not told of commit \(sequence) of \(timeline.last): \(missing)"

@@ -37,6 +37,9 @@ final class Scheduler {
         nowNanoseconds = max(nowNanoseconds, end)
     }
 
+    /// Nothing more happens.
+    func forgetAll() { heap = [] }
+
     private func takeFirst() -> Event {
         heap.swapAt(0, heap.count - 1)
         let first = heap.removeLast()

@@ -17,6 +17,7 @@ extension SimulatedDevice {
             reading = query
         }
         let id = query.request.database == .public ? simulation.publicDatabase : database
+        simulation.say("device \(number) asks for page \(query.pages) of \(query.request.query)")
         let sight = simulation.history.sight(of: id)
         call(.recordsQuery, coder.encodeQueryRequest(query.request), .none) { [self] result in
             switch result {
@@ -87,8 +88,7 @@ extension SimulatedDevice {
             if let zone = query.request.zone, timeline.wasTrue(since: seen, { $0.zones[zone.name] == nil }) { return }
             simulation.violated("I3: a query's zone is there, and it is not: \(error.message)")
         case .unknownItem, .invalidArguments:
-            // Nothing was saved yet that would have taught it.
-            if query.pages == 0, timeline.wasTrue(since: seen, query.mayBeUnknown) { return reading = nil }
+            if query.mayBeUnknown(to: timeline, since: seen) { return reading = nil }
             simulation.violated("I1: a query is refused: \(error.message)")
         default: break
         }

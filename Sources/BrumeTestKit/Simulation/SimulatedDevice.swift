@@ -65,6 +65,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
         lastID += 1
         handlers[lastID] = then
         simulation.report.operations += 1
+        simulation.say("device \(number) calls \(method), \(lastID)")
         let call = UnaryCall(method: method, payload: payload, effect: effect, requestID: "")
         perform(machine.callStarted(id: lastID, .unary(call), deadline: now + 45_000_000_000, now: now))
     }
@@ -81,6 +82,9 @@ final class SimulatedDevice: SimulatedConnection.Client {
         pushes.relaunched()
         listen()
     }
+
+    /// Nobody waits any more: the run is over.
+    func forgetCalls() { handlers = [:] }
 
     private func perform(_ actions: [ClientSessionStateMachine.Action]) {
         for action in actions {
@@ -100,11 +104,17 @@ final class SimulatedDevice: SimulatedConnection.Client {
                     continue
                 }
                 simulation.report.answers += 1
+                if case .failure(let error) = result {
+                    simulation.say("device \(number) is refused \(id): \(error.message)")
+                } else {
+                    simulation.say("device \(number) is answered \(id)")
+                }
                 handler(
                     result.map { answer in
                         if case .message(let payload) = answer { payload } else { [] }
                     })
             case .streamReceived(let payload): streamReceived(payload)
+            case .streamDisplaced: break
             case .streamFailed(let error):
                 if error.code == .notAuthenticated, simulation.isRevoked(account) { continue }
                 simulation.violated("I5: the notification stream ended: \(error.message)")
@@ -202,6 +212,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// Begins to listen for notifications.
     func listen() {
         fanOut.consumerAdded(1)
+        simulation.say("device \(number) listens from \(PushLog.places(of: fanOut.resumePosition))")
         perform(
             machine.streamWanted(opening: coder.encodeNotificationsRequest(position: fanOut.resumePosition), now: now))
     }
@@ -217,9 +228,10 @@ final class SimulatedDevice: SimulatedConnection.Client {
         {
             return
         }
-        let scope = PushLog.scope(of: event) ?? .private
+        simulation.say(
+            "device \(number) is pushed \(event.kind) \(event.subscriptionID) at \(PushLog.places(of: event))")
         if let problem = pushes.received(
-            event, timeline: simulation.timeline(of: self, scope), owner: simulation.owner(of: self, scope),
+            event, timelines: { simulation.timeline(of: self, $0) }, owner: { simulation.owner(of: self, $0) },
             device: deviceID)
         {
             simulation.violated(problem)
@@ -248,6 +260,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
 
     private func acknowledge() {
         guard let position = fanOut.takeAcknowledgement() else { return }
+        simulation.say("device \(number) acknowledges \(PushLog.places(of: position))")
         perform(machine.streamAcknowledged(coder.encodeNotificationsRequest(position: position), now: now))
     }
 }

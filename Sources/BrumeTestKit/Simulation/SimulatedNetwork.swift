@@ -175,6 +175,7 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     private var isAway = false
 
     let peerAddress: String
+    let peerNetwork = PeerNetwork.local
     var isOpen: Bool { !isClosing && !isEnded }
     var isOutputFull: Bool { connection.downByteCount > Self.highWaterBytes }
 
@@ -186,6 +187,11 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     }
 
     // MARK: From the session
+
+    var pendingOutputBytes: Int { connection.downByteCount }
+
+    func opened(hasAccount: Bool) {}
+    func countOutput(with counter: any OutputCounter) {}
 
     func pauseReading() { isPaused = true }
 
@@ -211,6 +217,8 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
         isClosing = true
         connection.serverCloses()
     }
+
+    func abort() { close() }
 
     func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection {
         isAway = true

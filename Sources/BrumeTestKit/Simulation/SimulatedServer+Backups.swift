@@ -65,6 +65,7 @@ extension SimulatedServer {
             for id in simulation.history.databases { databases[id] = try recovery.loadDatabase(id) }
             guard let timelines = simulation.history.checkBackup(databases, seen: seen) else { return }
             simulation.report.backups += 1
+            simulation.say("a backup was made")
             backups.append(SimulatedBackup(disk: target, databases: timelines))
             if backups.count > 3 { backups.removeFirst() }
         } catch {
@@ -91,6 +92,7 @@ extension SimulatedServer {
         simulation.report.restores += 1
         simulation.restored(backup.databases)
         simulation.trace.note("restored")
+        simulation.say("a backup is restored: \(simulation.history.lastCommits)")
     }
 
     // MARK: Revoked tokens

@@ -41,8 +41,7 @@ extension SimulatedServer {
 
     // MARK: Flipped bits
 
-    /// Flips a bit of some file while nobody runs. Not of the last whole batch of the journal: where it can't be read it is no
-    /// other than one that a power cut has torn.
+    /// Flips a bit of some file while nobody runs.
     func flipSomething() -> FlippedBit? {
         let oneIn = simulation.options.flipOneIn
         let paths = disk.paths
@@ -53,17 +52,14 @@ extension SimulatedServer {
         // What is half made, or was a segment and waits to be another one, nobody reads.
         let isUnread = path.hasSuffix(".tmp") || path.hasSuffix(".spare")
         var meaning = 0..<bytes.count
-        var excluded = 0..<0
         if isUnread {
             meaning = 0..<0
         } else if path == paths.last(where: { $0.hasSuffix(".journal") }) {
-            excluded = JournalSight.lastWholeBatch(of: bytes)
-            meaning = 0..<excluded.lowerBound
+            meaning = 0..<JournalSight.lastWholeBatch(of: bytes).upperBound
         }
         // Most of a segment is zeros that nobody has written yet.
         let isAimed = !meaning.isEmpty && !generator.oneIn(4)
         let offset = Int.random(in: isAimed ? meaning : 0..<bytes.count, using: &generator)
-        if excluded.contains(offset) { return nil }
         let flip = FlippedBit(
             path: path, offset: offset, mask: 1 << UInt8.random(in: 0..<8, using: &generator),
             hasMeaning: meaning.contains(offset))
@@ -85,12 +81,23 @@ extension SimulatedServer {
         case .unknownVersion(let file, _) where file == flip.path: simulation.report.flipsDetected += 1
         default: return simulation.violated("F4: \(flip) was changed, and a start says: \(error)")
         }
-        if !flip.hasMeaning {
+        // Behind the last batch there is what a cut write left, or zeros: something else may be refused, and may be
+        // cut.
+        if !flip.hasMeaning, !flip.path.hasSuffix(".journal") {
             return simulation.violated("F4: \(flip) means nothing, and a start refuses it: \(error)")
         }
+        // Each flipped bit counts once.
+        if !flip.hasMeaning { simulation.report.flipsHarmless -= 1 }
         disk.flip(flip.mask, at: flip.offset, of: flip.path)
         disk.endProcess()
         startLater()
+    }
+
+    /// Nobody has looked at the flipped bit: the disk failed before.
+    func takeBack(_ flip: FlippedBit) {
+        disk.flip(flip.mask, at: flip.offset, of: flip.path)
+        simulation.report.flipsInjected -= 1
+        if !flip.hasMeaning { simulation.report.flipsHarmless -= 1 }
     }
 
     /// Drops the segment of the journal from its damage on, and those behind it.

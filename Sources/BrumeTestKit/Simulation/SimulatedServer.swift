@@ -50,6 +50,12 @@ final class SimulatedServer: @unchecked Sendable {
         let flip = simulation.isQuiet ? nil : flipSomething()
         if scheduler.nowNanoseconds < fullUntilNanoseconds { fillDisk() }
         let process: StepwiseServer
+        let loops: [EventLoop]
+        do throws(StepwiseServer.OutOfResources) {
+            loops = try StepwiseServer.makeLoops(shards: simulation.options.loops)
+        } catch {
+            return simulation.outOfResources("\(error)")
+        }
         do throws(StoreError) {
             process = try StepwiseServer(
                 disk: simulation.options.brokenPromise.map { LyingDisk(disk, breaking: $0) } ?? disk,
@@ -58,6 +64,7 @@ final class SimulatedServer: @unchecked Sendable {
                 newEpoch: UInt32(
                     truncatingIfNeeded: simulation.options.seed &* 1_000
                         &+ (simulation.options.brokenPromise == .reusesRuns ? 1 : starts)),
+                loops: loops,
                 nowNanoseconds: scheduler.nowNanoseconds,
                 wallClockMilliseconds: wallClockMilliseconds)
             for id in simulation.history.databases {
@@ -68,7 +75,7 @@ final class SimulatedServer: @unchecked Sendable {
         } catch {
             if case .disk = error {
                 // A fault struck during recovery: the machine tries again.
-                if let flip { disk.flip(flip.mask, at: flip.offset, of: flip.path) }
+                if let flip { takeBack(flip) }
                 return end(.byChance, isRunning: false)
             }
             guard let flip else {
@@ -80,6 +87,7 @@ final class SimulatedServer: @unchecked Sendable {
             return simulation.violated("F4: \(flip) was changed, and a start took it for good")
         }
         simulation.trace.note("started \(process.recoveryReport)")
+        simulation.say("the server starts; epoch \(process.epoch); \(simulation.history.lastCommits)")
         life += 1
         self.process = process
         turnTimes = [UInt64](repeating: .max, count: process.loops.count)
@@ -101,6 +109,7 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.memoryBudgetBytes = options.memoryBudgetBytes
         configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
         configuration.shortLoadBytes = options.shortLoadBytes
+        configuration.callsPerLoad = options.callsPerLoad
         configuration.indexedZoneMinimum = options.indexedZoneMinimum
         configuration.connectionLimits.idleMilliseconds = 10_000
         configuration.history =
@@ -128,6 +137,7 @@ final class SimulatedServer: @unchecked Sendable {
         if simulation.options.brokenPromise == .cutsGoodTails { cutGoodTail() }
         if !simulation.isQuiet, generator.oneIn(simulation.options.restoreOneIn) { restoreBackup() }
         simulation.trace.note("crash \(disk.calls)")
+        simulation.say("the process ended, the disk keeps \(survival.map { "\($0)" } ?? "all")")
         startLater()
     }
 
@@ -207,7 +217,7 @@ final class SimulatedServer: @unchecked Sendable {
             if loads { beginLoad() }
             process.loops[loop].step(
                 nowNanoseconds: scheduler.nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
-            if loads { disk.faults.damagedPrefix = nil }
+            if loads { (disk.faults.damagedPrefix, disk.faults.unreadablePart) = (nil, nil) }
             lookAround()
         }
     }
@@ -215,8 +225,14 @@ final class SimulatedServer: @unchecked Sendable {
     private func beginLoad() {
         simulation.report.loads += 1
         simulation.trace.note(UInt64(disk.calls))
-        let oneIn = simulation.options.damagedLoadOneIn
-        guard oneIn > 0, !simulation.isQuiet, generator.oneIn(oneIn) else { return }
+        if simulation.isQuiet { return }
+        let (failed, damaged) = (simulation.options.failedLoadOneIn, simulation.options.damagedLoadOneIn)
+        if failed > 0, generator.oneIn(failed) {
+            simulation.report.failedLoads += 1
+            disk.faults.unreadablePart = "snapshots/"
+            return
+        }
+        guard damaged > 0, generator.oneIn(damaged) else { return }
         simulation.report.damagedLoads += 1
         knowsDamage = true
         disk.faults.damagedPrefix = "snapshots/"
@@ -247,7 +263,10 @@ final class SimulatedServer: @unchecked Sendable {
         after(delay) { server in
             server.isJournalScheduled = false
             server.process?.stepJournal { entries in
-                for entry in entries { server.simulation.history.submitted(entry) }
+                for entry in entries {
+                    server.simulation.history.submitted(entry)
+                    server.simulation.say("to the journal: \(CommitHistory.description(of: entry))")
+                }
                 server.miscount(entries)
             }
             server.simulation.trace.note(UInt64(server.disk.calls))

@@ -34,9 +34,12 @@ package final class Simulation {
     var operationIDs: [[UInt8]: [UInt8]] = [:]
     private var connectionCount: UInt64 = 0
     private var number = 0
+    /// Told what happens, line by line, for who looks into a seed.
+    private let narrate: ((String) -> Void)?
 
-    package init(_ options: SimulationOptions) {
+    package init(_ options: SimulationOptions, narrate: ((String) -> Void)? = nil) {
         self.options = options
+        self.narrate = narrate
         report = SimulationReport(seed: options.seed)
         history = CommitHistory(limits: options.brokenPromise == .expiresGoodTokens ? .standard : options.history)
         let tokens = (0..<options.accounts).map { Self.token(0, ofAccount: $0) }
@@ -55,8 +58,10 @@ package final class Simulation {
     }
 
     /// Runs the simulation with a seed.
-    package static func run(seed: UInt64, breaking promise: BrokenPromise? = nil) -> SimulationReport {
-        let simulation = Simulation(SimulationOptions(seed: seed, brokenPromise: promise))
+    package static func run(
+        seed: UInt64, breaking promise: BrokenPromise? = nil, narrate: ((String) -> Void)? = nil
+    ) -> SimulationReport {
+        let simulation = Simulation(SimulationOptions(seed: seed, brokenPromise: promise), narrate: narrate)
         simulation.run()
         return simulation.report
     }
@@ -85,7 +90,7 @@ package final class Simulation {
         finish()
     }
 
-    var goesOn: Bool { report.violation == nil }
+    var goesOn: Bool { report.violation == nil && report.resourceFailure == nil }
 
     private func run(seconds: UInt64, until isDone: () -> Bool = { false }) {
         let end = scheduler.nowNanoseconds + seconds * 1_000_000_000
@@ -139,13 +144,29 @@ package final class Simulation {
         report.fetchHints = devices.reduce(0) { $0 + $1.pushes.hintCount }
         report.recordPushes = devices.reduce(0) { $0 + $1.pushes.recordCount }
         report.events = scheduler.eventCount
+        // What is still to happen, and who waits for it, hold each other.
+        scheduler.forgetAll()
+        for device in devices { device.forgetCalls() }
+        server.stopProcess()
     }
 
     // MARK: For the parts
 
+    /// Tells what happens, if anybody listens.
+    func say(_ what: @autoclosure () -> String) {
+        guard let narrate else { return }
+        narrate("\(scheduler.nowNanoseconds / 1_000_000) ms: \(what())")
+    }
+
     /// A promise was broken. The first one ends the run.
     func violated(_ text: String) {
+        say("broken: \(text)")
         if report.violation == nil { report.violation = text }
+    }
+
+    /// The process that runs the simulation can't go on with it, which is no fault of the server's.
+    func outOfResources(_ text: String) {
+        if report.resourceFailure == nil { report.resourceFailure = text }
     }
 
     func newConnection(for client: any SimulatedConnection.Client, account: Int) -> SimulatedConnection {
@@ -191,10 +212,7 @@ package final class Simulation {
     /// The server's folder is that of a backup: what came behind it never was.
     func restored(_ backup: [DatabaseID: CommitHistory.Timeline]) {
         history.restored(backup)
-        for device in devices {
-            device.pushes.restored(to: backup[database(of: device)]!.last, .private)
-            device.pushes.restored(to: backup[publicDatabase]!.last, .public)
-        }
+        for device in devices { device.pushes.restored() }
     }
 
     // MARK: Accounts

@@ -37,6 +37,10 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var loadMillisecondsMax: UInt64
     /// Once in this many times the loader reads a damaged file; 0: never.
     package var damagedLoadOneIn: Int
+    /// Calls that may wait for one load.
+    package var callsPerLoad: Int
+    /// Once in this many times the disk gives the loader nothing; 0: never.
+    package var failedLoadOneIn: Int
     /// Records from which on a zone has indexes.
     package var indexedZoneMinimum: Int
     /// Custom zones that devices use.
@@ -95,6 +99,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         restoreOneIn = number(2...4)
         revocationSeconds = UInt64([0, 8, 20][number(0...2)])
         indexedZoneMinimum = [1, 4, 256][number(0...2)]
+        callsPerLoad = [1, 4, 1_024][number(0...2)]
+        failedLoadOneIn = [0, 4, 20][number(0...2)]
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -120,6 +126,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "sync<=\(syncMicrosecondsMax)us slow=1/\(slowSyncOneIn) latency<=\(latencyMicrosecondsMax)us "
             + "cut=1/\(cutOneIn) blackhole=1/\(blackHoleOneIn) stall=1/\(stallOneIn) "
             + "shortload=\(shortLoadBytes)B load<=\(loadMillisecondsMax)ms damagedload=1/\(damagedLoadOneIn) "
+            + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
     }

@@ -3,6 +3,8 @@ package struct SimulationReport: Sendable {
     package var seed: UInt64
     /// What was wrong; nil: every promise was kept.
     package var violation: String?
+    /// Why the run could not be made to its end; nothing is known of its promises then.
+    package internal(set) var resourceFailure: String?
     package var trace: UInt64 = 0
     package var operations = 0
     package var answers = 0
@@ -27,6 +29,8 @@ package struct SimulationReport: Sendable {
     /// Times at which the loader loaded one database or some.
     package var loads = 0
     package var damagedLoads = 0
+    /// Times at which the disk gave the loader nothing.
+    package var failedLoads = 0
     /// Bits flipped in files, at starts.
     package var flipsInjected = 0
     /// Of them, those that hit what means something; each has to be refused.
@@ -65,6 +69,7 @@ package struct SimulationReport: Sendable {
         snapshots += other.snapshots
         loads += other.loads
         damagedLoads += other.damagedLoads
+        failedLoads += other.failedLoads
         flipsInjected += other.flipsInjected
         flipsDetected += other.flipsDetected
         flipsHarmless += other.flipsHarmless
@@ -87,7 +92,7 @@ package struct SimulationReport: Sendable {
             + "connections cut \(cutConnections), acknowledged commits checked after crashes \(acknowledgedChecked), "
             + "pages checked \(pagesChecked), old tokens \(oldTokensTried), pushes \(pushesReceived), "
             + "of query subscriptions \(recordPushes), fetch hints \(fetchHints), pages of queries \(queryPages), of whole queries \(queriesFinished), operations sent again \(repeatedOperations), snapshots \(snapshots), "
-            + "loads \(loads), of damaged files \(damagedLoads), "
+            + "loads \(loads), of damaged files \(damagedLoads), of none \(failedLoads), "
             + "flipped bits \(flipsInjected), of them refused \(flipsDetected) and without meaning \(flipsHarmless), "
             + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "
             + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "

@@ -1,0 +1,35 @@
+import BrumeTestKit
+import Foundation
+import Testing
+
+/// In a process of its own: other tests open and close descriptors at any time.
+@Suite("What a run of the simulation leaves behind")
+struct SimulationRoomTests {
+    private static let seeds: UInt64 = 40
+    /// What each seed left once was more than this for all of them.
+    private static let growthBytesMax = 40 * 1024 * 1024
+
+    private static var descriptorCount: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
+    }
+
+    private static var residentBytes: Int {
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")[1]
+        return (pages.flatMap { Int($0) } ?? 0) * Int(getpagesize())
+    }
+
+    @Test("is no descriptor, and no memory to speak of")
+    func nothing() async {
+        await #expect(processExitsWith: .success) {
+            func run(_ seeds: Range<UInt64>) {
+                for seed in seeds where Simulation.run(seed: seed).violation != nil { exit(3) }
+            }
+            // What the first runs take serves the others.
+            run(0..<5)
+            let (descriptors, bytes) = (SimulationRoomTests.descriptorCount, SimulationRoomTests.residentBytes)
+            run(5..<5 + SimulationRoomTests.seeds)
+            if SimulationRoomTests.descriptorCount > descriptors { exit(1) }
+            if SimulationRoomTests.residentBytes > bytes + SimulationRoomTests.growthBytesMax { exit(2) }
+        }
+    }
+}
