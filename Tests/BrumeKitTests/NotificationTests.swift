@@ -76,6 +76,52 @@ struct NotificationTests {
         #expect(notification.subtitle == nil && notification.alertLocalizationArgs == nil)
     }
 
+    @Test("gives back a push payload that says the same")
+    func userInfo() throws {
+        var info = NotificationInfo()
+        info.alertBody = "Changed"
+        info.alertLocalizationArgs = ["a", "b"]
+        info.title = "Notes"
+        info.soundName = "ping"
+        info.category = "c"
+        info.desiredKeys = ["title"]
+        let change = RecordChange(
+            database: .public, zone: ZoneID(name: "Z", owner: "_o"), recordName: "r", reason: .updated,
+            fields: ["title": .string("x"), "pages": .int64(5)], isPruned: true)
+        let kinds: [NotificationEvent.Kind] = [
+            .zoneChanged(ZoneID(name: "Z", owner: "_me")), .databaseChanged(.private), .fetchFromToken(.public),
+            .recordChanged(change),
+        ]
+        for kind in kinds {
+            let event = NotificationEvent(
+                position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: info, kind: kind,
+                committedMilliseconds: 0)
+            let notification = try #require(
+                CKNotification(event, containerIdentifier: "iCloud.a", currentUser: "_me"))
+            let again = try #require(CKNotification(fromRemoteNotificationDictionary: notification.userInfo))
+            #expect(type(of: again) == type(of: notification))
+            #expect(again.subscriptionID == "s" && again.containerIdentifier == "iCloud.a")
+            #expect(again.notificationID == notification.notificationID)
+            #expect(again.isPruned == notification.isPruned)
+            #expect(again.subscriptionOwnerUserRecordID == notification.subscriptionOwnerUserRecordID)
+            #expect(
+                again.alertBody == "Changed" && again.alertLocalizationArgs == ["a", "b"] && again.title == "Notes")
+            #expect(again.soundName == "ping" && again.category == "c")
+            #expect(
+                (again as? CKRecordZoneNotification)?.recordZoneID
+                    == (notification as? CKRecordZoneNotification)?.recordZoneID)
+            #expect(
+                (again as? CKDatabaseNotification)?.databaseScope
+                    == (notification as? CKDatabaseNotification)?.databaseScope)
+            guard let query = notification as? CKQueryNotification else { continue }
+            let queryAgain = try #require(again as? CKQueryNotification)
+            #expect(queryAgain.recordID == query.recordID && queryAgain.databaseScope == .public)
+            #expect(queryAgain.queryNotificationReason == .recordUpdated)
+            #expect(queryAgain.recordFields?["title"] as? String == "x")
+            #expect(queryAgain.recordFields?["pages"] as? Int == 5)
+        }
+    }
+
     @Test("is none in other payloads, and hostile ones do no harm")
     func otherPayloads() throws {
         let payloads: [[AnyHashable: Any]] = [

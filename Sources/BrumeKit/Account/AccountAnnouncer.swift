@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import Foundation
-internal import Synchronization
 
 /// Posts `CKAccountChanged` for a container, on a queue of its own: who observes it may call the container, and hold locks
 /// while it signs in.
@@ -24,7 +24,7 @@ final class AccountAnnouncer: Sendable {
         var followers: [ObjectIdentifier: @Sendable (Change) -> Void] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The container that the notifications name.
     func attach(_ container: CKContainer) {

@@ -1,7 +1,7 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeWire
 internal import Foundation
-internal import Synchronization
 
 /// A container's tie to one account, or to none: the configuration with the account's token, and the session that the first call
 /// opens.
@@ -13,7 +13,7 @@ final class AccountBinding: Sendable {
     private let transport: Result<any ClientTransport, TransportFailure>
     private let registry: SessionRegistry
     private let announcer: AccountAnnouncer
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private struct State {
         var session: ClientSession?
@@ -119,7 +119,7 @@ final class AccountBinding: Sendable {
         let timeoutNanoseconds = try options.timeoutNanoseconds()
         do throws(ServiceError) {
             let payload = try await session.unary(
-                call, timeoutNanoseconds: timeoutNanoseconds, owner: ObjectIdentifier(self))
+                call, timeoutNanoseconds: timeoutNanoseconds, patience: options.patience, owner: ObjectIdentifier(self))
             return try CoderPool.with { (coder) throws(ServiceError) in
                 try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }
             }
@@ -132,12 +132,14 @@ final class AccountBinding: Sendable {
     ///
     /// - Parameter isPatient: Whether to wait for a server that can't be reached, within the timeout.
     func welcome(
-        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds, isPatient: Bool = true
+        timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds, isPatient: Bool = true,
+        patience: ClientSessionStateMachine.Patience = .untilDeadline
     ) async throws(CKError) -> SessionWelcome {
         let session = try openSession()
         do throws(ServiceError) {
             return try await session.welcome(
-                timeoutNanoseconds: timeoutNanoseconds, isPatient: isPatient, owner: ObjectIdentifier(self))
+                timeoutNanoseconds: timeoutNanoseconds, isPatient: isPatient, patience: patience,
+                owner: ObjectIdentifier(self))
         } catch {
             throw CKError(explained(error))
         }

@@ -10,6 +10,9 @@ struct CallOptions: Sendable {
     /// For the server's log.
     var operationGroup = ""
     var priority = CallPriority.utility
+    /// Whether the calls wait for a server that can't be reached, as `CKOperation.h` has it of the qualities `utility`
+    /// and `background`.
+    var waitsForServer = false
 
     /// An end of time, with the seconds that there were, for the error's sentence.
     struct Deadline: Sendable {
@@ -21,6 +24,7 @@ struct CallOptions: Sendable {
     /// Nanoseconds that a call that starts now may take.
     func timeoutNanoseconds() throws(CKError) -> UInt64 {
         guard let deadline else { return requestNanoseconds }
+        let limit = waitsForServer ? UInt64.max : requestNanoseconds
         let now = deadline.clock.nowMilliseconds
         guard now < deadline.milliseconds else {
             throw CKError(
@@ -30,7 +34,11 @@ struct CallOptions: Sendable {
                     + "new one, or give it longer")
         }
         let (left, overflow) = (deadline.milliseconds - now).multipliedReportingOverflow(by: 1_000_000)
-        return overflow ? requestNanoseconds : min(requestNanoseconds, left)
+        return overflow ? limit : min(limit, left)
+    }
+
+    var patience: ClientSessionStateMachine.Patience {
+        waitsForServer ? .unlimited(requestNanoseconds: requestNanoseconds) : .none
     }
 }
 

@@ -5,7 +5,11 @@ internal import BrumeModel
 struct ClientCalls: Sendable {
     struct Call: Sendable {
         let work: ClientSessionStateMachine.Work
-        let deadlineNanoseconds: UInt64
+        let patience: ClientSessionStateMachine.Patience
+        /// When it ends while it waits for a connection.
+        fileprivate let waitsUntilNanoseconds: UInt64
+        /// When it ends as things are.
+        fileprivate(set) var deadlineNanoseconds: UInt64
         let startedNanoseconds: UInt64
         fileprivate(set) var isInFlight = false
         fileprivate(set) var sentNanoseconds: UInt64 = 0
@@ -44,13 +48,19 @@ struct ClientCalls: Sendable {
     /// Adds a call; a unary one waits.
     ///
     /// - Returns: False where there are too many already, by number or by bytes.
-    mutating func start(_ id: UInt64, _ work: ClientSessionStateMachine.Work, deadline: UInt64, now: UInt64) -> Bool {
+    mutating func start(
+        _ id: UInt64, _ work: ClientSessionStateMachine.Work,
+        patience: ClientSessionStateMachine.Patience = .untilDeadline,
+        deadline: UInt64, now: UInt64
+    ) -> Bool {
         precondition(calls[id] == nil, "a call is started once")
         let bytes = work.byteCount
         guard calls.count < ClientSessionLimits.callsMax, byteCount + bytes <= ClientSessionLimits.callBytesMax else {
             return false
         }
-        calls[id] = Call(work: work, deadlineNanoseconds: deadline, startedNanoseconds: now)
+        calls[id] = Call(
+            work: work, patience: patience, waitsUntilNanoseconds: deadline, deadlineNanoseconds: deadline,
+            startedNanoseconds: now)
         byteCount += bytes
         earliestDeadline = min(earliestDeadline, deadline)
         if case .unary = work {
@@ -101,6 +111,11 @@ struct ClientCalls: Sendable {
         if waiting.first == id { waiting.removeFirst() }
         calls[id]!.isInFlight = true
         calls[id]!.sentNanoseconds = now
+        if case .unlimited(let nanoseconds) = calls[id]!.patience {
+            let (end, overflow) = now.addingReportingOverflow(nanoseconds)
+            calls[id]!.deadlineNanoseconds = min(calls[id]!.waitsUntilNanoseconds, overflow ? .max : end)
+            earliestDeadline = min(earliestDeadline, calls[id]!.deadlineNanoseconds)
+        }
         bytesInFlight += calls[id]!.work.byteCount
     }
 
@@ -116,6 +131,7 @@ struct ClientCalls: Sendable {
             guard call.isInFlight else { continue }
             call.losses += 1
             call.isInFlight = false
+            call.deadlineNanoseconds = call.waitsUntilNanoseconds
             bytesInFlight -= call.work.byteCount
             calls[id] = call
             guard case .unary(let unary) = call.work else { continue }

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeWire
+internal import Foundation
 
 /// The device's notification stream and those who listen to it.
 extension ClientSession {
@@ -91,6 +92,16 @@ extension ClientSession {
         let waiting = listeners
         listeners = [:]
         for listener in waiting.values { listener.resume(returning: .failure(error)) }
+    }
+
+    /// Says once, on the standard error output, what keeps the notifications away.
+    func sayDisplaced() {
+        if isDisplacementSaid { return }
+        isDisplacementSaid = true
+        let sentence =
+            "Brume: another process with the same state folder listens for notifications as this device, so that each of the two "
+            + "misses some; give each process a folder of its own (BRUME_STATE, or BrumeConfiguration.stateFolder)\n"
+        FileHandle.standardError.write(Data(sentence.utf8))
     }
 
     private func acknowledge() {

@@ -16,15 +16,28 @@ extension ClientSession {
         do throws(ConfigurationProblem) { endpoint = try configuration.endpoint() } catch {
             throw ServiceError(.invalidArguments, error.message)
         }
-        switch LoopTransport.shared {
-        case .failure(let failure): throw ServiceError(failure, server: endpoint.name)
-        case .success(let transport):
-            let key = Key(
+        return try unshared(
+            Key(
                 endpoint: endpoint, accountToken: configuration.token, adminToken: adminToken,
                 container: configuration.container ?? "",
                 environment: configuration.environment == .development ? 1 : 2,
-                deviceID: ContainerCore.newOperationID())
-            return ClientSession(key: key, transport: transport)
+                deviceID: ContainerCore.newOperationID()))
+    }
+
+    /// The operator's session with a server on this machine, by the socket in its data folder.
+    package static func operators(
+        socketPath: String, container: String, environment: Environment
+    ) throws(ServiceError) -> ClientSession {
+        try unshared(
+            Key(
+                endpoint: ServerEndpoint(socketPath: socketPath), container: container,
+                environment: environment.rawValue, deviceID: ContainerCore.newOperationID()))
+    }
+
+    private static func unshared(_ key: Key) throws(ServiceError) -> ClientSession {
+        switch LoopTransport.shared {
+        case .failure(let failure): throw ServiceError(failure, server: key.endpoint.name)
+        case .success(let transport): return ClientSession(key: key, transport: transport)
         }
     }
 
@@ -115,6 +128,17 @@ extension ClientSession {
         try await self.request(
             .adminRevokeTokens, effect: .once, { $0.encodeRevokeTokensRequest(name: name) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeRevokeTokensResponse(bytes) })
+    }
+
+    /// What an account's private database in the connection's container may hold and holds, after the change, if there
+    /// is one.
+    package nonisolated func quota(
+        ofAccount name: String, change: QuotaChange? = nil
+    ) async throws(ServiceError) -> AccountQuota {
+        // To change it twice is to change it once.
+        try await self.request(
+            .adminQuota, effect: .none, { $0.encodeQuotaRequest(name: name, change: change) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeQuotaResponse(bytes) })
     }
 
     /// Writes a snapshot of every database that changed and cuts the journal.

@@ -41,6 +41,12 @@ package struct ClientSessionStateMachine: Sendable {
     /// Why the last attempt to connect failed, or why the connection broke.
     private(set) var lastFailure: ServiceError?
     private var unfitAttempts = 0
+    /// What calls that don't wait end with: the last attempt to connect failed, and the server was not there just
+    /// before.
+    private(set) var absence: ServiceError?
+    /// When the last attempt to connect failed, and when the last connection that was open broke.
+    private(set) var lastAttemptNanoseconds: UInt64 = 0
+    private var lastOpenNanoseconds: UInt64?
     /// What the server said when it refused us; calls until the next attempt are told the same.
     var refusal: ServiceError?
     var stream: NotificationStream
@@ -100,8 +106,13 @@ package struct ClientSessionStateMachine: Sendable {
         if case .misconfigured = failure { actions = refuseAll(error) }
         var isUnfit = false
         if case .unfit = failure { isUnfit = true }
+        let wasOpen = isOpen
         actions += connectionEnded(error, isUnfit: isUnfit, now: now)
-        if case .offline = failure { actions += finishOffline(error) }
+        if case .offline = failure {
+            actions += finishOffline(error)
+        } else if !wasOpen {
+            actions += attemptFailed(isUnfit ? error : error.asAbsence, now: now)
+        }
         return actions + advance(now: now)
     }
 
@@ -109,6 +120,7 @@ package struct ClientSessionStateMachine: Sendable {
     /// longer.
     package mutating func circumstancesChanged(now: UInt64) -> [Action] {
         refusal = nil
+        absence = nil
         notBeforeNanoseconds = now
         pause.reset()
         stream.notBeforeNanoseconds = now
@@ -143,7 +155,7 @@ package struct ClientSessionStateMachine: Sendable {
             case .send(let frame): result.append(.send(frame))
             case .welcomed(let welcome):
                 link = .connected(welcome)
-                (refusal, unfitAttempts) = (nil, 0)
+                (refusal, absence, unfitAttempts) = (nil, nil, 0)
                 account.accepted()
                 result.append(.welcomed(welcome))
                 result += serveWithoutQueue(calls.ids, now: now)
@@ -206,12 +218,15 @@ package struct ClientSessionStateMachine: Sendable {
         if case .connected(nil) = link { wasGreeting = true } else { wasGreeting = false }
         switch cause {
         case .drained:
+            lastOpenNanoseconds = now
             let reason = lastFailure ?? .connectionLost(serverName, "the server said goodbye")
             actions += connectionEnded(reason, pauses: false, now: now)
         case .silence:
             actions += connectionEnded(.connectionLost(serverName, "the server fell silent"), now: now)
         case .violation(let message):
-            actions += connectionEnded(.connectionLost(serverName, message), isUnfit: wasGreeting, now: now)
+            let error = ServiceError.connectionLost(serverName, message)
+            actions += connectionEnded(error, isUnfit: wasGreeting, now: now)
+            if wasGreeting { actions += attemptFailed(error, now: now) }
         case .status(let status):
             let error = ServiceError(status)
             if !wasGreeting { actions += accountRefused(error, now: now) }
@@ -222,6 +237,25 @@ package struct ClientSessionStateMachine: Sendable {
                 }
             }
             actions += connectionEnded(error, hintMilliseconds: error.retryAfterMilliseconds, now: now)
+            if wasGreeting { actions += attemptFailed(error, now: now) }
+        }
+        return actions
+    }
+
+    private var isOpen: Bool {
+        if case .connected(_?) = link { true } else { false }
+    }
+
+    /// An attempt to connect failed: calls that don't wait end, unless the server was there a moment ago, as it may
+    /// come back.
+    private mutating func attemptFailed(_ error: ServiceError, now: UInt64) -> [Action] {
+        lastAttemptNanoseconds = now
+        if let lastOpenNanoseconds, now < lastOpenNanoseconds + ClientSessionLimits.comebackNanoseconds { return [] }
+        absence = error
+        var actions: [Action] = []
+        for id in calls.ids {
+            guard let call = calls[id], call.patience == .none else { continue }
+            actions += finish(id, .failure(call.mayHaveHadEffect ? .answerLost(serverName) : error))
         }
         return actions
     }
@@ -230,6 +264,7 @@ package struct ClientSessionStateMachine: Sendable {
     private mutating func connectionEnded(
         _ reason: ServiceError, isUnfit: Bool = false, hintMilliseconds: UInt32 = 0, pauses: Bool = true, now: UInt64
     ) -> [Action] {
+        if isOpen { lastOpenNanoseconds = now }
         link = .down
         connection = nil
         stream.id = nil

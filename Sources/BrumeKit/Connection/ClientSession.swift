@@ -1,6 +1,6 @@
+internal import BrumeLock
 package import BrumeModel
 internal import BrumeWire
-internal import Synchronization
 
 /// A client's relation to one server, with one account in one container: connects when something is to be done, comes back by
 /// itself after the connection broke, and gives every call exactly one outcome.
@@ -27,7 +27,7 @@ package actor ClientSession {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { transport.asUnownedSerialExecutor() }
 
     /// The account's user record, as the last welcome named it.
-    private nonisolated let userRecordName = Mutex<String?>(nil)
+    private nonisolated let userRecordName = Lock<String?>(nil)
 
     var machine: ClientSessionStateMachine
     private var reader = FrameReader(payloadBytesLimit: ClientConnectionLimits.greetingFrameBytes)
@@ -44,6 +44,9 @@ package actor ClientSession {
     var failedConsumers: [UInt64: ServiceError] = [:]
     /// For whom consumers listen, where it matters.
     var consumerOwners: [UInt64: ObjectIdentifier] = [:]
+
+    /// Whether the developer was told that another process takes this device's notifications.
+    var isDisplacementSaid = false
 
     /// What the server said of the account last, and who wants to hear it.
     var accountAnswer: AccountAnswer?
@@ -87,7 +90,8 @@ package actor ClientSession {
 
     /// Sends a request and gives the message that answers it.
     ///
-    /// Waits for a connection within the timeout, and sends again after a broken one where the call's effect allows it.
+    /// Waits for a connection within the timeout and as its patience says, and sends again after a broken one where the
+    /// call's effect allows it.
     ///
     /// - Throws: What the server says of the call; `networkUnavailable`, `networkFailure` or `serverResponseLost` when there
     ///   was no answer in time; what the server says of the account when it does not take it; `operationCancelled` when the
@@ -95,9 +99,11 @@ package actor ClientSession {
     ///
     /// - Parameter owner: For whom the call is made; see ``endCalls(of:)``.
     func unary(
-        _ call: UnaryCall, timeoutNanoseconds: UInt64, owner: ObjectIdentifier? = nil
+        _ call: UnaryCall, timeoutNanoseconds: UInt64,
+        patience: ClientSessionStateMachine.Patience = .untilDeadline, owner: ObjectIdentifier? = nil
     ) async throws(ServiceError) -> [UInt8] {
-        guard case .message(let payload) = try await answer(.unary(call), timeoutNanoseconds, owner).get() else {
+        guard case .message(let payload) = try await answer(.unary(call), timeoutNanoseconds, patience, owner).get()
+        else {
             preconditionFailure("a unary call was answered with something else than a message")
         }
         return payload
@@ -108,10 +114,10 @@ package actor ClientSession {
     /// - Parameter isPatient: Whether to wait for a server that can't be reached, within the timeout.
     package func welcome(
         timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds, isPatient: Bool = true,
-        owner: ObjectIdentifier? = nil
+        patience: ClientSessionStateMachine.Patience = .untilDeadline, owner: ObjectIdentifier? = nil
     ) async throws(ServiceError) -> SessionWelcome {
         let work: ClientSessionStateMachine.Work = isPatient ? .welcome : .probe
-        guard case .welcome(let welcome) = try await answer(work, timeoutNanoseconds, owner).get() else {
+        guard case .welcome(let welcome) = try await answer(work, timeoutNanoseconds, patience, owner).get() else {
             preconditionFailure("who asked for the welcome got something else")
         }
         return SessionWelcome(
@@ -123,7 +129,8 @@ package actor ClientSession {
     package func ping(
         timeoutNanoseconds: UInt64 = ClientSession.defaultTimeoutNanoseconds
     ) async throws(ServiceError) -> UInt64 {
-        guard case .roundTrip(let nanoseconds) = try await answer(.ping, timeoutNanoseconds, nil).get() else {
+        guard case .roundTrip(let nanoseconds) = try await answer(.ping, timeoutNanoseconds, .untilDeadline, nil).get()
+        else {
             preconditionFailure("a ping was answered with something else than a round trip")
         }
         return nanoseconds
@@ -133,7 +140,8 @@ package actor ClientSession {
     package static let defaultTimeoutNanoseconds = ClientSessionLimits.callNanoseconds
 
     private func answer(
-        _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64, _ owner: ObjectIdentifier?
+        _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64,
+        _ patience: ClientSessionStateMachine.Patience, _ owner: ObjectIdentifier?
     ) async -> Result<ClientSessionStateMachine.Answer, ServiceError> {
         lastID += 1
         let id = lastID
@@ -142,7 +150,9 @@ package actor ClientSession {
                 callers[id] = Caller(continuation: continuation, owner: owner)
                 let now = transport.nowNanoseconds
                 let (deadline, overflow) = now.addingReportingOverflow(timeoutNanoseconds)
-                perform(machine.callStarted(id: id, work, deadline: overflow ? .max : deadline, now: now))
+                perform(
+                    machine.callStarted(
+                        id: id, work, patience: patience, deadline: overflow ? .max : deadline, now: now))
             }
         } onCancel: {
             // Behind the start of the call, also when the task was cancelled before it.
@@ -201,6 +211,7 @@ package actor ClientSession {
                 flush()
                 streamReceived(payload)
             case .streamFailed(let error): streamFailed(error)
+            case .streamDisplaced: sayDisplaced()
             }
         }
         flush()

@@ -13,6 +13,14 @@ enum ClientSessionLimits {
     /// How long a call takes when the caller says nothing, waiting for a connection included: CloudKit's request timeout.
     static let callNanoseconds: UInt64 = 60_000_000_000
 
+    /// How long calls that don't wait for a server that can't be reached give one to come back that was connected: as
+    /// long as a restart takes.
+    static let comebackNanoseconds: UInt64 = 2_000_000_000
+
+    /// Such a call tries to connect at once, but not within this time behind the last attempt: an app that asks in a
+    /// loop does not connect in one.
+    static let impatientPauseNanoseconds: UInt64 = 1_000_000_000
+
     /// How long the question for the account's status takes at most: an app that starts waits for the answer.
     static let accountStatusNanoseconds: UInt64 = 5_000_000_000
 

@@ -14,6 +14,16 @@ extension ClientSessionStateMachine {
         case ping
     }
 
+    /// What a call does where the server can't be reached.
+    package enum Patience: Equatable, Sendable {
+        /// It waits until its deadline.
+        case untilDeadline
+        /// It ends when an attempt to connect fails, unless the server was there a moment ago.
+        case none
+        /// It waits until its deadline, and has so much time for an answer once it is sent.
+        case unlimited(requestNanoseconds: UInt64)
+    }
+
     /// What a call comes to.
     package enum Answer: Equatable, Sendable {
         case message([UInt8])
@@ -35,6 +45,8 @@ extension ClientSessionStateMachine {
         case finish(id: UInt64, Result<Answer, ServiceError>)
         /// A message of the notification stream.
         case streamReceived([UInt8])
+        /// Another connection of this device took the notification stream.
+        case streamDisplaced
         /// The notification stream won't come back by itself.
         case streamFailed(ServiceError)
     }

@@ -7,12 +7,32 @@ extension ClientSessionStateMachine {
     package var openCalls: Int { calls.count }
 
     /// Someone wants an answer until the deadline. The id is new.
-    package mutating func callStarted(id: UInt64, _ work: Work, deadline: UInt64, now: UInt64) -> [Action] {
-        if let refusal, now < notBeforeNanoseconds { return [.finish(id: id, .failure(refusal))] }
-        guard calls.start(id, work, deadline: deadline, now: now) else {
+    package mutating func callStarted(
+        id: UInt64, _ work: Work, patience: Patience = .untilDeadline, deadline: UInt64, now: UInt64
+    ) -> [Action] {
+        if let failure = immediateFailure(patience, now: now) { return [.finish(id: id, .failure(failure))] }
+        guard calls.start(id, work, patience: patience, deadline: deadline, now: now) else {
             return [.finish(id: id, .failure(.tooManyCalls))]
         }
         return advance(now: now) + serveWithoutQueue([id], now: now)
+    }
+
+    /// What a call that starts ends with at once, while the next attempt to connect has to wait.
+    private mutating func immediateFailure(_ patience: Patience, now: UInt64) -> ServiceError? {
+        guard now < notBeforeNanoseconds, case .down = link else { return nil }
+        if let refusal {
+            if case .unlimited = patience, refusal.code == .networkUnavailable { return nil }
+            return refusal
+        }
+        guard let absence, patience == .none else { return nil }
+        if absence.code != .networkUnavailable
+            || now < lastAttemptNanoseconds + ClientSessionLimits.impatientPauseNanoseconds
+        {
+            return absence
+        }
+        // The server may be back by now.
+        notBeforeNanoseconds = now
+        return nil
     }
 
     /// Who started the call does not want its outcome any more. For a call that ended this does nothing.
@@ -57,12 +77,13 @@ extension ClientSessionStateMachine {
         return actions
     }
 
-    /// Nothing waits for a network that is known to be absent; those that ask until the next attempt are told the same. The
-    /// notification stream stays wanted.
+    /// The network is known to be absent: only calls of unlimited patience and the notification stream go on waiting for
+    /// it. All other calls fail with this error, and so do those that begin before the next attempt to connect.
     mutating func finishOffline(_ error: ServiceError) -> [Action] {
         refusal = error
         var actions: [Action] = []
         for id in calls.ids {
+            if case .unlimited? = calls[id]?.patience { continue }
             let isLost = calls[id]?.mayHaveHadEffect == true
             actions += finish(id, .failure(isLost ? .answerLost(serverName) : error))
         }

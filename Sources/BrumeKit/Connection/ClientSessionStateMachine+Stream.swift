@@ -57,6 +57,7 @@ extension ClientSessionStateMachine {
             return [.streamFailed(error)]
         case .operationCancelled:
             stream.notBeforeNanoseconds = now + ClientSessionLimits.displacedStreamNanoseconds
+            return [.streamDisplaced]
         default:
             stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
         }

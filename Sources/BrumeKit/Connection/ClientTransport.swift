@@ -12,7 +12,7 @@ package protocol ClientTransport: SerialExecutor {
     /// Runs `body` on the executor when the time is over.
     func schedule(afterNanoseconds: UInt64, _ body: @escaping @Sendable () -> Void) -> any TransportTimer
 
-    /// Opens a secure connection. The outcome comes to the receiver, later.
+    /// Opens a connection, a secure one but to a Unix socket. The outcome comes to the receiver, later.
     func connect(
         to endpoint: ServerEndpoint, timeoutMilliseconds: UInt64, receiver: any TransportReceiver
     ) -> any TransportConnection
@@ -68,13 +68,25 @@ package struct ServerEndpoint: Hashable, Sendable {
     package let port: UInt16
     /// PEM file with the CA certificate that the server's certificate is verified against; nil: those of the system.
     package let caPath: String?
+    /// The Unix socket of a server on this machine, which has neither host nor port nor TLS.
+    package let socketPath: String?
 
     package init(host: String, port: UInt16, caPath: String?) {
         self.host = host
         self.port = port
         self.caPath = caPath
+        socketPath = nil
     }
 
-    /// `host:port`, an IPv6 address in brackets.
-    package var name: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package init(socketPath: String) {
+        host = ""
+        port = 0
+        caPath = nil
+        self.socketPath = socketPath
+    }
+
+    /// `host:port`, an IPv6 address in brackets, or the socket's path.
+    package var name: String { socketPath ?? address }
+
+    private var address: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import BrumeWire
-internal import Synchronization
 
 /// Message coders for the threads that make calls: a coder keeps its memory for the next message, and serves one thread at a
 /// time.
@@ -14,7 +14,7 @@ enum CoderPool {
         let coder: MessageCoder
     }
 
-    private static let idle = Mutex<[Idle]>([])
+    private static let idle = Lock<[Idle]>([])
 
     /// Runs `body` with a coder that nobody else uses.
     static func with<Value, Failure: Error>(_ body: (MessageCoder) throws(Failure) -> Value) throws(Failure) -> Value {

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeSystem
 internal import Glibc
-internal import Synchronization
 
 /// The transport of Linux: BrumeSystem's sockets and TLS on one event loop, whose thread all sessions of the process share.
 package final class LoopTransport: ClientTransport {
@@ -17,7 +17,7 @@ package final class LoopTransport: ClientTransport {
 
     private let loop: EventLoop
     /// One TLS context for each CA file, so that connections resume each other's sessions. Few: an app has one or two.
-    private let contexts = Mutex<[String: TLSClientContext]>([:])
+    private let contexts = Lock<[String: TLSClientContext]>([:])
     private static let contextsMax = 64
 
     private init(loop: EventLoop) {
@@ -57,6 +57,10 @@ package final class LoopTransport: ClientTransport {
         to endpoint: ServerEndpoint, timeoutMilliseconds: UInt64, receiver: any TransportReceiver
     ) -> any TransportConnection {
         let connection = LoopConnection(receiver: receiver)
+        if let path = endpoint.socketPath {
+            connection.open(Connection.connect(socketPath: path, loop: loop, delegate: connection))
+            return connection
+        }
         do throws(TLSError) {
             connection.open(
                 Connection.connect(

@@ -27,6 +27,11 @@ extension ServiceError {
         ServiceError(.networkFailure, "\(server) did not answer within \(seconds) s; try again")
     }
 
+    /// The same failure to reach the server as calls are told that don't wait for it.
+    var asAbsence: ServiceError {
+        code == .networkFailure ? ServiceError(.networkUnavailable, message) : self
+    }
+
     static func answerLost(_ server: String) -> ServiceError {
         ServiceError(
             .serverResponseLost,

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// The process's sessions: containers with one configuration share one.
 ///
@@ -17,7 +17,7 @@ package final class SessionRegistry: Sendable {
         weak var session: ClientSession?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init() {}
 

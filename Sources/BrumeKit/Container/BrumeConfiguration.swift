@@ -25,7 +25,19 @@ public struct BrumeConfiguration: Hashable, Sendable {
     /// The environment of the container.
     public var environment: Environment
     /// The folder for the device's id, made when it is missing; nil: `~/.local/state/brume`.
+    ///
+    /// One process at a time: a folder is a device, and a device has one stream of notifications. Of two processes that
+    /// listen with one folder each takes the stream from the other every 30 seconds and misses what comes meanwhile;
+    /// the one that it was taken from says so on the standard error output. Calls are not affected. Give each process a
+    /// folder of its own.
     public var stateFolder: String?
+
+    /// How long after the last change that an app adds a `CKSyncEngine` sends by itself; after five times as long,
+    /// changes that are added without a pause don't put it off. A second by default.
+    ///
+    /// An app that adds changes within a transaction of its database is asked for their records when this time has
+    /// passed, and has to have committed it by then. Tests of apps that add changes behind their commits may wait less.
+    public var automaticSendDelay: Duration = .seconds(1)
 
     /// What was wrong with the environment's variables.
     var problem: String?
@@ -34,6 +46,12 @@ public struct BrumeConfiguration: Hashable, Sendable {
     package var clock: any ClientClock {
         get { clockReference.clock }
         set { clockReference = ClockReference(clock: newValue) }
+    }
+
+    /// The delay in milliseconds, an hour at most: no schedule overflows.
+    var automaticSendDelayMilliseconds: UInt64 {
+        let delay = min(max(automaticSendDelay, .zero), .seconds(3_600))
+        return UInt64(delay / .milliseconds(1))
     }
 
     private var clockReference = ClockReference(clock: SystemClientClock.shared)

@@ -42,6 +42,7 @@ extension CKContainer {
     ///
     /// - Parameter completionHandler: Gets the status, or `couldNotDetermine` with the error that kept the container from finding
     ///   out.
+    @preconcurrency
     public func accountStatus(
         completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void
     ) {
@@ -82,7 +83,8 @@ extension ContainerCore {
     func userRecordID(_ options: CallOptions) async throws(CKError) -> CKRecord.ID {
         let account = account
         guard account.configuration.token != nil else { throw account.configuration.missingAccount }
-        let welcome = try await account.welcome(timeoutNanoseconds: options.timeoutNanoseconds())
+        let welcome = try await account.welcome(
+            timeoutNanoseconds: options.timeoutNanoseconds(), patience: options.patience)
         guard let name = welcome.userRecordName else { throw CKError.noAccount }
         guard CKRecord.ID.problem(withName: name) == nil else {
             throw CKError.unfitAnswer("it names a user record that no record can be")

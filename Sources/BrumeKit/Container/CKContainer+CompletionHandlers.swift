@@ -1,6 +1,7 @@
 /// The container's calls with completion handlers. Each is called once, on a thread of its own.
 extension CKContainer {
     /// ``userRecordID()`` with a completion handler.
+    @preconcurrency
     public func fetchUserRecordID(
         completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
     ) {
@@ -18,6 +19,7 @@ extension CKContainer {
     }
 
     /// ``allLongLivedOperationIDs()`` with a completion handler.
+    @preconcurrency
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
     ) {
@@ -33,6 +35,7 @@ extension CKContainer {
     }
 
     /// ``longLivedOperation(for:)`` with a completion handler.
+    @preconcurrency
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID,
         completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void

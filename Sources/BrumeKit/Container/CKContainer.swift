@@ -1,5 +1,5 @@
+internal import BrumeLock
 public import Foundation
-internal import Synchronization
 
 /// An app's place on a server: its public database, the user's private one, and the account.
 ///
@@ -24,10 +24,11 @@ public final class CKContainer: NSObject, Sendable {
     /// The database that all users of the app share. Reads need no account.
     public let publicCloudDatabase: CKDatabase
 
-    /// Zones that other users share with this one. Sharing is not there yet, so all its calls throw `badDatabase`.
+    /// Zones that other users share with this one. Sharing is not there yet, so there are none: what reads finds
+    /// nothing, and what writes throws `badDatabase`.
     public let sharedCloudDatabase: CKDatabase
 
-    private static let shared = Mutex(Defaults())
+    private static let shared = Lock(Defaults())
 
     private struct Defaults {
         var configuration: BrumeConfiguration?

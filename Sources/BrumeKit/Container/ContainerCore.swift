@@ -1,7 +1,7 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeWire
 internal import Foundation
-internal import Synchronization
 
 /// What a container and its databases share: the account that they have at the moment, with the session that the first call
 /// opens.
@@ -9,7 +9,7 @@ final class ContainerCore: Sendable {
     /// As the container was made; its account may have changed since.
     let madeWith: BrumeConfiguration
     let announcer: AccountAnnouncer
-    private let current: Mutex<AccountBinding>
+    private let current: Lock<AccountBinding>
 
     init(
         configuration: BrumeConfiguration, transport: Result<any ClientTransport, TransportFailure>,
@@ -17,7 +17,7 @@ final class ContainerCore: Sendable {
     ) {
         madeWith = configuration
         announcer = AccountAnnouncer()
-        current = Mutex(
+        current = Lock(
             AccountBinding(
                 configuration: configuration, transport: transport, registry: registry, announcer: announcer))
     }
@@ -26,7 +26,7 @@ final class ContainerCore: Sendable {
     init(boundTo account: AccountBinding, of core: ContainerCore) {
         madeWith = core.madeWith
         announcer = core.announcer
-        current = Mutex(account)
+        current = Lock(account)
     }
 
     /// The account that calls which begin now are for.

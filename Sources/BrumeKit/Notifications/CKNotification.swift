@@ -54,6 +54,10 @@ public class CKNotification: NSObject, @unchecked Sendable {
     /// The subscription that made the notification.
     public var subscriptionID: CKSubscription.ID? { content.subscriptionID }
 
+    /// Brume's addition: the push payload that says the same, for code that takes notifications as the app delegate
+    /// gets them. What ``init(fromRemoteNotificationDictionary:)`` makes of it equals this notification in all it says.
+    public var userInfo: [AnyHashable: Any] { content.payload }
+
     /// Kind and subscription.
     public override var description: String {
         "<\(type(of: self)): subscriptionID=\(subscriptionID ?? "nil")>"

@@ -35,4 +35,31 @@ struct CKNotificationAlert: Sendable {
         info.alertActionLocalizationKey = text("action-loc-key")
         info.alertLaunchImage = text("launch-image")
     }
+
+    /// The `aps` dictionary that ``init(payload:)`` reads the same from.
+    var payload: [String: Any] {
+        var alert: [String: Any] = [:]
+        for (key, text) in [
+            ("body", info.alertBody), ("loc-key", info.alertLocalizationKey), ("title", info.title),
+            ("title-loc-key", info.titleLocalizationKey), ("subtitle", info.subtitle),
+            ("subtitle-loc-key", info.subtitleLocalizationKey), ("action-loc-key", info.alertActionLocalizationKey),
+            ("launch-image", info.alertLaunchImage),
+        ] where !text.isEmpty {
+            alert[key] = text
+        }
+        for (key, arguments) in [
+            ("loc-args", info.alertLocalizationArgs), ("title-loc-args", info.titleLocalizationArgs),
+            ("subtitle-loc-args", info.subtitleLocalizationArgs),
+        ] where !arguments.isEmpty {
+            alert[key] = arguments
+        }
+        var content: [String: Any] = [:]
+        if !alert.isEmpty { content["alert"] = alert }
+        if !info.soundName.isEmpty { content["sound"] = info.soundName }
+        if !info.category.isEmpty { content["category"] = info.category }
+        if info.shouldSendContentAvailable { content["content-available"] = 1 }
+        if info.shouldSendMutableContent { content["mutable-content"] = 1 }
+        content["badge"] = badge
+        return content
+    }
 }

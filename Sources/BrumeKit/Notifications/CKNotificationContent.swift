@@ -42,11 +42,44 @@ struct CKNotificationContent: Sendable {
             return nil
         }
         alert = CKNotificationAlert(payload: payload)
+        isPruned = (content["p"] as? Int ?? 0) != 0
         notificationID = (content["nid"] as? String).map(CKNotificationID.init)
         containerIdentifier = content["cid"] as? String
         if let user = content["ckuserid"] as? String, CKRecord.ID.problem(withName: user) == nil {
             subscriptionOwnerUserRecordID = CKRecord.ID(recordName: user)
         }
+    }
+
+    /// The push payload that ``init(payload:)`` reads the same from.
+    var payload: [AnyHashable: Any] {
+        var content: [String: Any] = ["ce": 2]
+        var change: [String: Any] = [:]
+        if let subscriptionID { change["sid"] = subscriptionID }
+        func place(_ zoneID: CKRecordZone.ID?, _ scope: CKDatabaseScope) {
+            change["dbs"] = scope.rawValue
+            change["zid"] = zoneID?.zoneName
+            change["zoid"] = zoneID?.ownerName
+        }
+        switch kind {
+        case .recordZone(let zoneID, let scope):
+            place(zoneID, scope)
+            content["fet"] = change
+        case .database(let scope):
+            place(nil, scope)
+            content["met"] = change
+        case .query(let query):
+            place(query.recordID?.zoneID, query.scope)
+            change["rid"] = query.recordID?.recordName
+            change["fo"] = query.reason.rawValue
+            let zoneID = query.recordID?.zoneID ?? .default
+            change["af"] = query.fields?.mapValues { $0.recordValue(in: zoneID) as Any }
+            content["qry"] = change
+        }
+        content["cid"] = containerIdentifier
+        content["nid"] = notificationID?.text
+        content["ckuserid"] = subscriptionOwnerUserRecordID?.recordName
+        if isPruned { content["p"] = 1 }
+        return ["aps": alert.payload, "ck": content]
     }
 
     /// Reads an event of the notification stream; nil for one that tells the stream's own state.

@@ -18,8 +18,11 @@ public import Foundation
 ///
 /// The settings are read when the operation starts. They may be made from several threads.
 ///
-/// Differs from CloudKit: no request is repeated because of a low quality of service; see ``CKError/retryAfterSeconds``. An
-/// operation keeps its blocks when it is finished.
+/// Where the server can't be reached, an operation of quality `utility` or `background` waits for it, and one of
+/// another quality ends at once with `networkUnavailable`; see ``CKOperationConfiguration/qualityOfService``.
+///
+/// Differs from CloudKit: a request that the server refused is repeated by nobody, whatever its quality of service; see
+/// ``CKError/retryAfterSeconds``. An operation keeps its blocks when it is finished.
 open class CKOperation: Operation, @unchecked Sendable {
     // Sendable: all state here and in the subclasses is behind locks.
 
@@ -60,15 +63,15 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     /// The group whose name goes with the requests, and whose ``CKOperationGroup/defaultConfiguration`` counts where
-    /// ``configuration`` says nothing.
+    /// ``configuration`` says nothing. Unless set, the one of ``configuration``.
     public var group: CKOperationGroup? {
-        get { state.group }
+        get { state.withLock { $0.group ?? $0.configuration.group } }
         set { state.group = newValue }
     }
 
     /// Never called. On Apple's systems it tells that a long-lived operation will outlive its process, and none does here.
-    public var longLivedOperationWasPersistedBlock: (() -> Void)! {
-        get { state.longLivedOperationWasPersistedBlock ?? {} }
+    public var longLivedOperationWasPersistedBlock: (() -> Void)? {
+        get { state.longLivedOperationWasPersistedBlock }
         set { state.longLivedOperationWasPersistedBlock = newValue }
     }
 
@@ -168,7 +171,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// The explicit values of the operation, and of its group where it has none.
     private var settings: OperationSettings {
-        let (own, group) = state.withLock { ($0.configuration.settings, $0.group) }
+        let (own, group) = state.withLock { ($0.configuration.settings, $0.group ?? $0.configuration.group) }
         return own.over(group?.defaultSettings ?? OperationSettings())
     }
 

@@ -27,6 +27,15 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
 
     /// How urgent the operation is: of the calls that wait for a place on the connection, those of higher quality are sent
     /// first. Its blocks run at this quality too. `.default` unless set.
+    ///
+    /// It also says what happens where the server can't be reached. With `utility` and `background` the operation
+    /// waits, and tries again by itself, for as long as ``timeoutIntervalForResource`` says. Otherwise it ends with
+    /// `networkUnavailable` as soon as an attempt to connect fails; only a server that was connected within the last
+    /// two seconds gets that time to come back. So do the calls of containers and databases, unless `configuredWith`
+    /// gives them one of the patient qualities.
+    ///
+    /// Differs from CloudKit: the calls of a database don't wait for a network by themselves, although they are sent
+    /// behind those of higher quality.
     public var qualityOfService: QualityOfService {
         get { values.qualityOfService ?? OperationSettings.Default.qualityOfService }
         set { values.qualityOfService = newValue }
@@ -49,8 +58,9 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
         set { values.isLongLived = newValue }
     }
 
-    /// How many seconds each of the operation's requests may take, the wait for a connection included; then the operation fails
-    /// with `networkFailure`, or `networkUnavailable` when there is no network. 60 unless set; a millisecond at least.
+    /// How many seconds each of the operation's requests may take; then the operation fails with `networkFailure`. The
+    /// wait for a connection counts, but for an operation that waits for a server that can't be reached. 60 unless set;
+    /// a millisecond at least.
     ///
     /// Differs from CloudKit: the time does not begin again when a part of an answer arrives.
     public var timeoutIntervalForRequest: TimeInterval {
@@ -63,6 +73,12 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
     public var timeoutIntervalForResource: TimeInterval {
         get { values.timeoutIntervalForResource ?? OperationSettings.Default.timeoutIntervalForResource }
         set { values.timeoutIntervalForResource = newValue }
+    }
+
+    /// Brume's addition: the group of operations and calls that have none of their own. Nil unless set.
+    public var group: CKOperationGroup? {
+        get { values.group }
+        set { values.group = newValue }
     }
 
     /// A configuration of its own with the same explicit values.

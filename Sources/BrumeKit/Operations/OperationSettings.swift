@@ -8,6 +8,8 @@ struct OperationSettings: Sendable {
     var isLongLived: Bool?
     var timeoutIntervalForRequest: TimeInterval?
     var timeoutIntervalForResource: TimeInterval?
+    /// Brume's addition; see ``CKOperationConfiguration/group``.
+    var group: CKOperationGroup?
 
     /// CloudKit's defaults.
     enum Default {
@@ -23,7 +25,8 @@ struct OperationSettings: Sendable {
             allowsCellularAccess: allowsCellularAccess ?? other.allowsCellularAccess,
             isLongLived: isLongLived ?? other.isLongLived,
             timeoutIntervalForRequest: timeoutIntervalForRequest ?? other.timeoutIntervalForRequest,
-            timeoutIntervalForResource: timeoutIntervalForResource ?? other.timeoutIntervalForResource)
+            timeoutIntervalForResource: timeoutIntervalForResource ?? other.timeoutIntervalForResource,
+            group: group ?? other.group)
     }
 
     /// What the calls of an operation that starts now make of the values.
@@ -38,7 +41,8 @@ struct OperationSettings: Sendable {
             deadline: CallOptions.Deadline(
                 clock: clock, milliseconds: clock.nowMilliseconds + UInt64(nanosecondsOf: seconds) / 1_000_000,
                 seconds: seconds),
-            operationGroup: group?.wireName ?? "", priority: CallPriority(self.qualityOfService ?? qualityOfService))
+            operationGroup: group?.wireName ?? "", priority: CallPriority(self.qualityOfService ?? qualityOfService),
+            waitsForServer: self.qualityOfService == .utility || self.qualityOfService == .background)
     }
 }
 
@@ -49,7 +53,8 @@ struct CallDefaults: Sendable {
 
     /// The values of an inner `configuredWith`; what it leaves out stays as it is outside.
     func configured(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CallDefaults {
-        CallDefaults(settings: configuration?.settings ?? settings, group: group ?? self.group)
+        CallDefaults(
+            settings: configuration?.settings ?? settings, group: group ?? configuration?.group ?? self.group)
     }
 
     /// For a call that starts now.

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// A clock that stands still until someone turns it.
 package final class ManualClientClock: ClientClock {
@@ -27,10 +27,10 @@ package final class ManualClientClock: ClientClock {
         }
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     package init(nowMilliseconds: UInt64 = 0) {
-        state = Mutex(State(now: nowMilliseconds))
+        state = Lock(State(now: nowMilliseconds))
     }
 
     package var nowMilliseconds: UInt64 { state.withLock { $0.now } }

@@ -1,6 +1,6 @@
 import BrumeKit
+import BrumeLock
 import Foundation
-import Synchronization
 
 /// The `CKAccountChanged` notifications of a container, from now on.
 final class AccountChanges: Sendable {
@@ -10,7 +10,7 @@ final class AccountChanges: Sendable {
     private nonisolated(unsafe) let observer: any NSObjectProtocol
 
     private final class Counter: Sendable {
-        let count = Mutex(0)
+        let count = Lock(0)
     }
 
     init(of container: CKContainer) {

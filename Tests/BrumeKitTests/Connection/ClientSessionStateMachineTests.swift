@@ -83,8 +83,13 @@ private struct RandomSession {
                         method: .recordsFetch, payload: [UInt8](repeating: 0, count: Int(random.next() % 100)),
                         effect: effects.randomElement(using: &random)!, requestID: ""))
             }
+        let patience: [ClientSessionStateMachine.Patience] = [
+            .untilDeadline, .none, .unlimited(requestNanoseconds: random.next() % 20_000_000_000),
+        ]
         apply(
-            machine.callStarted(id: lastID, work, deadline: now + random.next() % 90_000_000_000, now: now))
+            machine.callStarted(
+                id: lastID, work, patience: patience.randomElement(using: &random)!,
+                deadline: now + random.next() % 90_000_000_000, now: now))
     }
 
     private mutating func refusal() -> CallStatus {
@@ -147,7 +152,7 @@ private struct RandomSession {
             case .finish(let id, _):
                 if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
                 finished.insert(id)
-            case .welcomed, .accountRefused, .streamReceived, .streamFailed: break
+            case .welcomed, .accountRefused, .streamReceived, .streamFailed, .streamDisplaced: break
             }
         }
         let openOnServer = streams.count + (notificationStream == nil ? 0 : 1)
@@ -222,6 +227,75 @@ struct ClientSessionStateMachineTests {
         let actions = session.frameReceived(.welcome(welcome), now: 1_000_000_005)
         let opened = actions.contains { if case .send(.call) = $0 { true } else { false } }
         #expect(opened, "who listens did not get the stream")
+    }
+
+    @Test(
+        "ends calls that don't wait when the server can't be reached, and lets patient ones wait and time out from their sending"
+    )
+    func patience() {
+        let second: UInt64 = 1_000_000_000
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        func read(
+            _ id: UInt64, _ patience: ClientSessionStateMachine.Patience, now: UInt64
+        ) -> [ClientSessionStateMachine.Action] {
+            let call = UnaryCall(method: .recordsFetch, payload: [1], effect: .none, requestID: "")
+            return session.callStarted(id: id, .unary(call), patience: patience, deadline: 600 * second, now: now)
+        }
+        func codes(_ actions: [ClientSessionStateMachine.Action]) -> [UInt64: ErrorCode] {
+            var codes: [UInt64: ErrorCode] = [:]
+            for case .finish(let id, .failure(let error)) in actions { codes[id] = error.code }
+            return codes
+        }
+        let welcome = Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)
+        #expect(read(1, .none, now: 0) == [.connect])
+        #expect(read(2, .unlimited(requestNanoseconds: 5 * second), now: 1) == [])
+        #expect(codes(session.disconnected(.unreachable("refused"), now: 2)) == [1: .networkUnavailable])
+        #expect(codes(read(3, .none, now: 3)) == [3: .networkUnavailable])
+        // A call does not wait for the pause, which is longer by now.
+        for attempt in 1...8 as ClosedRange<UInt64> {
+            let now = attempt * 60 * second
+            #expect(session.timePassed(now: now) == [.connect])
+            #expect(codes(session.disconnected(.unreachable("refused"), now: now + 1)).isEmpty)
+        }
+        #expect(read(4, .none, now: 482 * second) == [.connect])
+        _ = session.connected(now: 482 * second)
+        #expect(codes(session.frameReceived(.welcome(welcome), now: 482 * second)).isEmpty)
+        // What waited had its time for an answer from its sending on.
+        #expect(codes(session.timePassed(now: 487 * second + 1)) == [2: .networkFailure])
+    }
+
+    @Test("gives a server that was there a moment ago the time of a restart, before it ends calls that don't wait")
+    func comeback() {
+        let second: UInt64 = 1_000_000_000
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        func ended(_ actions: [ClientSessionStateMachine.Action]) -> [UInt64: ErrorCode] {
+            var codes: [UInt64: ErrorCode] = [:]
+            for case .finish(let id, .failure(let error)) in actions { codes[id] = error.code }
+            return codes
+        }
+        let write = UnaryCall(method: .recordsModify, payload: [1], effect: .onceByOperationID, requestID: "")
+        let read = UnaryCall(method: .recordsFetch, payload: [1], effect: .none, requestID: "")
+        let deadline = 600 * second
+        _ = session.callStarted(id: 1, .unary(write), patience: .none, deadline: deadline, now: 0)
+        _ = session.connected(now: 0)
+        _ = session.frameReceived(.welcome(Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)), now: 0)
+        #expect(ended(session.disconnected(.lost("reset"), now: 10 * second)).isEmpty)
+        #expect(session.timePassed(now: 10 * second + second / 5) == [.connect])
+        #expect(ended(session.disconnected(.unreachable("refused"), now: 10 * second + second / 5)).isEmpty)
+        #expect(
+            session.callStarted(
+                id: 2, .unary(read), patience: .none, deadline: deadline, now: 10 * second + second / 5) == [])
+        #expect(session.timePassed(now: 11 * second) == [.connect])
+        #expect(ended(session.disconnected(.unreachable("refused"), now: 11 * second)).isEmpty)
+        #expect(session.timePassed(now: 13 * second) == [.connect])
+        // Nobody knows whether the write took effect.
+        #expect(
+            ended(session.disconnected(.unreachable("refused"), now: 13 * second))
+                == [1: .serverResponseLost, 2: .networkUnavailable])
     }
 
     @Test("tells calls that are over time together what each met, where the end of one ends the connection")

@@ -1,13 +1,13 @@
 import BrumeKit
+import BrumeLock
 import BrumeModel
 import BrumeWire
 import Foundation
-import Synchronization
 import Testing
 
 /// What an operation's blocks were told, in order.
 final class Transcript: Sendable {
-    private let state = Mutex<[String]>([])
+    private let state = Lock<[String]>([])
 
     var lines: [String] { state.withLock { $0 } }
 

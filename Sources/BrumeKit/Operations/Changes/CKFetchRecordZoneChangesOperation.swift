@@ -226,7 +226,8 @@ extension CKError {
     /// Whether the error says something of the zone that was asked for, and nothing of the server, the account or the network.
     fileprivate var isOfOneZone: Bool {
         switch code {
-        case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .invalidArguments, .permissionFailure, .unknownItem:
+        case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .invalidArguments, .permissionFailure, .unknownItem,
+            .zoneBusy:
             true
         default: false
         }
