@@ -12,7 +12,9 @@ extension CKSyncEngine {
 
         /// The changes at the front of a list that fit into one request: 400, and 2 MB of what the records' saves send.
         ///
-        /// Goes through the changes in their order, once for each record.
+        /// Goes through the changes in their order, once for each record. In a scheduled send it leaves out those that
+        /// were added within the last second, or that were added again within it and first within the last five: the
+        /// app may not have committed what they are about. The engine's next send has them.
         ///
         /// - Parameters:
         ///   - pendingChanges: The changes; usually the engine's pending ones that are in the scope.
@@ -23,7 +25,7 @@ extension CKSyncEngine {
             pendingChanges: [PendingRecordZoneChange],
             recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
-            var batch = RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
+            var batch = RecordZoneChangeBatch()
             var byteCount = 0
             var seen: Set<CKRecord.ID> = []
             var zoneIDs: Set<CKRecordZone.ID> = []
@@ -35,8 +37,10 @@ extension CKSyncEngine {
                 }
                 return byteCount <= Self.bytesMax || batch.itemCount == 0
             }
+            let call = DelegateCall.current.flatMap { $0.isUnderWay ? $0 : nil }
             filling: for change in pendingChanges where batch.itemCount < Limits.itemsPerRequest {
                 guard seen.insert(change.recordID).inserted else { continue }
+                if let call, call.holdsBack(change) { continue }
                 switch change {
                 case .deleteRecord(let id):
                     guard takes(id, 0) else { break filling }
@@ -55,7 +59,9 @@ extension CKSyncEngine {
         ///
         /// Nothing is left out of it: one over 400 items or 2 MB fails with `limitExceeded` as a whole, and none of it stays
         /// pending. Split it and add its changes again.
-        public init(recordsToSave: [CKRecord], recordIDsToDelete: [CKRecord.ID], atomicByZone: Bool = false) {
+        public init(
+            recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
+        ) {
             self.recordsToSave = recordsToSave
             self.recordIDsToDelete = recordIDsToDelete
             self.atomicByZone = atomicByZone

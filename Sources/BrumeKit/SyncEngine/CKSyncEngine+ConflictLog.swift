@@ -1,5 +1,5 @@
+internal import BrumeLock
 public import Foundation
-internal import Synchronization
 
 extension CKSyncEngine {
     /// Brume's addition: the conflicts that this engine met, for the developer to read.
@@ -55,7 +55,7 @@ extension CKSyncEngine {
             public let fields: [Field]
         }
 
-        private let kept = Mutex<[Entry]>([])
+        private let kept = Lock<[Entry]>([])
 
         /// An empty log.
         public init() {}

@@ -36,7 +36,7 @@ extension CKSyncEngine {
         /// A change of the account.
         public struct AccountChange: Sendable {
             /// What happened.
-            public enum ChangeType: Sendable {
+            public enum ChangeType: Hashable, Sendable {
                 /// There is an account now: at the first launch, too.
                 case signIn(currentUser: CKRecord.ID)
                 /// The account is gone.

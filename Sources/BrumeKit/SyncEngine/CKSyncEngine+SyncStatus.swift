@@ -1,5 +1,5 @@
+internal import BrumeLock
 public import Foundation
-internal import Synchronization
 
 extension CKSyncEngine {
     /// Brume's addition: how far this device and the server are in step, for a zone or for the whole database.
@@ -33,7 +33,8 @@ extension CKSyncEngine {
         /// What statuses are made of.
         struct Source {
             let state: SyncEngineState
-            let isAtHead: Bool
+            /// Whether all zones that have changes are known.
+            let knowsAllZones: Bool
         }
 
         init(_ source: Source, zoneID: CKRecordZone.ID?, certified date: Date?) {
@@ -53,7 +54,7 @@ extension CKSyncEngine {
                 isBehind = !state.unfetchedZones.isEmpty
             }
             changeToken = token
-            hasAllServerChanges = source.isAtHead && !isBehind
+            hasAllServerChanges = source.knowsAllZones && !isBehind
             serverChangeToken = hasAllServerChanges ? token : nil
             certificationDate = date
         }
@@ -148,7 +149,7 @@ final class SyncStatusBroadcast: Sendable {
         var lastID: UInt64 = 0
     }
 
-    private let held = Mutex(Held())
+    private let held = Lock(Held())
 
     func stream(
         _ zoneID: CKRecordZone.ID?, first: CKSyncEngine.SyncStatus

@@ -9,10 +9,13 @@ internal import BrumeModel
 /// Of everything that it does, one thing is under way at a time: a fetch or a send, and in it a request or a call of the
 /// delegate.
 ///
-/// Differs from CloudKit: ``Configuration/persistState`` leaves no moment at which a crash loses a change. A change that is
-/// added while the delegate makes a batch stays pending, and so does a record whose instance was edited on its way. Changes
-/// that are added before the engine has found its first user are kept for that user. A lost answer is tried again, as network
-/// failures are. Scheduled sends begin some milliseconds after a change is added, and fetches with the push.
+/// Differs from CloudKit: ``Configuration/persistState`` leaves no moment at which a crash loses a change. A change
+/// that is added while the delegate makes a batch stays pending, and so does a record whose instance was edited on its
+/// way. Changes that are added before the engine has found its first user are kept for that user. A lost answer is
+/// tried again, as network failures are. Scheduled sends begin a second after the last change was added, five after the
+/// first at most, and leave out of a ``RecordZoneChangeBatch/init(pendingChanges:recordProvider:)`` what was added
+/// within that second, as an app may add changes before it commits their records; ``sendChanges(_:)`` sends all at once
+/// (``BrumeConfiguration/automaticSendDelay`` has tests wait less). Fetches begin with the push.
 public final class CKSyncEngine: Sendable {
     /// The database that the engine keeps in step with.
     public let database: CKDatabase

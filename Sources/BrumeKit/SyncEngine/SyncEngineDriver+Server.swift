@@ -30,10 +30,11 @@ extension SyncEngineDriver {
         case .zoneChanges(let zoneID, let token):
             return .zoneChanges(
                 await result {
-                    let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+                    // As the server has them, oldest first.
+                    let page = try await database.recordZoneChanges(
+                        in: zoneID, since: token, desiredKeys: nil, resultsLimit: nil, database.callOptions)
                     return SyncEngineAnswer.ZonePage(
-                        modifications: try page.modificationResultsByID.values.map { try $0.get() }
-                            .sorted { $0.record.isBefore($1.record) },
+                        modifications: page.records.map { CKDatabase.RecordZoneChange.Modification(record: $0) },
                         deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
                 })
         case .modifyZones(let saves, let deletions):
@@ -69,6 +70,8 @@ extension SyncEngineDriver {
     private static let ownSubscriptionID = "CKSyncEngine"
 
     private func findOrMakeSubscription(_ database: CKDatabase) async throws {
+        // Nothing is there that could change.
+        if database.databaseScope == .shared { return }
         if let subscriptionID {
             if try await isThere(subscriptionID, database) { return }
         } else {
@@ -94,20 +97,16 @@ extension SyncEngineDriver {
     }
 
     func push(_ event: NotificationEvent, currentUser: String?) -> SyncEngineStateMachine.Push? {
-        switch event.kind {
+        // The device's one stream tells of the private database as well.
+        if database.databaseScope == .shared {
+            guard case .ready = event.kind else { return nil }
+        }
+        return switch event.kind {
         case .ready: .opened
         case .databaseChanged(.private), .fetchFromToken(.private): .databaseChanged
         case .zoneChanged(let zone): CKRecordZone.ID(zone, currentUser: currentUser).map { .zoneChanged($0) }
         case .databaseChanged, .fetchFromToken, .recordChanged: nil
         }
-    }
-}
-
-extension CKRecord {
-    /// Oldest changes first, so that what the delegate handles has one order.
-    fileprivate func isBefore(_ other: CKRecord) -> Bool {
-        let (date, otherDate) = (modificationDate ?? .distantPast, other.modificationDate ?? .distantPast)
-        return (date, recordID.recordName) < (otherDate, other.recordID.recordName)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import Foundation
 internal import Synchronization
 
@@ -36,9 +37,9 @@ final class SyncEngineDriver: Sendable {
     let statuses = SyncStatusBroadcast()
     let conflicts = CKSyncEngine.ConflictLog()
     private let persistState: (@Sendable (CKSyncEngine.State.Serialization) -> Void)?
-    private let held: Mutex<Held>
-    private let app: Mutex<App>
-    private let accountObserver = Mutex<ObserverToken?>(nil)
+    private let held: Lock<Held>
+    private let app: Lock<App>
+    private let accountObserver = Lock<ObserverToken?>(nil)
     /// One call of ``persistState`` at a time. Recursive, so that a call from within can be told from one of another thread.
     private let persisting = NSRecursiveLock()
     private nonisolated(unsafe) var isPersisting = false
@@ -48,13 +49,14 @@ final class SyncEngineDriver: Sendable {
         subscriptionID = configuration.subscriptionID
         clock = configuration.database.core.configuration.clock
         persistState = configuration.persistState
-        held = Mutex(
+        held = Lock(
             Held(
                 machine: SyncEngineStateMachine(
                     state: configuration.stateSerialization?.state, isAutomatic: configuration.automaticallySync,
-                    seed: .random(in: .min ... .max)),
+                    seed: .random(in: .min ... .max),
+                    sendDelay: configuration.database.core.configuration.automaticSendDelayMilliseconds),
                 database: configuration.database.boundToAccount))
-        app = Mutex(App(engine: nil, delegate: configuration.delegate))
+        app = Lock(App(engine: nil, delegate: configuration.delegate))
     }
 
     // MARK: The engine's life
@@ -105,7 +107,10 @@ final class SyncEngineDriver: Sendable {
 
     func status(_ zoneID: CKRecordZone.ID?) -> CKSyncEngine.SyncStatus {
         let (source, date) = held.withLock {
-            (CKSyncEngine.SyncStatus.Source(state: $0.machine.state, isAtHead: $0.machine.isAtHead), $0.headDate)
+            (
+                CKSyncEngine.SyncStatus.Source(state: $0.machine.state, knowsAllZones: $0.machine.knowsAllZones),
+                $0.headDate
+            )
         }
         return CKSyncEngine.SyncStatus(source, zoneID: zoneID, certified: date)
     }
@@ -127,6 +132,12 @@ final class SyncEngineDriver: Sendable {
         isPersisting = true
         defer { isPersisting = false }
         persistState(read { CKSyncEngine.State.Serialization($0.state) })
+    }
+
+    /// Whether a change is too young for the batch that the delegate is asked for.
+    func holdsBack(_ change: CKSyncEngine.PendingRecordZoneChange) -> Bool {
+        let now = clock.nowMilliseconds
+        return held.withLock { $0.machine.holdsBack(change, now: now) }
     }
 
     // MARK: Calls
@@ -298,7 +309,8 @@ final class SyncEngineDriver: Sendable {
     private func reply(to question: SyncEngineQuestion) async -> SyncEngineReply {
         let (engine, delegate) = app.withLock { ($0.engine, $0.delegate) }
         guard let engine, let delegate else { return .gone }
-        let call = DelegateCall(driver: self)
+        let isBatch = if case .batch = question { true } else { false }
+        let call = DelegateCall(driver: self, isBatch: isBatch)
         defer { call.end() }
         return await DelegateCall.$current.withValue(call) {
             switch question {
@@ -330,12 +342,17 @@ final class DelegateCall: Sendable {
 
     /// Not the driver itself: a task that the delegate began may live longer than the engine.
     let driver: ObjectIdentifier
+    /// Whether a change is to be left out of the batch that the call is for.
+    let holdsBack: @Sendable (CKSyncEngine.PendingRecordZoneChange) -> Bool
     private let task: Int
     private let isOver = Atomic(false)
 
     /// Begins in the current task.
-    init(driver: SyncEngineDriver) {
+    ///
+    /// - Parameter isBatch: Whether the delegate is asked for a batch.
+    init(driver: SyncEngineDriver, isBatch: Bool) {
         self.driver = ObjectIdentifier(driver)
+        holdsBack = { [weak driver] change in isBatch && driver?.holdsBack(change) ?? false }
         task = Self.currentTask
     }
 

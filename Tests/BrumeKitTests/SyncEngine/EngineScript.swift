@@ -78,6 +78,12 @@ final class EngineScript {
         return passed
     }
 
+    /// Time passes, and the machine hears of it.
+    func pass(_ milliseconds: UInt64) {
+        now += milliseconds
+        perform(machine.timePassed(now: now))
+    }
+
     /// Answers the open request.
     func answer(_ answer: SyncEngineAnswer) {
         let id = openRequestID!

@@ -1,6 +1,6 @@
 import BrumeKit
+import BrumeLock
 import Foundation
-import Synchronization
 
 /// An app on one device: notes in memory as its database, kept in step by a sync engine. What `persistState` and the
 /// handled events leave outlives a "restart".
@@ -29,7 +29,7 @@ final class NotesDevice: CKSyncEngineDelegate {
         var prioritized: [CKRecordZone.ID] = []
     }
 
-    private let held = Mutex(Held())
+    private let held = Lock(Held())
     let container: CKContainer
 
     private let persists: Bool
@@ -98,6 +98,18 @@ final class NotesDevice: CKSyncEngineDelegate {
     func write(_ text: String, _ id: CKRecord.ID) {
         held.withLock { $0.notes[id, default: Note(text: "")].text = text }
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
+    }
+
+    /// What ``write(_:_:)`` does in one step, as an app whose database adds the change within a transaction: the note
+    /// is not there to be read before its commit.
+    func beginWriting(_ ids: [CKRecord.ID]) {
+        engine.state.add(pendingRecordZoneChanges: ids.map { .saveRecord($0) })
+    }
+
+    func commit(_ text: String, _ ids: [CKRecord.ID]) {
+        held.withLock { held in
+            for id in ids { held.notes[id, default: Note(text: "")].text = text }
+        }
     }
 
     func delete(_ id: CKRecord.ID) {

@@ -1,8 +1,8 @@
 @testable import BrumeKit
+import BrumeLock
 import BrumeModel
 import BrumeWire
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("A batch of changes")
@@ -15,7 +15,7 @@ struct RecordZoneChangeBatchTests {
 
     @Test("goes through the changes in order, once for each record, and leaves out what there is no record for")
     func order() async {
-        let asked = Mutex<[String]>([])
+        let asked = Lock<[String]>([])
         let changes = [Sample.save("a"), Sample.delete("b"), Sample.save("gone"), Sample.save("a"), Sample.save("c")]
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
             asked.withLock { $0.append(id.recordName) }

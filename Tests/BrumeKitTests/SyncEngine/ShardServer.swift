@@ -61,7 +61,9 @@ final class ShardServer: WorldServer, @unchecked Sendable {
             tokenHashes: [SHA256.digest(Array(Self.token.utf8))])
         server = try StepwiseServer(
             disk: disk, configuration: configuration, key: Self.key, accounts: [account], salt: UInt64(runs),
-            newEpoch: runs, nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
+            newEpoch: runs,
+            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount), nowNanoseconds: nowNanoseconds,
+            wallClockMilliseconds: wallClockMilliseconds)
     }
 
     private var wallClockMilliseconds: Int64 { 1_700_000_000_000 + Int64(nowNanoseconds / 1_000_000) }

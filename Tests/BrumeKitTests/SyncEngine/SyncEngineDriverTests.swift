@@ -1,6 +1,6 @@
 @testable import BrumeKit
+import BrumeLock
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("A running sync engine", .timeLimit(.minutes(2)))
@@ -72,11 +72,47 @@ struct SyncEngineDriverTests {
         await one.wait { $0.events == ["stateUpdate"] }
     }
 
+    @Test("sends what is added within a transaction that is committed 300 ms later, in the midst of a send too")
+    func transactions() async throws {
+        let clock = ManualClientClock()
+        let token = try server.account("ada")
+        let one = NotesDevice(
+            server.device(token: token) {
+                $0.clock = clock
+                $0.automaticSendDelay = .seconds(1)
+            }, begins: false)
+        let (first, second) = ((0..<300).map { id("first\($0)") }, (0..<300).map { id("second\($0)") })
+        // The second transaction begins when the first one's records are asked for.
+        one.onProvide { [weak one] asked, _ in
+            if asked == first[0] { one?.beginWriting(second) }
+        }
+        one.launch()
+        one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zone))])
+        one.beginWriting(first)
+        for step in [100, 200] as [UInt64] {
+            clock.advance(byMilliseconds: step)
+            await clock.waiting()
+        }
+        one.commit("x", first)
+        clock.advance(byMilliseconds: 700)
+        await one.wait { $0.events.contains { $0.hasPrefix("didSendChanges(scheduled)") } }
+        #expect(one.engine.state.pendingRecordZoneChanges.count == second.count)
+        one.commit("y", second)
+        await clock.waiting()
+        clock.advance(byMilliseconds: 1_000)
+        await one.wait { $0.engine.syncStatus().pendingRecordZoneChanges.isEmpty }
+        let database = server.device(token: token).privateCloudDatabase
+        for (ids, text) in [(first, "x"), (second, "y")] {
+            let found = try await database.records(for: ids, desiredKeys: ["text"])
+            #expect(try found.values.allSatisfy { try $0.get()["text"] == text })
+        }
+    }
+
     @Test("says so when a child task of the delegate's call waits for the engine, which can't be told at once")
     func childTask() async throws {
         let clock = ManualClientClock()
         let one = device(try server.account("ada"), clock)
-        let code = Mutex<CKError.Code?>(nil)
+        let code = Lock<CKError.Code?>(nil)
         one.onEvent { event, engine in
             guard case .willSendChanges = event else { return }
             async let fetch = errorCode { try await engine.fetchChanges() }
@@ -130,6 +166,19 @@ struct SyncEngineDriverTests {
         await two.wait { $0.texts == ["a": "x"] }
     }
 
+    @Test("of a shared database has nothing to do, whatever happens in the private one")
+    func sharedDatabase() async throws {
+        let token = try server.account("ada")
+        let one = NotesDevice(server.device(token: token), begins: false)
+        one.launch { $0.database = one.container.sharedCloudDatabase }
+        let database = server.device(token: token).privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: zone))
+        try await one.engine.fetchChanges()
+        #expect(!one.events.contains { $0.hasPrefix("fetched") })
+        #expect(one.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+        #expect(await errorCode { try await one.engine.sendChanges() } == nil)
+    }
+
     @Test("is gone when the app lets go of it, in the midst of its work, and its calls leave nothing waiting")
     func letGo() async throws {
         let token = try server.account("ada")
@@ -157,7 +206,7 @@ private final class StateKeeper: Sendable {
         var wasEnteredTwice = false
     }
 
-    private let kept = Mutex(Kept())
+    private let kept = Lock(Kept())
 
     var counts: [Int] { kept.withLock { $0.counts } }
     var wasEnteredTwice: Bool { kept.withLock { $0.wasEnteredTwice } }

@@ -1,6 +1,6 @@
-import BrumeKit
+@testable import BrumeKit
+import BrumeLock
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("Two devices with a sync engine and a server", .timeLimit(.minutes(2)))
@@ -120,6 +120,23 @@ struct SyncEngineEndToEndTests {
             ])
     }
 
+    @Test("are told of records in the order in which the server got them")
+    func feedOrder() async throws {
+        let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))
+        makeZone(one)
+        try await one.engine.sendChanges()
+        let names = ["m", "z", "a", "k", "b"]
+        let database = one.container.privateCloudDatabase
+        _ = try await database.modifyRecords(
+            saving: names.map { CKRecord(recordType: "Note", recordID: id($0)) }, deleting: [])
+        try await two.engine.fetchChanges()
+        let page = try await database.recordZoneChanges(
+            in: zone, since: nil, desiredKeys: nil, resultsLimit: nil, database.callOptions)
+        let order = page.records.map(\.recordID.recordName)
+        #expect(Set(order) == Set(names))
+        #expect(two.events.contains("fetchedRecordZoneChanges(modifications: \(order), deletions: [])"))
+    }
+
     @Test("merge a conflict, of which the log tells")
     func conflict() async throws {
         let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))
@@ -180,7 +197,7 @@ struct SyncEngineEndToEndTests {
         let one = device(isAutomatic: false)
         makeZone(one)
         let zone = zone
-        let asked = Mutex(0)
+        let asked = Lock(0)
         one.makeBatches { _ in
             guard
                 asked.withLock({
@@ -200,8 +217,8 @@ struct SyncEngineEndToEndTests {
     @Test("are refused what they would wait for in their own delegate, and may begin it in a task")
     func reentrancy() async throws {
         let one = device(isAutomatic: false)
-        let codes = Mutex<[CKError.Code?]>([])
-        let later = Mutex<Task<CKError.Code?, Never>?>(nil)
+        let codes = Lock<[CKError.Code?]>([])
+        let later = Lock<Task<CKError.Code?, Never>?>(nil)
         one.onEvent { event, engine in
             guard case .didSendChanges = event else { return }
             let code = await errorCode { try await engine.fetchChanges() }
@@ -259,7 +276,7 @@ struct SyncEngineEndToEndTests {
         makeZone(one)
         let engine = one.engine
         for moment in ["", "accountChange", "willFetch", "didFetchChanges"] {
-            let task = Mutex<Task<CKError.Code?, Never>?>(nil)
+            let task = Lock<Task<CKError.Code?, Never>?>(nil)
             one.onEvent { event, _ in
                 if !moment.isEmpty, "\(event)".hasPrefix(moment) { task.withLock { $0?.cancel() } }
             }

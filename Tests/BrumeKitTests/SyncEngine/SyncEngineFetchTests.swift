@@ -7,7 +7,7 @@ struct SyncEngineFetchTests {
     private let zone = Sample.zone
     private let zoneB = Sample.zoneB
 
-    @Test("tell the zones, then each zone's pages, and ask for options before each request of another kind")
+    @Test("tell the zones, then each zone's pages, and ask for options before each request")
     func order() {
         let script = EngineScript(EngineScript.signedIn())
         script.server = { request in
@@ -25,10 +25,10 @@ struct SyncEngineFetchTests {
         #expect(
             script.taken() == [
                 "> account", "willFetchChanges(manual)", "options?", "> databaseChanges(nil)",
-                "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])", "> databaseChanges(d1)",
+                "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])", "options?", "> databaseChanges(d1)",
                 "fetchedDatabaseChanges(modifications: [\"B\"], deletions: [])", "options?",
                 "willFetchRecordZoneChanges(A)", "> zoneChanges(A, nil)",
-                "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "> zoneChanges(A, a1)",
+                "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "options?", "> zoneChanges(A, a1)",
                 "fetchedRecordZoneChanges(modifications: [], deletions: [\"b\"])", "didFetchRecordZoneChanges(A)",
                 "options?", "willFetchRecordZoneChanges(B)", "> zoneChanges(B, nil)", "didFetchRecordZoneChanges(B)",
                 "didFetchChanges(manual)", "< 1",
@@ -86,6 +86,74 @@ struct SyncEngineFetchTests {
         }
         script.fetch()
         #expect(seen == ["database true", "zone true", "did true"])
+    }
+
+    @Test("of some zones leave the status of those exact, and of the database not in step")
+    func scopedStatus() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { request in
+            switch request {
+            case .databaseChanges(nil): EngineScript.databasePage([zone, zoneB], token: "d")
+            case .zoneChanges: EngineScript.zonePage([Sample.id("a")], token: "z")
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        func hasAll(_ zoneID: CKRecordZone.ID?) -> Bool {
+            CKSyncEngine.SyncStatus(
+                .init(state: script.machine.state, knowsAllZones: script.machine.knowsAllZones), zoneID: zoneID,
+                certified: nil
+            ).hasAllServerChanges
+        }
+        #expect(!hasAll(zone) && !hasAll(nil))
+        script.fetch(.zoneIDs([zone]))
+        #expect(hasAll(zone) && !hasAll(zoneB) && !hasAll(nil) && !script.machine.isAtHead)
+        script.fetch(.zoneIDs([zoneB]))
+        #expect(hasAll(zone) && hasAll(zoneB) && hasAll(nil) && script.machine.isAtHead)
+        // What is heard of one zone says nothing of the others.
+        script.push(.zoneChanged(zoneB))
+        #expect(hasAll(zone) && !hasAll(zoneB) && !hasAll(nil))
+        script.push(.databaseChanged)
+        #expect(!hasAll(zone))
+        // One that fails for a zone knows all the same which zones there are.
+        script.server = { request in
+            if case .zoneChanges = request { return .zoneChanges(.failure(CKError(.zoneBusy))) }
+            return EngineScript.friendlyServer(request)
+        }
+        script.fetch()
+        #expect(hasAll(zone) && !hasAll(zoneB))
+    }
+
+    @Test("ask for the options before each page, and leave the rest of a zone that is not in their scope any more")
+    func optionsBetweenPages() {
+        let script = EngineScript(EngineScript.signedIn())
+        var pages = 0
+        script.server = { request in
+            switch request {
+            case .databaseChanges(nil): return EngineScript.databasePage([zone], token: "d1", moreComing: true)
+            case .databaseChanges: return EngineScript.databasePage([zoneB], token: "d2")
+            case .zoneChanges:
+                pages += 1
+                return EngineScript.zonePage([Sample.id("\(pages)")], token: "z\(pages)", moreComing: pages < 9)
+            default: return EngineScript.friendlyServer(request)
+            }
+        }
+        var asked = 0
+        script.onOptions = { context in
+            asked += 1
+            var options = context.options
+            if asked > 4 { options.scope = .zoneIDs([]) }
+            return options
+        }
+        script.fetch()
+        let log = script.taken().filter { $0 == "options?" || $0.hasPrefix("> ") || $0.hasPrefix("didFetchRecord") }
+        #expect(
+            log == [
+                "> account", "options?", "> databaseChanges(nil)", "options?", "> databaseChanges(d1)", "options?",
+                "> zoneChanges(A, nil)", "options?", "> zoneChanges(A, z1)", "options?",
+                "didFetchRecordZoneChanges(A)", "options?",
+            ])
+        #expect(script.machine.state.unfetchedZones.list == [zone, zoneB])
+        #expect(script.machine.state.zoneTokens[zone] == EngineScript.token("z2"))
     }
 
     @Test("start over by themselves with a token that expired, once")

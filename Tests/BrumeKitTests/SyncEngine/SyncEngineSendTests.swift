@@ -145,7 +145,7 @@ struct SyncEngineSendTests {
         let error = CKError(code, message: "no", retryAfterSeconds: passing.contains(code) ? 3 : nil)
         script.server = EngineScript.server(failing: [Sample.id("a"): error])
         script.add(Sample.save("a"), Sample.save("b"))
-        script.turnClock()
+        script.pass(1_000)
         #expect(script.taken().contains(sent(saved: "[\"b\"]", failed: "[\"a: \(code)\"]")))
         #expect(script.pending == (passing.contains(code) ? [Sample.save("a")] : []))
         script.server = EngineScript.friendlyServer
@@ -202,7 +202,7 @@ struct SyncEngineSendTests {
         #expect(script.taken().filter { $0 == "batch?" }.count == 1)
     }
 
-    @Test("begin some milliseconds after a change is added, with all that was added until then, and are of everything")
+    @Test("begin a second after the last change is added, with all that was added until then, and are of everything")
     func scheduled() {
         let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
         script.start()
@@ -210,12 +210,57 @@ struct SyncEngineSendTests {
         var scopes: [CKSyncEngine.SendChangesOptions.Scope] = []
         script.onEvent = { if case .willSendChanges(let event) = $0 { scopes.append(event.context.options.scope) } }
         script.add(Sample.save("a"))
+        script.pass(900)
         script.add(Sample.save("b"))
-        #expect(script.log.isEmpty)
-        script.now += SyncEngineSchedule.sendDelay
-        script.perform(script.machine.timePassed(now: script.now))
+        script.pass(999)
+        #expect(script.taken().isEmpty)
+        script.pass(1)
         #expect(script.log.contains("> modifyRecords([\"a\", \"b\"], [])"))
         #expect(scopes == [.all])
+    }
+
+    @Test("are put off for five seconds at most by changes that are added without a pause")
+    func unendingAdditions() {
+        let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
+        script.start()
+        script.log = []
+        let start = script.now
+        while script.now < start + 5_000 {
+            #expect(script.taken().isEmpty)
+            script.add(Sample.save("a"))
+            script.pass(100)
+        }
+        #expect(script.taken().contains("> modifyRecords([\"a\"], [])"))
+    }
+
+    @Test("leave out of their batches what was added within the last second, and have it next time")
+    func heldBack() {
+        let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
+        script.start()
+        script.log = []
+        script.onBatch = { _ in
+            let records = script.pending.filter { !script.machine.holdsBack($0, now: script.now) }
+                .map { CKRecord(recordType: "Note", recordID: $0.recordID) }
+            return records.isEmpty ? nil : .init(recordsToSave: records, recordIDsToDelete: [])
+        }
+        var isFirst = true
+        script.onEvent = { event in
+            guard case .willSendChanges = event, isFirst else { return }
+            isFirst = false
+            script.pass(10)
+            script.add(Sample.save("b"))
+        }
+        script.add(Sample.save("a"))
+        script.pass(1_000)
+        #expect(script.taken().filter { $0.hasPrefix("> modify") } == ["> modifyRecords([\"a\"], [])"])
+        let now = script.now
+        while script.pending == [Sample.save("b")], script.turnClock() != nil {}
+        #expect(script.taken().contains("> modifyRecords([\"b\"], [])"))
+        #expect(script.now == now + 1_000)
+        // What the app sends itself has everything.
+        script.add(Sample.save("c"))
+        script.send()
+        #expect(script.log.contains("> modifyRecords([\"c\"], [])"))
     }
 
     @Test("of a scope leave all else pending, whatever the batch holds")
@@ -245,6 +290,32 @@ struct SyncEngineSendTests {
         #expect(!script.log.contains { $0.hasPrefix("> modifyRecords") })
         #expect(CKSyncEngine.SendChangesOptions.Scope.allExcluding([zone]).contains(Sample.save("b", zoneB)))
         #expect(!CKSyncEngine.SendChangesOptions.Scope.allExcluding([zone]).contains(Sample.id("a")))
+    }
+
+    @Test("send zones that are added in the midst of them before the next batch, each change once")
+    func zonesAddedMeanwhile() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.add(Sample.save("a"))
+        script.onEvent = { event in
+            guard case .sentRecordZoneChanges(let sent) = event, sent.savedRecords.first?.recordID == Sample.id("a")
+            else { return }
+            script.add(zones: .saveZone(CKRecordZone(zoneID: zoneB)))
+            script.add(Sample.save("b", zoneB))
+        }
+        var batches: [[CKSyncEngine.PendingRecordZoneChange]] = [[Sample.save("a")], [Sample.save("b", zoneB)], [], []]
+        script.onBatch = { _ in
+            let batch = batches.removeFirst()
+            // A delegate that makes sure of its zone whenever it is asked.
+            if batch.isEmpty { script.add(zones: .saveZone(CKRecordZone(zoneID: zone))) }
+            let records = batch.map { CKRecord(recordType: "Note", recordID: $0.recordID) }
+            return records.isEmpty ? nil : .init(recordsToSave: records, recordIDsToDelete: [])
+        }
+        script.send()
+        #expect(
+            script.taken().filter { $0.hasPrefix("> modify") } == [
+                "> modifyRecords([\"a\"], [])", "> modifyZones([\"B\"], [])", "> modifyRecords([\"b\"], [])",
+                "> modifyZones([\"A\"], [])",
+            ])
     }
 
     @Test("take what the app keeps itself, and are over with it when there is no more")
@@ -279,7 +350,8 @@ struct SyncEngineSendTests {
         script.answer(
             .modifyZones(.success(.init(saves: [:], deletions: [zone: .success(())]))))
         #expect(script.pending == [Sample.save("b")])
-        #expect(script.pendingZones == [.saveZone(CKRecordZone(zoneID: zone))])
+        // The zone that takes its place is made in the same pass.
+        #expect(script.log.contains("> modifyZones([\"A\"], [])"))
         // The deletion comes back with the changes, and means the zone before.
         script.server = { request in
             if case .databaseChanges(nil) = request {
@@ -290,7 +362,6 @@ struct SyncEngineSendTests {
         script.fetch()
         #expect(script.log.contains("fetchedDatabaseChanges(modifications: [], deletions: [\"A\"])"))
         #expect(script.pending == [Sample.save("b")])
-        #expect(script.pendingZones == [.saveZone(CKRecordZone(zoneID: zone))])
     }
 
     @Test("report changes to zones that fail, and keep those that pass by themselves")

@@ -42,16 +42,22 @@ struct SyncEngineWorldTests {
         return trials
     }
 
+    /// Chance decides what one run meets; all of them together meet everything.
+    private func expectTrials(_ trials: [ShardServer.Trials]) {
+        #expect(trials.reduce(0) { $0 + $1.pushes } > 10 * trials.count)
+        #expect(trials.contains { $0.conflicts > 0 } && trials.contains { $0.deaths > 0 })
+    }
+
     @Test("lose no edit and end alike on the server's own shards, which die in the midst of requests as well")
     func editsOnShards() throws {
         let trials = try runOnShards(devices: 3, .init())
-        #expect(trials.allSatisfy { $0.pushes > 10 && $0.conflicts > 0 && $0.deaths > 0 })
+        expectTrials(trials)
     }
 
     @Test("end alike on the server's own shards with deletions, zones that are made again, and little history")
     func zoneDeletionsOnShards() throws {
         let trials = try runOnShards(devices: 2, .init(deletions: true, zoneDeletions: true))
-        #expect(trials.allSatisfy { $0.pushes > 10 && $0.conflicts > 0 && $0.deaths > 0 })
+        expectTrials(trials)
     }
 
     @Test("lose no edit and end alike, with crashes, cuts, conflicts and expired tokens")

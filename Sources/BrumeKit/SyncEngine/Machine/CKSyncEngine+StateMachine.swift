@@ -91,15 +91,22 @@ package struct SyncEngineStateMachine: Sendable {
     var removedInFlight: Set<CKRecord.ID> = []
     var removedZonesInFlight: Set<CKRecordZone.ID> = []
 
-    /// Whether a fetch of everything has ended and nothing was heard of since; see ``CKSyncEngine/SyncStatus``.
-    package internal(set) var isAtHead = false
-    /// How often that was so.
+    /// Whether all zones that have changes are known: a fetch has asked for them, and nothing was heard of the database
+    /// since; see ``CKSyncEngine/SyncStatus``.
+    var knowsAllZones = false
+    /// How often the engine heard that the database has changed, or that it may have.
+    var databasePushes: UInt64 = 0
+    /// How often a fetch has found all zones that have changes.
     var headsReached: UInt64 = 0
 
-    package init(state: SyncEngineState?, isAutomatic: Bool, seed: UInt64) {
+    /// Whether this device has everything, as far as it has heard.
+    package var isAtHead: Bool { knowsAllZones && state.unfetchedZones.isEmpty }
+
+    /// - Parameter sendDelay: Milliseconds from the last addition of a change to a scheduled send.
+    package init(state: SyncEngineState?, isAutomatic: Bool, seed: UInt64, sendDelay: UInt64 = 1_000) {
         self.state = state ?? SyncEngineState()
         self.isAutomatic = isAutomatic
-        schedule = SyncEngineSchedule(seed: seed)
+        schedule = SyncEngineSchedule(seed: seed, sendDelay: sendDelay)
         // What was in flight when the process ended goes first.
         let zones = self.state.sentZoneChanges
         let records = self.state.sentRecordChanges
@@ -157,13 +164,15 @@ package struct SyncEngineStateMachine: Sendable {
 
     /// A notification came.
     package mutating func pushed(_ push: Push, now: UInt64) -> [Action] {
-        isAtHead = false
         switch push {
         case .opened:
+            databaseChanged()
             schedule.connectionCameBack()
             // The first one is no news when the first fetch is still to come.
             schedule.wantFetch(now: now)
-        case .databaseChanged: schedule.wantFetch(now: now)
+        case .databaseChanged:
+            databaseChanged()
+            schedule.wantFetch(now: now)
         case .zoneChanged(let zoneID):
             guard !zoneID.isDefault else { break }
             if !state.unfetchedZones.contains(zoneID) {
@@ -174,6 +183,12 @@ package struct SyncEngineStateMachine: Sendable {
             schedule.wantFetch(now: now)
         }
         return turn(now: now)
+    }
+
+    /// There may be zones with changes that this device does not know.
+    mutating func databaseChanged() {
+        knowsAllZones = false
+        databasePushes += 1
     }
 
     /// The notifications ended.

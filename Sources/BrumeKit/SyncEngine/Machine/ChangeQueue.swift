@@ -9,6 +9,9 @@ package struct ChangeQueue<ItemID: Hashable & Sendable, Change: Hashable & Senda
         let change: Change
         /// When it was added last, on a count of the queue's owner.
         var stamp: UInt64
+        /// When it was added first and last, in milliseconds of the owner's clock; 0 for one from before.
+        var firstMilliseconds: UInt64 = 0
+        var lastMilliseconds: UInt64 = 0
     }
 
     /// With gaps where changes were removed.
@@ -31,16 +34,23 @@ package struct ChangeQueue<ItemID: Hashable & Sendable, Change: Hashable & Senda
     /// When the item's change was added last.
     func stamp(_ id: ItemID) -> UInt64? { indices[id].flatMap { entries[$0]?.stamp } }
 
+    /// At what times, in milliseconds, the item's change was added first and last; 0 for one from before.
+    func times(_ id: ItemID) -> (first: UInt64, last: UInt64)? {
+        indices[id].flatMap { entries[$0] }.map { ($0.firstMilliseconds, $0.lastMilliseconds) }
+    }
+
     /// Adds a change at the end, in the place of another one of its item. Says whether the queue is another one now.
     @discardableResult
-    package mutating func add(_ change: Change, id: ItemID, stamp: UInt64) -> Bool {
+    package mutating func add(_ change: Change, id: ItemID, stamp: UInt64, now: UInt64 = 0) -> Bool {
         if let index = indices[id] {
             entries[index]!.stamp = stamp
+            entries[index]!.lastMilliseconds = now
             if entries[index]!.change == change { return false }
             remove(id)
         }
         indices[id] = entries.count
-        entries.append(Entry(id: id, change: change, stamp: stamp))
+        entries.append(
+            Entry(id: id, change: change, stamp: stamp, firstMilliseconds: now, lastMilliseconds: now))
         return true
     }
 

@@ -5,9 +5,13 @@ struct SyncEngineSchedule: Sendable {
     /// Changes of the state within this time are told together (CloudKit's own delay).
     static let stateUpdateDelay: UInt64 = 100
 
-    /// Changes that are added within this time are sent together: more than an app needs to add what belongs together, and
-    /// less than anybody waits for.
-    static let sendDelay: UInt64 = 10
+    /// How long after the last addition of a change a send begins: longer than an app that adds changes within a
+    /// transaction of its database takes to commit it, as the delegate is asked for what the transaction wrote. A
+    /// second by default.
+    let sendDelay: UInt64
+
+    /// Additions that don't end put a send off for so many delays at most.
+    private static let sendDelaysMax: UInt64 = 5
 
     /// Something to be done, and what holds it up.
     private struct Due: Sendable {
@@ -34,6 +38,8 @@ struct SyncEngineSchedule: Sendable {
 
     private var fetch: Due
     private var send: Due
+    /// Since when a send is wanted.
+    private var sendWantedSince: UInt64 = 0
     private var failedSends = 0
     private var accountPause: RetryPause
     private var subscriptionPause: RetryPause
@@ -43,7 +49,8 @@ struct SyncEngineSchedule: Sendable {
     private(set) var subscriptionDue: UInt64 = 0
     private(set) var listenDue: UInt64 = 0
 
-    init(seed: UInt64) {
+    init(seed: UInt64, sendDelay: UInt64 = 1_000) {
+        self.sendDelay = sendDelay
         fetch = Due(pause: RetryPause(seed: seed))
         send = Due(pause: RetryPause(seed: seed &+ 1))
         accountPause = RetryPause(seed: seed &+ 2)
@@ -78,7 +85,13 @@ struct SyncEngineSchedule: Sendable {
     // MARK: Sending
 
     mutating func wantSend(now: UInt64) {
-        if send.wanted == nil { send.wanted = now + Self.sendDelay }
+        if send.wanted == nil { sendWantedSince = now }
+        send.wanted = settled(added: sendWantedSince, last: now)
+    }
+
+    /// When a change that was first and last added at the given times may be sent by itself.
+    func settled(added first: UInt64, last: UInt64) -> UInt64 {
+        min(last + sendDelay, first + Self.sendDelaysMax * sendDelay)
     }
 
     /// A send of everything begins: what was wanted is under way.

@@ -49,7 +49,7 @@ extension SyncEngineStateMachine {
         state.account = account
         isListening = false
         isSubscribed = false
-        isAtHead = false
+        databaseChanged()
         schedule.accountChanged()
         if isAutomatic { schedule.wantFetch(now: now) }
         tell(.accountChange(.init(changeType: change)))

@@ -5,7 +5,7 @@ extension SyncEngineStateMachine {
         additions += 1
         var isChanged = false
         for change in changes {
-            let isNew = state.recordChanges.add(change, id: change.recordID, stamp: additions)
+            let isNew = state.recordChanges.add(change, id: change.recordID, stamp: additions, now: now)
             isChanged = isNew || isChanged
         }
         return changesAdded(!changes.isEmpty, isChanged, now: now)
@@ -65,6 +65,18 @@ extension SyncEngineStateMachine {
         let isChanged = state.hasUntrackedChanges != value
         state.hasUntrackedChanges = value
         return changesAdded(value, isChanged, now: now)
+    }
+
+    /// Whether a change is left out of the batch that the delegate makes for a scheduled send, as it was added a moment
+    /// ago: the app's transaction that wrote its record may not have been committed. It waits for the next send, which
+    /// comes by itself.
+    mutating func holdsBack(_ change: CKSyncEngine.PendingRecordZoneChange, now: UInt64) -> Bool {
+        guard case .question(.batch) = step, sendCycle?.context.reason == .scheduled,
+            let times = state.recordChanges.times(change.recordID),
+            schedule.settled(added: times.first, last: times.last) > now
+        else { return false }
+        sendCycle!.isAnythingHeldBack = true
+        return true
     }
 
     private mutating func changesAdded(_ isAnythingWanted: Bool, _ isChanged: Bool, now: UInt64) -> Bool {

@@ -7,6 +7,7 @@ extension SyncEngineStateMachine {
             case database
             case zoneOptions
             case chooseZone
+            case pageOptions(CKRecordZone.ID)
             case zone(CKRecordZone.ID)
             case end
             case over
@@ -29,6 +30,10 @@ extension SyncEngineStateMachine {
         /// Tokens are given up once in a cycle: a server that always says they expired is not asked for ever.
         var expiredZones: Set<CKRecordZone.ID> = []
         var isDatabaseExpired = false
+        /// How often the engine had heard of changes to the database when it asked for them last, and whether the
+        /// answer held all.
+        var pushesAtRequest: UInt64 = 0
+        var hasAllZones = false
 
         var isBegun: Bool {
             if case .begin = phase { return false }
@@ -46,32 +51,32 @@ extension SyncEngineStateMachine {
     }
 
     mutating func advanceFetch(now: UInt64) {
-        guard var cycle = fetchCycle else { return }
-        defer { if fetchCycle != nil { fetchCycle = cycle } }
+        guard let cycle = fetchCycle else { return }
         if cycle.isCancelled {
             switch cycle.phase {
             case .databaseOptions, .database, .zoneOptions, .chooseZone:
-                cycle.failure = cycle.failure ?? .operationsCancelled
-                cycle.phase = .end
-            case .zone(let zoneID):
-                cycle.failure = cycle.failure ?? .operationsCancelled
-                cycle.failedZones[zoneID] = cycle.failure
-                cycle.phase = .end
+                fetchCycle!.failure = cycle.failure ?? .operationsCancelled
+                fetchCycle!.phase = .end
+            case .pageOptions(let zoneID), .zone(let zoneID):
+                fetchCycle!.failure = cycle.failure ?? .operationsCancelled
+                fetchCycle!.failedZones[zoneID] = fetchCycle!.failure
+                fetchCycle!.phase = .end
             case .begin, .end, .over: break
             }
         }
-        switch cycle.phase {
+        switch fetchCycle!.phase {
         case .begin:
-            cycle.phase = .databaseOptions
+            fetchCycle!.phase = .databaseOptions
             tell(.willFetchChanges(.init(context: cycle.context)))
         case .databaseOptions:
-            cycle.phase = .database
+            fetchCycle!.phase = .database
             ask(.fetchOptions(cycle.context), .fetchOptions)
         case .database:
+            fetchCycle!.pushesAtRequest = databasePushes
             request(.databaseChanges(since: state.databaseToken))
         case .zoneOptions:
             let isAnythingLeft = state.unfetchedZones.list.contains { !cycle.fetchedZones.contains($0) }
-            cycle.phase = isAnythingLeft ? .chooseZone : .end
+            fetchCycle!.phase = isAnythingLeft ? .chooseZone : .end
             if isAnythingLeft { ask(.fetchOptions(cycle.context), .fetchOptions) }
         case .chooseZone:
             let candidates = state.unfetchedZones.list.filter {
@@ -79,29 +84,34 @@ extension SyncEngineStateMachine {
             }
             guard let zoneID = cycle.options.prioritizedZoneIDs.first(where: candidates.contains) ?? candidates.first
             else {
-                cycle.phase = .end
+                fetchCycle!.phase = .end
                 return
             }
-            cycle.fetchedZones.insert(zoneID)
-            cycle.openZone = zoneID
-            cycle.phase = .zone(zoneID)
+            fetchCycle!.fetchedZones.insert(zoneID)
+            fetchCycle!.openZone = zoneID
+            fetchCycle!.phase = .zone(zoneID)
             tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+        case .pageOptions(let zoneID):
+            fetchCycle!.phase = .zone(zoneID)
+            ask(.fetchOptions(cycle.context), .fetchOptions)
         case .zone(let zoneID):
+            // The delegate has thought better of it: what is left of the zone waits.
+            guard cycle.options.scope.contains(zoneID) else { return closeZone(zoneID, nil) }
             pushedZones.remove(zoneID)
             request(.zoneChanges(zoneID, since: state.zoneTokens[zoneID]))
         case .end:
             if let zoneID = cycle.openZone {
-                cycle.openZone = nil
+                fetchCycle!.openZone = nil
                 tell(
                     .didFetchRecordZoneChanges(
-                        .init(zoneID: zoneID, error: cycle.failedZones[zoneID] ?? cycle.failure)))
+                        .init(zoneID: zoneID, error: fetchCycle!.failedZones[zoneID] ?? fetchCycle!.failure)))
             }
-            cycle.phase = .over
+            fetchCycle!.phase = .over
             if !cycle.isToldOver { tell(.didFetchChanges(.init(context: cycle.context))) }
-            cycle.isToldOver = true
+            fetchCycle!.isToldOver = true
         case .over:
             if dirtySince != nil, !cycle.isStateTold {
-                cycle.isStateTold = true
+                fetchCycle!.isStateTold = true
                 updateState()
                 return
             }
@@ -125,8 +135,11 @@ extension SyncEngineStateMachine {
             schedule.fetchFailed(cause, now: now)
         } else if error == nil {
             schedule.fetchSucceeded()
-            isAtHead = state.unfetchedZones.isEmpty && schedule.fetchDue == nil
-            if isAtHead { headsReached += 1 }
+        }
+        // Whatever its scope was, a fetch asks for all zones that changed: those it left out are known to be behind.
+        if cycle.hasAllZones, cycle.pushesAtRequest == databasePushes {
+            knowsAllZones = true
+            headsReached += 1
         }
         finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
     }
@@ -144,7 +157,8 @@ extension SyncEngineStateMachine {
         case .success(let page):
             for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
             for modification in page.modifications { state.unfetchedZones.insert(modification.zoneID) }
-            if !page.moreComing { fetchCycle!.phase = .zoneOptions }
+            fetchCycle!.hasAllZones = !page.moreComing
+            fetchCycle!.phase = page.moreComing ? .databaseOptions : .zoneOptions
             if page.modifications.isEmpty, page.deletions.isEmpty {
                 apply(.databasePage(page.token), now: now)
             } else {
@@ -202,6 +216,7 @@ extension SyncEngineStateMachine {
             // A zone that is gone has nothing to fetch. Its deletion comes with the database's changes.
             if error.code == .zoneNotFound || error.code == .userDeletedZone {
                 state.unfetchedZones.remove(zoneID)
+                databaseChanged()
                 schedule.wantFetch(now: now)
                 markDirty(now: now)
             }
@@ -220,7 +235,7 @@ extension SyncEngineStateMachine {
                     .fetchedRecordZoneChanges(.init(modifications: page.modifications, deletions: page.deletions)),
                     effect)
             }
-            if !page.moreComing { closeZone(zoneID, nil) }
+            if page.moreComing { fetchCycle!.phase = .pageOptions(zoneID) } else { closeZone(zoneID, nil) }
         }
     }
 

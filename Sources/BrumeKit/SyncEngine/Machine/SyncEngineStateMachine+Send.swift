@@ -22,8 +22,10 @@ extension SyncEngineStateMachine {
         var failedZones: [CKRecordZone.ID: CKError] = [:]
         var failedRecords: [CKRecord.ID: CKError] = [:]
         var isProgressMade = false
-        /// Zones whose changes had their turn.
-        var sentZones: Set<CKRecordZone.ID> = []
+        /// Whether changes were left out of batches that were added a moment before.
+        var isAnythingHeldBack = false
+        /// The changes to zones that succeeded: none is sent twice, whatever the delegate adds.
+        var doneZoneChanges: Set<CKSyncEngine.PendingDatabaseChange> = []
         /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in it.
         var additionsAtQuestion: UInt64 = 0
         /// The changes to zones that are in flight.
@@ -54,35 +56,37 @@ extension SyncEngineStateMachine {
     }
 
     mutating func advanceSend(now: UInt64) {
-        guard var cycle = sendCycle else { return }
-        defer { if sendCycle != nil { sendCycle = cycle } }
+        guard let cycle = sendCycle else { return }
         if cycle.isCancelled, cycle.isBegun, !cycle.isToldOver {
-            cycle.failure = cycle.failure ?? .operationsCancelled
-            cycle.phase = .end
+            sendCycle!.failure = cycle.failure ?? .operationsCancelled
+            sendCycle!.phase = .end
         }
-        switch cycle.phase {
+        switch sendCycle!.phase {
         case .begin:
-            cycle.phase = .zones
+            sendCycle!.phase = .zones
             tell(.willSendChanges(.init(context: cycle.context)))
         case .zones:
-            let changes = state.zoneChanges.changes.filter {
-                cycle.context.options.scope.containsZone($0.zoneID) && !cycle.sentZones.contains($0.zoneID)
-            }
+            let changes = unsentZoneChanges(cycle)
             if changes.isEmpty {
-                cycle.phase = .batch
+                sendCycle!.phase = .batch
             } else {
-                sendZones(Array(changes.prefix(Limits.itemsPerRequest)), &cycle)
+                sendZones(Array(changes.prefix(Limits.itemsPerRequest)))
             }
         case .batch:
-            cycle.additionsAtQuestion = additions
+            // A zone that was added since has to be there before its records.
+            if !unsentZoneChanges(cycle).isEmpty {
+                sendCycle!.phase = .zones
+                return
+            }
+            sendCycle!.additionsAtQuestion = additions
             ask(.batch(cycle.context), .batch)
         case .end:
-            cycle.phase = .over
-            cycle.isToldOver = true
+            sendCycle!.phase = .over
+            sendCycle!.isToldOver = true
             tell(.didSendChanges(.init(context: cycle.context)))
         case .over:
             if dirtySince != nil, !cycle.isStateTold {
-                cycle.isStateTold = true
+                sendCycle!.isStateTold = true
                 updateState()
                 return
             }
@@ -112,12 +116,22 @@ extension SyncEngineStateMachine {
             schedule.sendSucceeded()
         }
         if !hasUnsent { schedule.sendBegan() }
+        if cycle.isAnythingHeldBack, hasUnsent, schedule.sendDue == nil { schedule.wantSend(now: now) }
         finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
     }
 
     // MARK: Zones
 
-    private mutating func sendZones(_ changes: [CKSyncEngine.PendingDatabaseChange], _ cycle: inout SendCycle) {
+    /// The changes to zones that the cycle has yet to send: those that failed in it, or were done, wait for the next
+    /// one.
+    private func unsentZoneChanges(_ cycle: SendCycle) -> [CKSyncEngine.PendingDatabaseChange] {
+        state.zoneChanges.changes.filter {
+            cycle.context.options.scope.containsZone($0.zoneID) && cycle.failedZones[$0.zoneID] == nil
+                && !cycle.doneZoneChanges.contains($0)
+        }
+    }
+
+    private mutating func sendZones(_ changes: [CKSyncEngine.PendingDatabaseChange]) {
         var saves: [CKRecordZone] = []
         var deletions: [CKRecordZone.ID] = []
         for change in changes {
@@ -125,13 +139,12 @@ extension SyncEngineStateMachine {
             case .saveZone(let zone): saves.append(zone)
             case .deleteZone(let id): deletions.append(id)
             }
-            cycle.sentZones.insert(change.zoneID)
             state.zoneChanges.remove(change.zoneID)
         }
         state.sentZoneChanges = changes
-        cycle.zoneChanges = changes
+        sendCycle!.zoneChanges = changes
         removedZonesInFlight = []
-        cycle.additionsAtQuestion = additions
+        sendCycle!.additionsAtQuestion = additions
         request(.modifyZones(saving: saves, deleting: deletions))
     }
 
@@ -151,7 +164,9 @@ extension SyncEngineStateMachine {
             switch change {
             case .saveZone(let zone):
                 switch result.flatMap({ $0.saves[zone.zoneID] ?? .failure(.missingResult) }) {
-                case .success(let saved): savedZones.append(saved)
+                case .success(let saved):
+                    savedZones.append(saved)
+                    sendCycle!.doneZoneChanges.insert(change)
                 case .failure(let error):
                     failedSaves.append(.init(zone: zone, error: error))
                     failed(change, error)
@@ -160,6 +175,7 @@ extension SyncEngineStateMachine {
                 switch result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
                 case .success:
                     deletedIDs.append(id)
+                    sendCycle!.doneZoneChanges.insert(change)
                     // What was to be sent to the zone is gone with it; what was added since is for the next one.
                     dropRecordChanges(in: id, until: cycle.additionsAtQuestion)
                     state.zoneTokens[id] = nil
@@ -208,7 +224,8 @@ extension SyncEngineStateMachine {
                 state.hasUntrackedChanges = false
                 markDirty(now: now)
             }
-            sendCycle!.phase = .end
+            // Zones that the delegate added when it was asked are sent all the same.
+            sendCycle!.phase = unsentZoneChanges(cycle).isEmpty ? .end : .zones
             return
         }
         let changes =
@@ -273,7 +290,7 @@ extension SyncEngineStateMachine {
         state.sentRecordChanges.removeAll { returnedIDs.contains($0.recordID) }
         for id in edited where !state.recordChanges.contains(id) && !removedInFlight.contains(id) {
             additions += 1
-            state.recordChanges.add(.saveRecord(id), id: id, stamp: additions)
+            state.recordChanges.add(.saveRecord(id), id: id, stamp: additions, now: now)
             schedule.wantSend(now: now)
         }
         sendCycle!.batch = nil
