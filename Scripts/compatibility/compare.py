@@ -64,7 +64,7 @@ def read_list():
 
 
 def read_graphs(folder):
-    """Declarations by path, what each type alias stands for, superclasses, and the notes of what differs by path."""
+    """Declarations by path with conformances, what each type alias stands for, superclasses, and the notes of what differs by path."""
     declarations, aliases, superclasses, notes, paths = {}, {}, {}, {}, {}
     files = sorted(pathlib.Path(folder).glob("*.symbols.json"))
     if not files:
@@ -84,6 +84,9 @@ def read_graphs(folder):
                         note = " ".join(paragraph.removeprefix("Differs from CloudKit:").split()).replace("``", "`")
                         notes.setdefault(path, note)
         for relation in graph["relationships"]:
+            if relation["kind"] == "conformsTo" and relation["source"] in paths:
+                name = relation.get("targetFallback") or paths.get(relation["target"], "")
+                declarations.setdefault(paths[relation["source"]], []).append(": " + name.rpartition(".")[2])
             if relation["kind"] == "inheritsFrom" and relation["source"] in paths and relation["target"] in paths:
                 superclasses[paths[relation["source"]]] = paths[relation["target"]]
     return declarations, aliases, superclasses, notes
@@ -117,6 +120,8 @@ def plain(text):
 def is_there(symbol, declarations, aliases, superclasses):
     path = resolved(symbol.path, aliases)
     found = declarations.get(path, [])
+    if symbol.declaration.startswith(": "):
+        return symbol.declaration in found
     if path.endswith(".init()"):  # The graph does not repeat what a superclass requires.
         owner = path.removesuffix(".init()")
         while not found and owner in superclasses:

@@ -116,6 +116,17 @@ struct CKErrorTests {
         let id = CKRecord.ID(recordName: "a")
         let error = CKError.partialFailure([id: CKError(.unknownItem), "subscription": CKError(.zoneNotFound)])
         #expect(error.code == .partialFailure)
+        // The sentence names an item and its reason, and one that failed because of another last.
+        #expect(error.localizedDescription.contains("2 of the items failed, "))
+        let culprit = CKRecord.ID(recordName: "z")
+        let batch = CKError.partialFailure([
+            CKRecord.ID(recordName: "a"): CKError(.batchRequestFailed),
+            culprit: CKError(.invalidArguments, message: "the title is too long"),
+        ])
+        #expect(
+            batch.localizedDescription
+                == "2 of the items failed, z with invalidArguments: the title is too long; look at partialErrorsByItemID for each"
+        )
         #expect(error.partialErrorsByItemID?.count == 2)
         #expect((error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)?.code == .unknownItem)
         #expect(CKError(.zoneNotFound).partialErrorsByItemID == nil)

@@ -1,4 +1,4 @@
-import BrumeKit
+@testable import BrumeKit
 import BrumeModel
 import Testing
 
@@ -234,60 +234,95 @@ struct CKRecordTests {
     }
 }
 
-@Suite("A record traps with a sentence")
-struct CKRecordTrapTests {
-    @Test("on a field key that no field can have")
-    func badKey() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            CKRecord(recordType: "Note")["_bad"] = 1
-        }
-        #expect(Self.text(result).contains("let it start with one"))
+@Suite("What no record can have is refused when the record is saved, with a sentence, and stops no process:")
+struct CKRecordRefusalTests {
+    /// The code and sentence that a save of the record fails with; nil when it would be sent.
+    private func refusal(_ record: CKRecord) throws -> (code: CKError.Code, sentence: String)? {
+        let copy = try #require(record.copy() as? CKRecord)
+        let archived = try? NSKeyedUnarchiver.unarchivedObject(
+            ofClass: CKRecord.self,
+            from: NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true))
+        let error = record.outgoing().refusal
+        #expect(copy.outgoing().refusal?.localizedDescription == error?.localizedDescription)
+        // What can't be an id is no archive either.
+        if let archived { #expect(archived.outgoing().refusal?.localizedDescription == error?.localizedDescription) }
+        return error.map { ($0.code, $0.localizedDescription) }
     }
 
-    @Test("on a record type that no record can have")
-    func badType() async {
-        await #expect(processExitsWith: .failure) { _ = CKRecord(recordType: "") }
+    @Test("values of other kinds, lists of several kinds, numbers too large, and references across zones")
+    func values() throws {
+        struct Own: CKRecordValueProtocol {}
+        let elsewhere = CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: "x", zoneID: CKRecordZone.ID(zoneName: "Other")), action: .none)
+        let values: [(any CKRecordValueProtocol, String)] = [
+            (Own(), "Own can't be stored in a record"), (["a", 1] as NSArray, "several kinds"),
+            (UInt64.max, "does not fit"), ([1, UInt64.max] as [UInt64], "does not fit"),
+            (elsewhere, "points into zone"),
+            ([elsewhere], "points into zone"), ([[1], [2]], "can't hold lists"),
+            ([Own()] as NSArray, "can't be stored"), (UInt.max as NSNumber, "does not fit"),
+        ]
+        for (value, sentence) in values {
+            let record = CKRecord(recordType: "Note")
+            record["text"] = "fine"
+            record["bad"] = 1
+            #expect(try refusal(record) == nil)
+            record["bad"] = value
+            let found = try #require(try refusal(record))
+            #expect(found.code == .invalidArguments)
+            #expect(found.sentence.contains(sentence) && found.sentence.contains("\"bad\""), "\(found.sentence)")
+            #expect(record["bad"] == nil && record["text"] == "fine")
+            #expect(record.changedKeys() == ["bad", "text"] && record.allKeys() == ["text"])
+            record["bad"] = 2
+            #expect(try refusal(record) == nil)
+            record.encryptedValues["bad"] = value
+            #expect(try refusal(record)?.code == .invalidArguments)
+            record.encryptedValues["bad"] = nil
+            #expect(try refusal(record) == nil)
+        }
+        let record = CKRecord(recordType: "Note")
+        record.setValuesForKeys(["dictionary": ["a": 1]])
+        #expect(try refusal(record)?.code == .invalidArguments)
+        record.setValue(NSNull(), forKey: "dictionary")
+        #expect(try refusal(record) == nil)
     }
 
-    @Test("on a record name that no record can have")
-    func badName() async {
-        await #expect(processExitsWith: .failure) { _ = CKRecord.ID(recordName: "") }
-        await #expect(processExitsWith: .failure) { _ = CKRecord.ID(recordName: "ä") }
-        await #expect(processExitsWith: .failure) {
-            _ = CKRecord.ID(recordName: String(repeating: "n", count: 256))
+    @Test("keys that no field has, until they are removed")
+    func keys() throws {
+        for key in ["_bad", "", "1st", "ä", "a b", String(repeating: "k", count: 256)] {
+            let record = CKRecord(recordType: "Note")
+            record[key] = 1
+            #expect(try refusal(record)?.code == .invalidArguments)
+            #expect(record[key] == nil)
+            record[key] = nil as String?
+            #expect(try refusal(record) == nil)
+            record.encryptedValues[key] = 1
+            #expect(try refusal(record)?.code == .invalidArguments)
+            record.encryptedValues[key] = nil as String?
+            #expect(try refusal(record) == nil)
         }
     }
 
-    @Test("on a zone name that is kept for the system")
-    func badZone() async {
-        await #expect(processExitsWith: .failure) { _ = CKRecordZone(zoneName: "_mine") }
-    }
-
-    @Test("on a value of an unsupported type")
-    func badValue() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            struct Own: CKRecordValueProtocol {}
-            CKRecord(recordType: "Note")["own"] = Own()
+    @Test("types, names and zones, and parents with an action or in another zone")
+    func names() throws {
+        let zone = CKRecordZone.ID(zoneName: "Z")
+        #expect(try refusal(CKRecord(recordType: ""))?.code == .invalidArguments)
+        for name in ["", "ä", String(repeating: "n", count: 256)] {
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name))
+            #expect(record.outgoing().refusal?.code == .invalidArguments)
         }
-        #expect(Self.text(result).contains("Own can't be stored in a record"))
-        await #expect(processExitsWith: .failure) {
-            CKRecord(recordType: "Note").setValue(["a": 1], forKey: "dictionary")
+        for name in ["", "_mine", "ä"] {
+            let id = CKRecordZone(zoneName: name).zoneID
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "x", zoneID: id))
+            #expect(record.outgoing().refusal?.code == .invalidArguments)
         }
-    }
-
-    @Test("on a parent with an action, or in another zone")
-    func badParent() async {
-        await #expect(processExitsWith: .failure) {
-            CKRecord(recordType: "Note").parent = CKRecord.Reference(
-                recordID: CKRecord.ID(recordName: "p"), action: .deleteSelf)
-        }
-        await #expect(processExitsWith: .failure) {
-            CKRecord(recordType: "Note").setParent(
-                CKRecord.ID(recordName: "p", zoneID: CKRecordZone.ID(zoneName: "Other")))
-        }
-    }
-
-    private static func text(_ result: ExitTest.Result?) -> String {
-        String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(CKRecordZone.ID(zoneName: "Z", ownerName: "") == zone)
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "x", zoneID: zone))
+        record.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p", zoneID: zone), action: .deleteSelf)
+        #expect(try refusal(record)?.code == .invalidArguments)
+        record.setParent(CKRecord.ID(recordName: "p"))
+        #expect(try refusal(record)?.sentence.contains("zone") == true)
+        #expect(record.parent == nil)
+        record.setParent(CKRecord.ID(recordName: "p", zoneID: zone))
+        #expect(try refusal(record) == nil)
     }
 }

@@ -82,6 +82,20 @@ struct SubscriptionTests {
         #expect(databaseBack?.subscriptionType == .database)
     }
 
+    @Test("gives its own notification info, so that a change to it counts, and copies what it is given")
+    func ownNotificationInfo() throws {
+        let subscription = CKDatabaseSubscription(subscriptionID: "s")
+        let info = CKSubscription.NotificationInfo()
+        subscription.notificationInfo = info
+        subscription.notificationInfo?.shouldSendContentAvailable = true
+        #expect(subscription.notificationInfo?.shouldSendContentAvailable == true)
+        #expect(!info.shouldSendContentAvailable)
+        let copy = try #require(subscription.copy() as? CKDatabaseSubscription)
+        copy.notificationInfo?.shouldSendContentAvailable = false
+        #expect(subscription.notificationInfo?.shouldSendContentAvailable == true)
+        #expect(try subscription.modelSubscription.notificationInfo?.shouldSendContentAvailable == true)
+    }
+
     @Test("of an answer is refused when its names are none")
     func hostile() {
         #expect(CKSubscription.make(Subscription(id: "", kind: .database(recordType: "")), currentUser: nil) == nil)

@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// Differs from CloudKit: the server keeps no assets. A record can hold them, on this device and in archives; saving it fails with
 /// `serverRejectedRequest`.
-public class CKAsset: NSObject, @unchecked Sendable {
+public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Sendable: all is immutable.
 
     /// Where the file is.
@@ -17,6 +17,24 @@ public class CKAsset: NSObject, @unchecked Sendable {
         precondition(
             fileURL.isFileURL, "CKAsset: \(fileURL.scheme ?? "this") is no file URL; use URL(fileURLWithPath:)")
         self.fileURL = fileURL
+    }
+
+    // MARK: Archiving
+
+    /// Archives are read under secure coding.
+    public class var supportsSecureCoding: Bool { true }
+
+    /// Writes the file's path into a keyed archive.
+    public func encode(with coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKAsset.self)
+        coder.encodeIfPresent(fileURL?.path, forKey: "FilePath")
+    }
+
+    /// Reads an archived asset; nil when the archive holds none.
+    public required init?(coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKAsset.self)
+        guard let path = coder.stringIfPresent(forKey: "FilePath") else { return nil }
+        fileURL = URL(fileURLWithPath: path)
     }
 
     /// Whether both are of one file.
@@ -32,4 +50,4 @@ public class CKAsset: NSObject, @unchecked Sendable {
     public override var description: String { "<CKAsset: \(fileURL?.path ?? "no file")>" }
 }
 
-extension CKAsset: CKRecordValueProtocol {}
+extension CKAsset: __CKRecordObjCValue {}

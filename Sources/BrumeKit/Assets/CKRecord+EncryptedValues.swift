@@ -3,7 +3,7 @@ internal import BrumeModel
 extension CKRecord {
     /// The record's encrypted fields, which ``allKeys()`` and the record's own subscripts don't show.
     ///
-    /// They hold what other fields do but references and assets, which trap.
+    /// They hold what other fields do but references and assets, with which the record can't be saved.
     ///
     /// Differs from CloudKit: the server has no encrypted values. A record can hold them, on this device and in archives; saving it fails with
     /// `serverRejectedRequest`.
@@ -23,30 +23,38 @@ private final class EncryptedValues: CKRecordKeyValueSetting, Sendable {
         set { setObject(newValue, forKey: key) }
     }
 
-    func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+    func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         record.snapshot.local.encrypted[key]?.recordValue(in: record.recordID.zoneID)
     }
 
     func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
         if let problem = Names.problemWithFieldKey(key) {
-            preconditionFailure("CKRecord.encryptedValues: \(problem) (\"\(key)\")")
+            if object == nil { return record.updateState { $0.local.refused[.encryptedField(key)] = nil } }
+            return refuse(problem, key)
         }
         let value: FieldValue?
         do throws(UnsupportedFieldValue) {
             value = if let object { try FieldValue(object, in: record.recordID.zoneID) } else { nil }
         } catch {
-            preconditionFailure("CKRecord.encryptedValues: the value for key \"\(key)\" is refused: \(error.reason)")
+            return refuse(error.reason, key)
         }
         switch value {
         case .reference, .references:
-            preconditionFailure(
-                "CKRecord.encryptedValues: the value for key \"\(key)\" is a reference, which can't be encrypted; set it in the "
-                    + "record itself")
+            return refuse("a reference can't be encrypted; set it in the record itself", key)
         default: break
         }
         record.updateState { state in
             state.local.encrypted[key] = value
+            state.local.refused[.encryptedField(key)] = nil
             state.local.encryptedEdits.insert(key)
+        }
+    }
+
+    private func refuse(_ reason: String, _ key: CKRecord.FieldKey) {
+        record.updateState { state in
+            state.local.encrypted[key] = nil
+            state.local.refused[.encryptedField(key)] =
+                "CKRecord.encryptedValues: the value for key \"\(key)\" is refused: \(reason)"
         }
     }
 

@@ -21,8 +21,18 @@ struct LocalFields: Sendable {
             self.isList = isList
         }
 
-        var recordValue: any CKRecordValueProtocol { isList ? assets : assets[0] }
+        var recordValue: any __CKRecordObjCValue { isList ? assets : assets[0] }
     }
+
+    /// What was set and no record can have: a field, an encrypted field or the parent.
+    enum Refused: Hashable, Sendable {
+        case field(String)
+        case encryptedField(String)
+        case parent
+    }
+
+    /// Why each of them is refused, as a sentence.
+    var refused: [Refused: String] = [:]
 
     /// The name of the share that the record is the root of.
     var share: String?
@@ -33,6 +43,7 @@ struct LocalFields: Sendable {
 
     /// Why a record that holds this can't be saved.
     var refusal: CKError? {
+        if let reason = refused.values.min() { return CKError(.invalidArguments, message: reason) }
         if let key = assets.keys.sorted().first {
             return CKError(
                 .serverRejectedRequest,

@@ -2,6 +2,7 @@
 /// item's result.
 extension CKDatabase {
     /// ``records(for:desiredKeys:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
         completionHandler:
@@ -11,6 +12,7 @@ extension CKDatabase {
     }
 
     /// ``modifyRecords(saving:deleting:savePolicy:atomically:)`` with a completion handler. What the records hold now is saved.
+    @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
@@ -32,6 +34,7 @@ extension CKDatabase {
     }
 
     /// ``recordZones(for:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withRecordZoneIDs recordZoneIDs: [CKRecordZone.ID],
         completionHandler:
@@ -41,6 +44,7 @@ extension CKDatabase {
     }
 
     /// ``modifyRecordZones(saving:deleting:)`` with a completion handler.
+    @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
         completionHandler:
@@ -59,6 +63,7 @@ extension CKDatabase {
     }
 
     /// ``subscriptions(for:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
         completionHandler:
@@ -68,6 +73,7 @@ extension CKDatabase {
     }
 
     /// ``modifySubscriptions(saving:deleting:)`` with a completion handler. The subscriptions are saved as they are now.
+    @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
         completionHandler:
@@ -87,6 +93,7 @@ extension CKDatabase {
     }
 
     /// ``databaseChanges(since:resultsLimit:)`` with a completion handler.
+    @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
         completionHandler:
@@ -105,6 +112,7 @@ extension CKDatabase {
     }
 
     /// ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)`` with a completion handler.
+    @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,

@@ -85,8 +85,15 @@ extension CKDatabase {
     func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int?, _ options: CallOptions
     ) async throws(CKError) -> DatabaseChangePage {
+        let resultsLimit = try Self.checked(resultsLimit)
+        guard let scope = try readScope() else {
+            // An empty token is as good as none to a server that has sharing.
+            return DatabaseChangePage(
+                earlierDeletions: [], modifications: [], deletions: [], changeToken: CKServerChangeToken(bytes: []),
+                moreComing: false)
+        }
         let request = DatabaseChangesRequest(
-            database: try requestScope(), token: changeToken?.bytes ?? [], resultsLimit: try Self.checked(resultsLimit))
+            database: scope, token: changeToken?.bytes ?? [], resultsLimit: resultsLimit)
         let account = core.account
         let page = try await account.call(
             .databasesChanges, options: options, encode: { coder in coder.encodeDatabaseChangesRequest(request) },
@@ -159,8 +166,9 @@ extension CKDatabase {
         in zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]?,
         resultsLimit: Int?, _ options: CallOptions
     ) async throws(CKError) -> RecordZoneChangePage {
+        guard let scope = try readScope() else { throw .noSharedZone }
         let request = ZoneChangesRequest(
-            database: try requestScope(), zone: zoneID.modelID, token: changeToken?.bytes ?? [],
+            database: scope, zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)
         let account = core.account
         let page = try await account.call(

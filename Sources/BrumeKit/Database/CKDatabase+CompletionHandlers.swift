@@ -1,6 +1,7 @@
 /// The calls for single items, with completion handlers. Each is called once, on a thread of its own, with a value or an error.
 extension CKDatabase {
     /// ``record(for:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
@@ -9,6 +10,7 @@ extension CKDatabase {
     }
 
     /// ``save(_:)-(CKRecord)`` with a completion handler. What the record holds now is saved.
+    @preconcurrency
     public func save(
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -22,6 +24,7 @@ extension CKDatabase {
     }
 
     /// ``deleteRecord(withID:)`` with a completion handler.
+    @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
@@ -30,6 +33,7 @@ extension CKDatabase {
     }
 
     /// ``allRecordZones()`` with a completion handler.
+    @preconcurrency
     public func fetchAllRecordZones(
         completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void
     ) {
@@ -37,6 +41,7 @@ extension CKDatabase {
     }
 
     /// ``recordZone(for:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
@@ -45,6 +50,7 @@ extension CKDatabase {
     }
 
     /// ``save(_:)-(CKRecordZone)`` with a completion handler.
+    @preconcurrency
     public func save(
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
@@ -52,6 +58,7 @@ extension CKDatabase {
     }
 
     /// ``deleteRecordZone(withID:)`` with a completion handler.
+    @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
@@ -60,6 +67,7 @@ extension CKDatabase {
     }
 
     /// ``allSubscriptions()`` with a completion handler.
+    @preconcurrency
     public func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
     ) {
@@ -67,6 +75,7 @@ extension CKDatabase {
     }
 
     /// ``subscription(for:)`` with a completion handler.
+    @preconcurrency
     public func fetch(
         withSubscriptionID subscriptionID: CKSubscription.ID,
         completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -75,6 +84,7 @@ extension CKDatabase {
     }
 
     /// ``save(_:)-(CKSubscription)`` with a completion handler. The subscription is saved as it is now.
+    @preconcurrency
     public func save(
         _ subscription: CKSubscription,
         completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -87,6 +97,7 @@ extension CKDatabase {
     }
 
     /// ``deleteSubscription(withID:)`` with a completion handler.
+    @preconcurrency
     public func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID,
         completionHandler: @escaping @Sendable (CKSubscription.ID?, (any Error)?) -> Void

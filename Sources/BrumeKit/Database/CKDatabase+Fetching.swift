@@ -6,6 +6,8 @@ extension CKDatabase {
     /// A record as the server has it. The name ``CKCurrentUserDefaultName`` stands for the current user's own record.
     ///
     /// - Throws: `unknownItem` when there is none, `zoneNotFound` when its zone does not exist.
+    ///
+    /// Differs from CloudKit: a record of the public database that the user may not read fails with `unknownItem`, too.
     public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         guard let result = try await records(for: [recordID])[recordID] else {
             throw CKError.unfitAnswer("it holds no result for the record")
@@ -36,7 +38,10 @@ extension CKDatabase {
         _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ options: CallOptions,
         _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
     ) async throws(CKError) {
-        let scope = try requestScope()
+        guard let scope = try readScope() else {
+            for id in withoutRepetitions(ids) { receive(id, .failure(CKError.noSharedZone)) }
+            return
+        }
         // Of one account, however many answers it takes.
         let account = core.account
         let userName = try await nameBehindDefault(ids, account, options)

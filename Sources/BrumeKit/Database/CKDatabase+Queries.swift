@@ -51,6 +51,7 @@ extension CKDatabase {
 
     /// ``records(matching:inZoneWith:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a thread of
     /// its own.
+    @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -68,6 +69,7 @@ extension CKDatabase {
 
     /// ``records(continuingMatchFrom:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a thread of
     /// its own.
+    @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -84,6 +86,7 @@ extension CKDatabase {
 
     /// The records that a query matches, 100 at most, for a completion handler, which is called on a thread of its own.
     @available(*, deprecated, message: "Use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
+    @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
         completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
@@ -148,8 +151,12 @@ extension CKDatabase {
     func queryRequest(
         _ query: CKQuery, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
     ) throws(CKError) -> QueryRequest {
-        QueryRequest(
-            database: try requestScope(), zone: zoneID?.modelID, query: try query.translated(),
+        guard let scope = try readScope() else {
+            if zoneID != nil { throw .noSharedZone }
+            throw CKError(.invalidArguments, message: "a query in the shared database takes a zone; name it")
+        }
+        return QueryRequest(
+            database: scope, zone: zoneID?.modelID, query: try query.translated(),
             resultsLimit: try Self.checked(resultsLimit: resultsLimit), desiredKeys: desiredKeys)
     }
 

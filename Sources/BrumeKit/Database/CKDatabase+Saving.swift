@@ -24,6 +24,9 @@ extension CKDatabase {
     ///
     /// - Throws: `referenceViolation` when the record still is another one's parent; `zoneNotFound` when its zone does not
     ///   exist.
+    ///
+    /// Differs from CloudKit: deleting a record of the public database that the user may neither read nor change does
+    /// nothing and succeeds, as if it were not there.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false)

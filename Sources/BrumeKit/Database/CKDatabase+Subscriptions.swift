@@ -9,7 +9,7 @@ extension CKDatabase {
     }
 
     func allSubscriptions(_ options: CallOptions) async throws(CKError) -> [CKSubscription] {
-        let scope = try requestScope()
+        guard let scope = try readScope() else { return [] }
         let account = core.account
         let subscriptions = try await account.call(
             .subscriptionsList, options: options, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
@@ -40,9 +40,15 @@ extension CKDatabase {
     func subscriptions(
         for ids: [CKSubscription.ID], _ options: CallOptions
     ) async throws(CKError) -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
-        let scope = try requestScope()
+        let scope = try readScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
+        guard let scope else {
+            return Dictionary(
+                uniqueKeysWithValues: ids.map {
+                    ($0, .failure(CKError(.unknownItem, message: "the shared database has no subscription \($0)")))
+                })
+        }
         let account = core.account
         let subscriptions = try await account.call(
             .subscriptionsFetch, options: options,

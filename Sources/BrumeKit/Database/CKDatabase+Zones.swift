@@ -9,7 +9,7 @@ extension CKDatabase {
     }
 
     func allRecordZones(_ options: CallOptions) async throws(CKError) -> [CKRecordZone] {
-        let scope = try requestScope()
+        guard let scope = try readScope() else { return [] }
         let account = core.account
         let zones = try await account.call(
             .zonesList, options: options, encode: { coder in coder.encodeListZonesRequest(scope) },
@@ -38,9 +38,12 @@ extension CKDatabase {
     func recordZones(
         for ids: [CKRecordZone.ID], _ options: CallOptions
     ) async throws(CKError) -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
-        let scope = try requestScope()
+        let scope = try readScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
+        guard let scope else {
+            return Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(CKError.noSharedZone)) })
+        }
         let account = core.account
         let zones = try await account.call(
             .zonesFetch, options: options,

@@ -6,12 +6,14 @@ public import Foundation
 ///
 /// Made by ``CKContainer``. May be used from several threads.
 ///
-/// A call opens the connection when there is none and waits for it up to 60 s. Reads, and saves and deletions too, are sent
-/// again when the connection breaks before the answer; the server does them once. A cancelled task's call throws
-/// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for one
-/// account at a time; one more throws `requestRateLimited`.
+/// A call opens the connection when there is none, and ends at once with `networkUnavailable` where the server can't be
+/// reached; see ``CKOperationConfiguration/qualityOfService``. Reads, and saves and deletions too, are sent again when
+/// the connection breaks before the answer; the server does them once. A cancelled task's call throws
+/// `operationCancelled`; what it sent may still happen. At most 1,000 calls, or 64 MiB of requests, are under way for
+/// one account at a time; one more throws `requestRateLimited`.
 ///
-/// Its own calls are made at the quality of service `utility`; see `configuredWith(configuration:group:body:)`.
+/// Its own calls are sent as those of the quality of service `utility` are, behind more urgent ones; see
+/// `configuredWith(configuration:group:body:)`.
 /// Completion handlers are called on threads of their own, and may wait.
 public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases.
@@ -44,6 +46,13 @@ public final class CKDatabase: NSObject, Sendable {
     /// The database's scope.
     public override var description: String { "<CKDatabase: scope=\(databaseScope)>" }
 
+    /// The scope as a request that reads names it. Nil for the shared database, in which there is nothing to ask for.
+    func readScope() throws(CKError) -> DatabaseScope? {
+        guard databaseScope == .shared else { return try requestScope() }
+        guard core.configuration.token != nil else { throw core.configuration.missingAccount }
+        return nil
+    }
+
     /// The scope as a request names it; throws for what can't be asked at all.
     func requestScope() throws(CKError) -> DatabaseScope {
         switch databaseScope {
@@ -55,12 +64,17 @@ public final class CKDatabase: NSObject, Sendable {
         case .shared:
             throw CKError(
                 .badDatabase,
-                message: "sharing is not there yet, so nothing is in the shared database; use the private one")
+                message: "sharing is not there yet, so nothing can be in the shared database; use the private one")
         }
     }
 }
 
 extension CKError {
+    /// What is asked of any zone of the shared database.
+    static var noSharedZone: CKError {
+        CKError(.zoneNotFound, message: "the shared database has no zones, as sharing is not there yet")
+    }
+
     /// The server's answer has another shape than the request asks for.
     static func unfitAnswer(_ what: String) -> CKError {
         CKError(

@@ -45,11 +45,31 @@ extension CKError {
 
     /// The error of a call that throws when some of its items failed.
     package static func partialFailure(_ errorsByItemID: [AnyHashable: any Error]) -> CKError {
-        CKError(
+        // What failed because of another item is no reason.
+        let first = errorsByItemID.min { left, right in
+            func rank(_ item: (key: AnyHashable, value: any Error)) -> (Int, String) {
+                (CKError.batchRequestFailed ~= item.value ? 1 : 0, name(ofItem: item.key))
+            }
+            return rank(left) < rank(right)
+        }
+        let reason = first.map { id, error in
+            let code = (error as? CKError).map { "\($0.code): " } ?? ""
+            return ", \(name(ofItem: id)) with \(code)\(error.localizedDescription)"
+        }
+        return CKError(
             .partialFailure,
             userInfo: [
-                NSLocalizedDescriptionKey: "\(errorsByItemID.count) of the items failed; look at partialErrorsByItemID",
+                NSLocalizedDescriptionKey:
+                    "\(errorsByItemID.count) of the items failed\(reason ?? ""); look at partialErrorsByItemID for each",
                 CKPartialErrorsByItemIDKey: errorsByItemID,
             ])
+    }
+
+    private static func name(ofItem id: AnyHashable) -> String {
+        switch id.base {
+        case let id as CKRecord.ID: id.recordName
+        case let id as CKRecordZone.ID: id.zoneName
+        default: "\(id.base)"
+        }
     }
 }

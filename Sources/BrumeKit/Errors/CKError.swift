@@ -49,6 +49,14 @@ public struct CKError: CustomNSError, Hashable, Sendable {
         error = NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo)
     }
 
+    /// The error that an `NSError` is. One of another domain becomes `internalError`, with it as the underlying error.
+    public init(_nsError error: NSError) {
+        self = CKError(error) ?? CKError(.internalError, userInfo: [NSUnderlyingErrorKey: error])
+    }
+
+    /// The error as an `NSError`.
+    public var _nsError: NSError { error }
+
     /// Nil for errors of other domains.
     init?(_ error: NSError) {
         guard error.domain == CKErrorDomain else { return nil }

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
-internal import Synchronization
 
 /// Does what a key-value store's machine says: calls the server for the account that the container has, listens for pushes, keeps
 /// the file, and tells the app. Any thread.
@@ -22,7 +22,7 @@ final class KeyValueStoreDriver: Sendable {
         var isClosed = false
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let core: ContainerCore
     private let clock: any ClientClock
     private let folder: KeyValueStoreFolder?
@@ -38,7 +38,7 @@ final class KeyValueStoreDriver: Sendable {
         let folder = KeyValueStoreFolder(account.configuration)
         self.folder = folder
         let place = Self.place(account, folder)
-        state = Mutex(
+        state = Lock(
             State(
                 machine: Machine(
                     contents: place.file.flatMap { folder?.load($0) } ?? KeyValueStoreContents(),

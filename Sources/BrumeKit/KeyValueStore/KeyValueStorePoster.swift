@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import Foundation
-internal import Synchronization
 
 /// Posts a store's notifications on a queue of its own: who observes them may call the store.
 final class KeyValueStorePoster: Sendable {
@@ -9,7 +9,7 @@ final class KeyValueStorePoster: Sendable {
         weak var store: NSUbiquitousKeyValueStore?
     }
 
-    private let store = Mutex(WeakStore())
+    private let store = Lock(WeakStore())
 
     func attach(_ store: NSUbiquitousKeyValueStore) {
         self.store.withLock { $0.store = store }

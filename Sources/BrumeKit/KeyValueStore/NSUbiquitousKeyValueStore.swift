@@ -1,5 +1,5 @@
+internal import BrumeLock
 public import Foundation
-internal import Synchronization
 
 /// Small values under keys, the same on all devices of the user: preferences and where the user was, not documents.
 ///
@@ -36,7 +36,7 @@ public final class NSUbiquitousKeyValueStore: NSObject, Sendable {
     public static let didChangeExternallyNotification = NSNotification.Name(
         "NSUbiquitousKeyValueStoreDidChangeExternallyNotification")
 
-    private static let defaultStore = Mutex<NSUbiquitousKeyValueStore?>(nil)
+    private static let defaultStore = Lock<NSUbiquitousKeyValueStore?>(nil)
 
     /// The store of ``CKContainer/default()``, whose account it follows.
     public class var `default`: NSUbiquitousKeyValueStore {

@@ -1,5 +1,5 @@
+internal import BrumeLock
 public import Foundation
-internal import Synchronization
 
 /// Which records of a type are wanted, and in which order.
 ///
@@ -17,7 +17,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     /// Which of them.
     public let predicate: NSPredicate
 
-    private let order = Mutex(Order())
+    private let order = Lock(Order())
 
     /// In the order of their weight. Without any, the records come in the order of their creation.
     public var sortDescriptors: [NSSortDescriptor]? {

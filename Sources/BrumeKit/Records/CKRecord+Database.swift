@@ -8,7 +8,15 @@ package struct OutgoingRecord: Sendable {
     let sent: CKRecordState
 
     /// Why the server can't be asked to save it.
-    var refusal: CKError? { record is CKShare ? .noSharing : sent.local.refusal }
+    var refusal: CKError? { record is CKShare ? .noSharing : nameRefusal ?? sent.local.refusal }
+
+    private var nameRefusal: CKError? {
+        let zoneID = record.recordID.zoneID
+        let problem =
+            Names.problemWithRecordType(record.recordType) ?? CKRecord.ID.problem(withName: record.recordID.recordName)
+            ?? (zoneID.isDefault ? nil : Names.problemWithZoneName(zoneID.zoneName))
+        return problem.map { CKError(.invalidArguments, message: "\(record.recordID) can't be saved: \($0)") }
+    }
 
     /// The save as a request carries it.
     package func save(policy: SavePolicy) -> RecordSave<DecodedFields> {

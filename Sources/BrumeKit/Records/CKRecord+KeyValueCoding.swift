@@ -9,18 +9,19 @@ extension CKRecord {
         object(forKey: key)
     }
 
-    /// Sets a field; nil and `NSNull` remove it. A value that a field can't hold traps.
+    /// Sets a field; nil and `NSNull` remove it. With a value that a field can't hold, the record can't be saved.
     public func setValue(_ value: Any?, forKey key: FieldKey) {
         guard let value, !(value is NSNull) else { return setObject(nil, forKey: key) }
         guard let object = value as? any CKRecordValueProtocol else {
-            preconditionFailure(
-                "CKRecord: the value for key \"\(key)\" is refused: \(type(of: value)) can't be stored in a record; see "
-                    + "CKRecordValueProtocol for the types that can")
+            return refuse(
+                "\(type(of: value)) can't be stored in a record; see CKRecordValueProtocol for the types that can",
+                forKey: key)
         }
         setObject(object, forKey: key)
     }
 
-    /// Sets each of the given fields; `NSNull` removes one. A value that a field can't hold traps.
+    /// Sets each of the given fields; `NSNull` removes one. With a value that a field can't hold, the record can't be
+    /// saved.
     public func setValuesForKeys(_ keyedValues: [FieldKey: Any]) {
         for (key, value) in keyedValues {
             setValue(value, forKey: key)

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 public import Foundation
-internal import Synchronization
 
 /// A record: a type, an id, and fields under keys, which are saved to and fetched from a zone of a database.
 ///
@@ -10,8 +10,10 @@ internal import Synchronization
 ///
 /// A record may be used from several threads; each access is one step of its own.
 ///
-/// Differs from CloudKit: an unsupported value, key or name traps with a sentence where CloudKit raises an exception.
-/// The server keeps no assets, shares and encrypted values: records can hold them here, and can't be saved then. A reference to a record of another zone traps.
+/// Differs from CloudKit: where CloudKit raises an exception for an unsupported value, key or name, nothing stops here:
+/// a field that is set so has no value, and saving the record fails with `invalidArguments` and a sentence until the
+/// field is set again. So it is with a reference to a record of another zone. The server keeps no assets, shares and
+/// encrypted values: records can hold them here, and can't be saved then.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Sendable: the two ids are immutable and all else is behind the mutex; subclasses in this module add no state.
 
@@ -27,17 +29,15 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     /// The record's name and zone.
     public let recordID: CKRecord.ID
 
-    private let state: Mutex<CKRecordState>
+    private let state: Lock<CKRecordState>
 
     /// A new record, to be saved.
     ///
     /// - Parameters:
-    ///   - recordType: An ASCII letter, then letters, digits or underscores, 255 characters at most. Other types trap.
+    ///   - recordType: An ASCII letter, then letters, digits or underscores, 255 characters at most. A record of
+    ///     another type can't be saved.
     ///   - recordID: Where it will be saved: by default under a new UUID in the default zone.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
-        if let problem = Names.problemWithRecordType(recordType) {
-            preconditionFailure("CKRecord: \(problem)")
-        }
         self.init(recordType: recordType, recordID: recordID, state: CKRecordState())
     }
 
@@ -50,7 +50,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     init(recordType: RecordType, recordID: CKRecord.ID, state: CKRecordState) {
         self.recordType = recordType
         self.recordID = recordID
-        self.state = Mutex(state)
+        self.state = Lock(state)
     }
 
     // MARK: System fields
@@ -72,7 +72,8 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The record's parent in a hierarchy, which has to exist when this one is saved.
     ///
-    /// Its action is `none` and its zone this record's; others trap.
+    /// Its action is `none` and its zone this record's; with another one the record has no parent, and saving it fails
+    /// with `invalidArguments`.
     public var parent: CKRecord.Reference? {
         get {
             snapshot.parent.map {
@@ -81,12 +82,20 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         }
         set {
             if let newValue {
-                precondition(
-                    newValue.action == .none,
-                    "CKRecord.parent: a parent's action is none; use a field of your own for a deleteSelf reference")
-                precondition(
-                    newValue.recordID.zoneID == recordID.zoneID,
-                    "CKRecord.parent: a parent is in its child's zone; save both records in one zone")
+                let problem =
+                    if newValue.action != .none {
+                        "a parent's action is none; use a field of your own for a deleteSelf reference"
+                    } else if newValue.recordID.zoneID != recordID.zoneID {
+                        "a parent is in its child's zone; save both records in one zone"
+                    } else {
+                        CKRecord.ID.problem(withName: newValue.recordID.recordName)
+                    }
+                if let problem {
+                    return state.withLock { state in
+                        state.setParent(nil)
+                        state.local.refused[.parent] = "CKRecord.parent: \(problem)"
+                    }
+                }
             }
             let name = newValue?.recordID.recordName
             state.withLock { $0.setParent(name) }
@@ -114,14 +123,22 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The value of a field, or nil. Setting nil removes the field, here and with the next save on the server.
     ///
-    /// A key is an ASCII letter, then letters, digits or underscores. Setting another key or an unsupported value traps.
+    /// A key is an ASCII letter, then letters, digits or underscores. With another key, or an unsupported value, the
+    /// field has no value, and saving the record fails with `invalidArguments` until the field is set again.
     public subscript(key: FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }
     }
 
+    /// The same, as what CloudKit's Objective-C forms of values are.
+    @_disfavoredOverload
+    public subscript(key: FieldKey) -> (any __CKRecordObjCValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
+    }
+
     /// The value of a field, or nil.
-    public func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
+    public func object(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
         let (field, assets) = state.withLock { ($0.fields[key], $0.local.assets[key]) }
         return assets?.recordValue ?? field?.recordValue(in: recordID.zoneID)
     }
@@ -129,16 +146,27 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     /// Sets a field, or removes it with nil. See the subscript.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
         if let problem = Self.problem(withKey: key) {
-            preconditionFailure("CKRecord: \(problem) (\"\(key)\")")
+            return state.withLock { state in
+                if object == nil {
+                    state.local.refused[.field(key)] = nil
+                } else {
+                    state.refuse("\(problem) (\"\(key)\")", forKey: key)
+                }
+            }
         }
         if let object, let assets = LocalFields.Assets(object) { return state.withLock { $0.set(assets, forKey: key) } }
         let value: FieldValue?
         do throws(UnsupportedFieldValue) {
             value = if let object { try FieldValue(object, in: recordID.zoneID) } else { nil }
         } catch {
-            preconditionFailure("CKRecord: the value for key \"\(key)\" is refused: \(error.reason)")
+            return refuse(error.reason, forKey: key)
         }
         state.withLock { $0.set(value, forKey: key) }
+    }
+
+    /// The field was set to a value that none can have.
+    func refuse(_ reason: String, forKey key: FieldKey) {
+        state.withLock { $0.refuse("the value for key \"\(key)\" is refused: \(reason)", forKey: key) }
     }
 
     /// What is wrong with a field's key; nil for those of a share's system fields, which alone have a point.
@@ -158,7 +186,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The keys that were set, even to an equal value, or removed since the last fetch or save, sorted.
     public func changedKeys() -> [FieldKey] {
-        snapshot.edits.keys.sorted()
+        let state = snapshot
+        let refused = state.local.refused.keys.compactMap { if case .field(let key) = $0 { key } else { nil } }
+        return Set(state.edits.keys).union(refused).sorted()
     }
 
     /// The words of all fields that are strings, split at white space, in the order of the fields' keys.

@@ -18,13 +18,11 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Names a record.
     ///
     /// - Parameters:
-    ///   - recordName: 1 to 255 ASCII characters; other names trap. Names that start with an underscore are the server's
-    ///     (user records have them): such a record can be fetched, but not made. Without a name, a new UUID is the name.
+    ///   - recordName: 1 to 255 ASCII characters; there is no record of another name, and saving one fails with
+    ///     `invalidArguments`. Names that start with an underscore are the server's (user records have them): such a
+    ///     record can be fetched, but not made. Without a name, a new UUID is the name.
     ///   - zoneID: The zone that holds the record.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
-        if let problem = Self.problem(withName: recordName) {
-            preconditionFailure("CKRecord.ID: \(problem)")
-        }
         self.recordName = recordName
         self.zoneID = zoneID
     }

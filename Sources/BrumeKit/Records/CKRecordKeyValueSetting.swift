@@ -4,7 +4,7 @@ public protocol CKRecordKeyValueSetting: AnyObject {
     subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? { get set }
 
     /// The value of a field, or nil.
-    func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)?
+    func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
 
     /// Sets a field, or removes it with nil.
     func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey)
@@ -27,7 +27,11 @@ extension CKRecordKeyValueSetting {
 
     /// The fields, in the order of their keys.
     public func makeIterator() -> CKRecordKeyValueIterator {
-        CKRecordKeyValueIterator(fields: allKeys().compactMap { key in object(forKey: key).map { (key, $0) } })
+        var fields: [(CKRecord.FieldKey, any CKRecordValueProtocol)] = []
+        for key in allKeys() {
+            if let value = object(forKey: key) { fields.append((key, value)) }
+        }
+        return CKRecordKeyValueIterator(fields: fields)
     }
 }
 

@@ -20,6 +20,8 @@ private enum ArchiveKey {
     static let listKeys = "AssetListKeys"
     static let encrypted = "EncryptedFields"
     static let encryptedEdits = "ChangedEncryptedKeys"
+    static let refused = "Refused"
+    static let refusedReasons = "RefusedReasons"
 }
 
 extension CKRecordState {
@@ -70,6 +72,11 @@ extension CKRecordState {
 /// Files are archived by their paths, each under its field's key, those of a list in their order.
 extension LocalFields {
     fileprivate func encodeFields(with coder: NSCoder) {
+        if !refused.isEmpty {
+            let refused = refused.map { (name: $0.archiveName, reason: $1) }.sorted { $0.name < $1.name }
+            coder.encodeIfPresent(refused.map(\.name), forKey: ArchiveKey.refused)
+            coder.encodeIfPresent(refused.map(\.reason), forKey: ArchiveKey.refusedReasons)
+        }
         if !assets.isEmpty {
             let files = assets.sorted { $0.key < $1.key }.flatMap { key, value in
                 value.assets.map { (key: key, path: $0.fileURL?.path ?? "") }
@@ -88,6 +95,13 @@ extension LocalFields {
     fileprivate init?(coder: NSCoder) {
         share = coder.stringIfPresent(forKey: ArchiveKey.share)
         if let share, CKRecord.ID.problem(withName: share) != nil { return nil }
+        let names = coder.stringsIfPresent(forKey: ArchiveKey.refused) ?? []
+        let reasons = coder.stringsIfPresent(forKey: ArchiveKey.refusedReasons) ?? []
+        guard names.count == reasons.count else { return nil }
+        for (name, reason) in zip(names, reasons) {
+            guard let refused = Refused(archiveName: name) else { return nil }
+            self.refused[refused] = reason
+        }
         let keys = coder.stringsIfPresent(forKey: ArchiveKey.assetKeys) ?? []
         let paths = coder.stringsIfPresent(forKey: ArchiveKey.assetPaths) ?? []
         let lists = Set(coder.stringsIfPresent(forKey: ArchiveKey.listKeys) ?? [])
@@ -100,6 +114,25 @@ extension LocalFields {
         encrypted = fields
         encryptedEdits = Set(coder.stringsIfPresent(forKey: ArchiveKey.encryptedEdits) ?? [])
         guard encryptedEdits.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
+    }
+}
+
+extension LocalFields.Refused {
+    fileprivate var archiveName: String {
+        switch self {
+        case .field(let key): "f" + key
+        case .encryptedField(let key): "e" + key
+        case .parent: "p"
+        }
+    }
+
+    fileprivate init?(archiveName: String) {
+        switch archiveName.first {
+        case "f": self = .field(String(archiveName.dropFirst()))
+        case "e": self = .encryptedField(String(archiveName.dropFirst()))
+        case "p": self = .parent
+        default: return nil
+        }
     }
 }
 

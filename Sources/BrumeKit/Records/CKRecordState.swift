@@ -64,7 +64,17 @@ struct CKRecordState: Sendable {
         editCount += 1
         fields[key] = value
         local.assets[key] = nil
+        local.refused[.field(key)] = nil
         edits[key] = editCount
+    }
+
+    /// Remembers that a field was set to what no record can have: it is empty here, and the record can't be saved
+    /// before the field is set again.
+    mutating func refuse(_ reason: String, forKey key: String) {
+        editCount += 1
+        fields[key] = nil
+        local.assets[key] = nil
+        local.refused[.field(key)] = reason
     }
 
     /// Sets a field that holds files.
@@ -77,6 +87,7 @@ struct CKRecordState: Sendable {
         editCount += 1
         parent = name
         parentEdit = editCount
+        local.refused[.parent] = nil
     }
 
     /// What a save under the given policy sends (cloudkit.md 2.1): the edited keys, or with `allKeys` also the others that

@@ -4,8 +4,10 @@ public import Foundation
 ///
 /// Immutable, so it may be passed between threads. Equal when target and action are.
 ///
-/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux archives
-/// top-level classes alone.
+/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux
+/// archives top-level classes alone. In the public database each user's records have a limit of their own for
+/// `deleteSelf` references to a record, and a deletion takes other users' records with it as far as there is room:
+/// those that stay refer to nothing.
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The earlier name of ``CKRecord/ReferenceAction``.
     @available(*, deprecated, renamed: "CKRecord.ReferenceAction")

@@ -24,7 +24,7 @@ extension FieldValue {
     }
 
     /// The value as an app reads it: numbers as `NSNumber`, which casts to each number type that holds the value.
-    func recordValue(in zoneID: CKRecordZone.ID) -> any CKRecordValueProtocol {
+    func recordValue(in zoneID: CKRecordZone.ID) -> any __CKRecordObjCValue {
         switch self {
         case .string(let value): value
         case .int64(let value): NSNumber(value: value)

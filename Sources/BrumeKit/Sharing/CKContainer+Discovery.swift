@@ -37,6 +37,7 @@ extension CKContainer {
 
     /// `denied`, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func status(
         forApplicationPermission applicationPermission: ApplicationPermissions,
         completionHandler: @escaping @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
@@ -52,6 +53,7 @@ extension CKContainer {
 
     /// `denied`, for a completion handler; the user is not asked.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func requestApplicationPermission(
         _ applicationPermission: ApplicationPermissions,
         completionHandler: @escaping @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
@@ -65,6 +67,7 @@ extension CKContainer {
 
     /// Nobody, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverAllIdentities(completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void)
     {
         complete(completionHandler) { [CKUserIdentity]() }
@@ -84,6 +87,7 @@ extension CKContainer {
 
     /// Nil, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentity(
         withEmailAddress email: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -93,6 +97,7 @@ extension CKContainer {
 
     /// Nil, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -102,6 +107,7 @@ extension CKContainer {
 
     /// Nil, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -125,6 +131,7 @@ extension CKContainer {
 
     /// Nobody, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -134,6 +141,7 @@ extension CKContainer {
 
     /// Nobody, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers numbers: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -143,6 +151,7 @@ extension CKContainer {
 
     /// Nobody, for a completion handler.
     @available(*, deprecated, message: "No longer supported")
+    @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs ids: [CKRecord.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void

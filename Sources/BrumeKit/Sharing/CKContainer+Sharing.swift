@@ -77,6 +77,7 @@ extension CKContainer {
     // MARK: With completion handlers
 
     /// ``shareParticipant(forEmailAddress:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipant(
         withEmailAddress emailAddress: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -85,6 +86,7 @@ extension CKContainer {
     }
 
     /// ``shareParticipant(forPhoneNumber:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -93,6 +95,7 @@ extension CKContainer {
     }
 
     /// ``shareParticipant(forUserRecordID:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -101,6 +104,7 @@ extension CKContainer {
     }
 
     /// ``shareParticipants(forEmailAddresses:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipants(
         forEmailAddresses emailAddresses: [String],
         completionHandler:
@@ -110,6 +114,7 @@ extension CKContainer {
     }
 
     /// ``shareParticipants(forPhoneNumbers:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
         completionHandler:
@@ -119,6 +124,7 @@ extension CKContainer {
     }
 
     /// ``shareParticipants(forUserRecordIDs:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler:
@@ -128,6 +134,7 @@ extension CKContainer {
     }
 
     /// ``shareMetadata(for:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
     ) {
@@ -135,6 +142,7 @@ extension CKContainer {
     }
 
     /// ``shareMetadatas(for:)`` with a completion handler.
+    @preconcurrency
     public func fetchShareMetadatas(
         for urls: [URL],
         completionHandler:
@@ -144,6 +152,7 @@ extension CKContainer {
     }
 
     /// ``accept(_:)-(CKShare.Metadata)`` with a completion handler.
+    @preconcurrency
     public func accept(
         _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
     ) {
@@ -151,6 +160,7 @@ extension CKContainer {
     }
 
     /// ``accept(_:)-([CKShare.Metadata])`` with a completion handler.
+    @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
         completionHandler:

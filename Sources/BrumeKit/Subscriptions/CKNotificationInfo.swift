@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 public import Foundation
-internal import Synchronization
 
 /// How a subscription's notifications are shown. Used as `CKSubscription.NotificationInfo`.
 ///
@@ -9,7 +9,7 @@ internal import Synchronization
 /// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux archives
 /// top-level classes alone. Empty texts and lists come back from the server as nil.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
-    private let values: Mutex<NotificationInfo>
+    private let values: Lock<NotificationInfo>
 
     /// Notifications with the given look; without any, silent ones.
     public convenience init(
@@ -44,7 +44,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
     }
 
     init(_ values: NotificationInfo) {
-        self.values = Mutex(values)
+        self.values = Lock(values)
     }
 
     /// The values as the protocol carries them.

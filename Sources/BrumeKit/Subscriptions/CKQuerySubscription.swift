@@ -33,8 +33,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         static let all: Options = [reasons, .firesOnce]
     }
 
-    /// The type of the records.
-    public let recordType: CKRecord.RecordType
+    /// The type of the records; never nil, optional as CloudKit declares it.
+    public let recordType: CKRecord.RecordType?
+
+    /// The same as ``recordType``.
+    let queryRecordType: CKRecord.RecordType
 
     /// Which of them.
     public let predicate: NSPredicate
@@ -67,7 +70,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// A subscription under a random name.
     @available(*, deprecated, message: "name the subscription, so that saving it again replaces it")
     public convenience init(
-        recordType: CKRecord.RecordType, predicate: NSPredicate, options querySubscriptionOptions: Options
+        recordType: CKRecord.RecordType, predicate: NSPredicate,
+        options querySubscriptionOptions: Options = [
+            .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion,
+        ]
     ) {
         self.init(
             recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString,
@@ -84,15 +90,20 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             "CKQuerySubscription: the options fire on nothing; add firesOnRecordCreation, firesOnRecordUpdate or firesOnRecordDeletion"
         )
         self.recordType = recordType
+        queryRecordType = recordType
         self.predicate = predicate
         querySubscriptionOptions = options
         super.init(subscriptionID: subscriptionID, subscriptionType: .query, settings: settings)
     }
 
+    override var details: [String] {
+        [queryRecordType, predicate.canonicalFormat, "\(querySubscriptionOptions.rawValue)"]
+    }
+
     /// A subscription of its own with the same values.
     public override func copy(with zone: NSZone? = nil) -> Any {
         CKQuerySubscription(
-            recordType: recordType, predicate: predicate, subscriptionID: subscriptionID,
+            recordType: queryRecordType, predicate: predicate, subscriptionID: subscriptionID,
             options: querySubscriptionOptions, settings: copiedSettings)
     }
 
@@ -101,7 +112,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// Writes the subscription into a keyed archive. Code in its predicate traps.
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
-        coder.encode(recordType as NSString, forKey: "QueryRecordType")
+        coder.encode(queryRecordType as NSString, forKey: "QueryRecordType")
         coder.encode(formatOf: predicate, forKey: "Predicate")
         coder.encode(Int64(querySubscriptionOptions.rawValue), forKey: "Options")
         if let zoneID { coder.encode(zoneID, forKey: "ZoneID") }
@@ -116,6 +127,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             !options.isDisjoint(with: .reasons), options.isSubset(of: .all)
         else { return nil }
         self.recordType = recordType
+        queryRecordType = recordType
         self.predicate = predicate
         querySubscriptionOptions = options
         let zoneID = coder.objectIfPresent(of: CKRecordZoneID.self, forKey: "ZoneID")

@@ -12,7 +12,7 @@ extension CKSubscription {
             } else if let subscription = self as? CKQuerySubscription {
                 kind = .query(
                     QuerySubscription(
-                        recordType: subscription.recordType, predicate: try subscription.predicate.translated(),
+                        recordType: subscription.queryRecordType, predicate: try subscription.predicate.translated(),
                         options: .init(rawValue: UInt8(subscription.querySubscriptionOptions.rawValue)),
                         zone: subscription.zoneID?.modelID))
             } else {

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeModel
 public import Foundation
-internal import Synchronization
 
 /// What a user wants to be told about in a database: the base of ``CKQuerySubscription``, ``CKRecordZoneSubscription`` and
 /// ``CKDatabaseSubscription``.
@@ -10,7 +10,8 @@ internal import Synchronization
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the id and what subclasses add as constants are immutable, the settings are behind the mutex.
 
-    /// The name of a subscription: 1 to 255 bytes, unique for the user in the database.
+    /// The name of a subscription: 1 to 255 bytes, unique for the user in the database. One of another name can't be
+    /// saved.
     public typealias ID = String
 
     /// The kinds of subscriptions. Raw values are CloudKit's.
@@ -35,13 +36,14 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     /// The kind of the subscription.
     public let subscriptionType: SubscriptionType
 
-    private let settings: Mutex<Settings>
+    private let settings: Lock<Settings>
 
     /// How notifications are shown; with nil they are silent.
     ///
-    /// The subscription keeps a copy and gives copies: set the property again after a change to what it gave.
+    /// The subscription keeps a copy of what it is given, and gives that copy: a change to it is one to the
+    /// subscription.
     public var notificationInfo: NotificationInfo? {
-        get { settings.withLock { $0.notificationInfo }.map { CKNotificationInfo($0.modelInfo) } }
+        get { settings.withLock { $0.notificationInfo } }
         set {
             let copy = newValue.map { CKNotificationInfo($0.modelInfo) }
             settings.withLock { $0.notificationInfo = copy }
@@ -49,17 +51,16 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     }
 
     init(subscriptionID: CKSubscription.ID, subscriptionType: SubscriptionType, settings: Settings = Settings()) {
-        if let problem = Names.problemWithSubscriptionID(subscriptionID) {
-            preconditionFailure("CKSubscription: \(problem)")
-        }
         self.subscriptionID = subscriptionID
         self.subscriptionType = subscriptionType
-        self.settings = Mutex(settings)
+        self.settings = Lock(settings)
     }
 
     /// The settings for a copy, which shares nothing that can change.
     var copiedSettings: Settings {
-        Settings(notificationInfo: notificationInfo, recordType: sharedRecordType, zoneID: sharedZoneID)
+        Settings(
+            notificationInfo: notificationInfo.map { CKNotificationInfo($0.modelInfo) }, recordType: sharedRecordType,
+            zoneID: sharedZoneID)
     }
 
     /// `zoneID` of the subclass that has it.
@@ -73,6 +74,23 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         get { settings.withLock { $0.recordType } }
         set { settings.withLock { $0.recordType = newValue } }
     }
+
+    /// Whether both are subscriptions of one kind with the same name, options and notification info.
+    ///
+    /// Predicates are compared by their formats.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKSubscription else { return false }
+        return self === other
+            || type(of: self) == type(of: other) && subscriptionID == other.subscriptionID
+                && sharedRecordType == other.sharedRecordType && sharedZoneID == other.sharedZoneID
+                && notificationInfo == other.notificationInfo && details == other.details
+    }
+
+    /// Equal for equal subscriptions.
+    public override var hash: Int { subscriptionID.hashValue }
+
+    /// What subclasses add to what tells subscriptions apart.
+    var details: [String] { [] }
 
     /// Kind and name.
     public override var description: String {
@@ -111,7 +129,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         else { return nil }
         self.subscriptionID = subscriptionID
         self.subscriptionType = subscriptionType
-        settings = Mutex(
+        settings = Lock(
             Settings(
                 notificationInfo: coder.objectIfPresent(of: CKNotificationInfo.self, forKey: "NotificationInfo"),
                 recordType: coder.stringIfPresent(forKey: "RecordType")))

@@ -56,7 +56,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// A zone of the current user, to be saved.
     ///
-    /// - Parameter zoneName: 1 to 255 ASCII characters that do not start with an underscore. Another name traps.
+    /// - Parameter zoneName: 1 to 255 ASCII characters that do not start with an underscore. What is asked of a zone
+    ///   of another name fails with `invalidArguments`.
     public convenience init(zoneName: String) {
         self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
     }

@@ -33,18 +33,14 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     /// Names a zone.
     ///
     /// - Parameters:
-    ///   - zoneName: 1 to 255 ASCII characters that do not start with an underscore, or the default zone's name. Another
-    ///     name traps.
-    ///   - ownerName: The owner's user record name.
+    ///   - zoneName: 1 to 255 ASCII characters that do not start with an underscore, or the default zone's name. What
+    ///     is asked of a zone of another name fails with `invalidArguments`.
+    ///   - ownerName: The owner's user record name; empty, it is the current user's.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
-        if zoneName != Names.defaultZone, let problem = Names.problemWithZoneName(zoneName) {
-            preconditionFailure("CKRecordZone.ID: \(problem)")
-        }
-        precondition(!ownerName.isEmpty, "CKRecordZone.ID: the owner's name is empty; use CKCurrentUserDefaultName")
         self.zoneName = zoneName
-        self.ownerName = ownerName
+        self.ownerName = ownerName.isEmpty ? CKCurrentUserDefaultName : ownerName
     }
 
     /// Whether the zone is the one that each database has from the start.

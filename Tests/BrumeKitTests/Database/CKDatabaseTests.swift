@@ -171,7 +171,7 @@ struct CKDatabaseTests {
             throws: { CKError.notAuthenticated ~= $0 })
         await #expect(
             performing: { try await container.sharedCloudDatabase.allRecordZones() },
-            throws: { CKError.badDatabase ~= $0 })
+            throws: { CKError.notAuthenticated ~= $0 })
         await #expect(
             performing: {
                 try await container.publicCloudDatabase.modifyRecords(saving: [record], deleting: [record.recordID])

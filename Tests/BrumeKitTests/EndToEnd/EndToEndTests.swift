@@ -1,7 +1,7 @@
 import BrumeKit
+import BrumeLock
 import BrumeModel
 import Foundation
-import Synchronization
 import Testing
 
 private func note(_ name: String, in zone: CKRecordZone.ID, _ text: String) -> CKRecord {
@@ -203,7 +203,7 @@ struct EndToEndTests {
     private func modify(_ database: CKDatabase, _ records: [CKRecord], _ data: Data) async throws -> CKError? {
         let operation = CKModifyRecordsOperation(recordsToSave: records)
         operation.clientChangeTokenData = data
-        let failure = Mutex<CKError?>(nil)
+        let failure = Lock<CKError?>(nil)
         operation.perRecordSaveBlock = { _, result in
             if case .failure(let error) = result { failure.withLock { $0 = error as? CKError } }
         }
@@ -220,7 +220,7 @@ struct EndToEndTests {
             configurationsByRecordZoneID: [
                 zone: CKFetchRecordZoneChangesOperation.ZoneConfiguration(resultsLimit: 1)
             ])
-        let given = Mutex<[Data?]>([])
+        let given = Lock<[Data?]>([])
         operation.recordZoneChangeTokensUpdatedBlock = { _, _, data in given.withLock { $0 = [data] } }
         operation.recordZoneFetchResultBlock = { _, result in
             if case .success(let end) = result { given.withLock { $0.append(end.clientChangeTokenData) } }
@@ -335,6 +335,91 @@ struct EndToEndTests {
         let ids = (0..<300).map { CKRecord.ID(recordName: "n\($0)", zoneID: zone) }
         let results = try await database.records(for: ids, desiredKeys: ["text"])
         for (index, id) in ids.enumerated() { #expect(try results[id]?.get()["text"] == "\(index)") }
+    }
+
+    @Test("that can't be reached is said at once, but to calls of quality utility or background, which wait for it")
+    func unreachable() async throws {
+        let database = server.device(token: token).privateCloudDatabase
+        let patient = CKOperation.Configuration()
+        patient.qualityOfService = .utility
+        server.shutDown()
+        #expect(await errorCode { _ = try await database.allRecordZones() } == .networkUnavailable)
+        #expect(await errorCode { _ = try await server.device(token: token).userRecordID() } == .networkUnavailable)
+        let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        let end: CKError.Code? = await withCheckedContinuation { continuation in
+            operation.fetchRecordZonesResultBlock = { result in
+                if case .failure(let error as CKError) = result { return continuation.resume(returning: error.code) }
+                continuation.resume(returning: nil)
+            }
+            database.add(operation)
+        }
+        #expect(end == .networkUnavailable)
+        let waiting = Task {
+            try await database.configuredWith(configuration: patient) { try await $0.allRecordZones() }.count
+        }
+        let answered = await errorCode { _ = try await database.allRecordZones() }
+        #expect(answered == .networkUnavailable)
+        try server.start()
+        #expect(try await waiting.value == 1)
+    }
+
+    @Test("refuses names that nothing can have, and goes on")
+    func unfitNames() async throws {
+        let database = server.device(token: token).privateCloudDatabase
+        let long = String(repeating: "n", count: 70_000)
+        for name in ["", "ä", "a\u{0}b", long] {
+            let id = CKRecord.ID(recordName: name)
+            // There is no record of that name to be found, nor to be deleted.
+            let found = await errorCode { _ = try await database.record(for: id) }
+            #expect(found == .unknownItem || found == .invalidArguments)
+            let new = CKRecord(recordType: "Note", recordID: id)
+            #expect(await errorCode { _ = try await database.save(new) } == .invalidArguments)
+            let zone = CKRecordZone(zoneName: name)
+            #expect(await errorCode { _ = try await database.save(zone) } == .invalidArguments)
+            #expect(
+                await errorCode { _ = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil) }
+                    == .invalidArguments)
+        }
+        let record = CKRecord(recordType: "Note")
+        record["_bad"] = 1
+        #expect(await errorCode { _ = try await database.save(record) } == .invalidArguments)
+        #expect(try await database.allRecordZones().count == 1)
+    }
+
+    @Test("has nothing in a shared database, which reads find and writes are told")
+    func sharedDatabase() async throws {
+        let container = server.device(token: token)
+        let database = container.sharedCloudDatabase
+        #expect(try await database.allRecordZones().isEmpty)
+        #expect(try await database.allSubscriptions().isEmpty)
+        let page = try await database.databaseChanges(since: nil)
+        #expect(page.modifications.isEmpty && page.deletions.isEmpty && !page.moreComing)
+        #expect(try await database.databaseChanges(since: page.changeToken).modifications.isEmpty)
+        let zone = CKRecordZone.ID(zoneName: "Z", ownerName: "_somebody")
+        let id = CKRecord.ID(recordName: "x", zoneID: zone)
+        #expect(await errorCode { _ = try await database.recordZone(for: zone) } == .zoneNotFound)
+        #expect(await errorCode { _ = try await database.record(for: id) } == .zoneNotFound)
+        #expect(
+            await errorCode { _ = try await database.recordZoneChanges(inZoneWith: zone, since: nil) } == .zoneNotFound)
+        #expect(await errorCode { _ = try await database.subscription(for: "s") } == .unknownItem)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        #expect(
+            await errorCode { _ = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 1) }
+                == .zoneNotFound)
+        #expect(await errorCode { _ = try await database.records(matching: query) } == .invalidArguments)
+        #expect(await errorCode { _ = try await database.save(CKRecordZone(zoneID: zone)) } == .badDatabase)
+        let nobody = server.device(token: nil).sharedCloudDatabase
+        #expect(await errorCode { _ = try await nobody.allRecordZones() } == .notAuthenticated)
+        // The operation that apps refresh with.
+        let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        let end: CKError.Code? = await withCheckedContinuation { continuation in
+            operation.fetchDatabaseChangesResultBlock = { result in
+                if case .failure(let error as CKError) = result { return continuation.resume(returning: error.code) }
+                continuation.resume(returning: nil)
+            }
+            database.add(operation)
+        }
+        #expect(end == nil)
     }
 
     @Test("tell a wrong certificate authority from a server that is away")

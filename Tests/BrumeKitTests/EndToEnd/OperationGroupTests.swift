@@ -1,13 +1,13 @@
 import BrumeKit
+import BrumeLock
 import BrumeServer
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("An operation group", .timeLimit(.minutes(1)))
 struct OperationGroupTests {
     private final class Lines: Sendable {
-        private let lines = Mutex<[String]>([])
+        private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }

@@ -1,6 +1,6 @@
 import BrumeKit
+import BrumeLock
 import Foundation
-import Synchronization
 import Testing
 
 private typealias Matches = [(CKRecord.ID, Result<CKRecord, any Error>)]
@@ -16,7 +16,7 @@ private protocol DeprecatedQueries {
 extension CKDatabase: DeprecatedQueries {}
 
 private final class Counter: Sendable {
-    private let count = Mutex(0)
+    private let count = Lock(0)
     var value: Int { count.withLock { $0 } }
     func add(_ number: Int) { count.withLock { $0 += number } }
 }

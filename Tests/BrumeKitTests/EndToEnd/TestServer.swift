@@ -1,14 +1,14 @@
 import BrumeKit
+import BrumeLock
 import BrumeModel
 import BrumeServer
 import BrumeSystem
 import Foundation
-import Synchronization
 
 /// A real server in this process, with its folder and certificate, which both go with the object.
 final class TestServer: Sendable {
     let folder: TemporaryFolder
-    private let server: Mutex<Server>
+    private let server: Lock<Server?>
     let port: UInt16
 
     private let log: Log
@@ -22,7 +22,7 @@ final class TestServer: Sendable {
             names: ["127.0.0.1"], certificatePath: folder.path + "/server.pem", keyPath: folder.path + "/server.key")
         let server = try Self.started(folder, port: 0, log)
         port = server.port
-        self.server = Mutex(server)
+        self.server = Lock(Optional(server))
     }
 
     deinit { stop() }
@@ -41,12 +41,12 @@ final class TestServer: Sendable {
 
     /// A new account's token.
     func account(_ name: String) throws -> String {
-        try server.withLock { try $0.addAccount(name: name, email: "\(name)@example.com").token }
+        try server.withLock { try $0!.addAccount(name: name, email: "\(name)@example.com").token }
     }
 
     /// Another token of an account.
     func token(_ name: String) throws -> String {
-        try server.withLock { try $0.createToken(name: name) }
+        try server.withLock { try $0!.createToken(name: name) }
     }
 
     /// Revokes all tokens of an account, as the server's operator does.
@@ -56,12 +56,9 @@ final class TestServer: Sendable {
 
     /// The server's operator, for the schema of one environment.
     func admin(_ environment: BrumeConfiguration.Environment = .development) throws -> ClientSession {
-        let bytes = try FileSystem.read(folder.path + "/data/admin.token", limit: 4096)
-        return try ClientSession.unshared(
-            BrumeConfiguration(
-                server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", container: "iCloud.test",
-                environment: environment),
-            adminToken: String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self))
+        try ClientSession.operators(
+            socketPath: OperatorDoor.path(dataFolder: folder.path + "/data"), container: "iCloud.test",
+            environment: environment == .production ? .production : .development)
     }
 
     /// A device of an account: each call makes another one.
@@ -69,14 +66,18 @@ final class TestServer: Sendable {
         var configuration = BrumeConfiguration(
             server: "127.0.0.1:\(port)", caPath: folder.path + "/ca.pem", token: token,
             stateFolder: folder.path + "/device-" + UUID().uuidString)
+        // Most tests add changes behind their commits.
+        configuration.automaticSendDelay = .milliseconds(10)
         configure(&configuration)
         return CKContainer(identifier: "iCloud.test", configuration: configuration)
     }
 
     private func stop() {
         server.withLock { server in
-            server.drain()
-            server.wait()
+            // One that did not come back is stopped already.
+            guard let running = server.take() else { return }
+            running.drain()
+            running.wait()
         }
     }
 

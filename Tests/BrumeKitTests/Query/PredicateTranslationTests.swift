@@ -54,6 +54,10 @@ struct PredicateTranslationTests {
         Row(
             NSPredicate(format: "ANY tags IN %@", ["x", "y"]),
             .anyElementIsIn(name("tags"), [.string("x"), .string("y")])),
+        Row(
+            NSPredicate(format: "ANY {'red', 'green'} = color"),
+            .isIn(name("color"), [.string("red"), .string("green")])),
+        Row(NSPredicate(format: "ANY %@ == color", ["red"]), .isIn(name("color"), [.string("red")])),
         Row(NSPredicate(format: "NONE tags == 'x'"), .not(.anyElement(name("tags"), .equal, .string("x")))),
         Row(NSPredicate(format: "self CONTAINS 'a b'"), .text("a b", .anyWord)),
         Row(NSPredicate(format: "SELF CONTAINS[cd] %@", "a"), .text("a", .anyWord)),

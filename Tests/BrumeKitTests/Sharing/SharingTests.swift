@@ -170,15 +170,22 @@ struct SharingTests {
         #expect(record.changedKeys() == ["field"])
     }
 
-    @Test("references and assets as encrypted values, and assets of the web, trap")
+    @Test("references and assets as encrypted values are refused when the record is saved")
+    func unfitEncryptedValues() {
+        let values: [any CKRecordValueProtocol] = [
+            CKRecord.Reference(recordID: CKRecord.ID(recordName: "x"), action: .none),
+            CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a")),
+        ]
+        for value in values {
+            let record = CKRecord(recordType: "Note")
+            record.encryptedValues["field"] = value
+            #expect(record.outgoing().refusal?.code == .invalidArguments)
+            #expect(record.encryptedValues["field"] == nil)
+        }
+    }
+
+    @Test("assets of the web, and shares in another zone than their record's, trap")
     func traps() async {
-        await #expect(processExitsWith: .failure) {
-            CKRecord(recordType: "Note").encryptedValues["r"] = CKRecord.Reference(
-                recordID: CKRecord.ID(recordName: "x"), action: .none)
-        }
-        await #expect(processExitsWith: .failure) {
-            CKRecord(recordType: "Note").encryptedValues["a"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))
-        }
         await #expect(processExitsWith: .failure) { _ = CKAsset(fileURL: URL(string: "https://example.com/a")!) }
         await #expect(processExitsWith: .failure) {
             let root = CKRecord(recordType: "Note")

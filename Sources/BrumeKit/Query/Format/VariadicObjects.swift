@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import Foundation
-internal import Synchronization
 
 /// The objects that texts stand for in lists of C arguments, for as long as the texts live: `NSPredicate(format:arguments:)` finds
 /// them again.
@@ -16,7 +16,7 @@ enum VariadicObjects {
         var live = 0
     }
 
-    private static let table = Mutex(Table())
+    private static let table = Lock(Table())
 
     static func note(_ value: Any, as text: NSString) {
         let entry = Entry(text: text, value: value)

@@ -57,7 +57,7 @@ struct PredicateTranslator {
         if let search = try search(comparison) { return search }
         if let distance = try distance(comparison) { return distance }
         try checkOperator(comparison)
-        let comparison = try withKeyOnTheLeft(comparison)
+        let comparison = try withKeyOnTheLeft(asMembership(comparison) ?? comparison)
         guard case .keyPath(let name) = comparison.left else {
             preconditionFailure("a comparison has its key on the left once it is turned")
         }
@@ -95,6 +95,22 @@ struct PredicateTranslator {
                 "\(name) takes no options such as [c]: fields are compared exactly; keep a copy in lower case, or use self CONTAINS"
             )
         }
+    }
+
+    /// `ANY {…} = key`, which asks whether the key's value is one of the list's, as `key IN {…}`; nil for other
+    /// comparisons.
+    private func asMembership(_ comparison: PredicateComparison) -> PredicateComparison? {
+        guard comparison.modifier == .any, comparison.type == .equalTo, case .keyPath = comparison.right else {
+            return nil
+        }
+        switch comparison.left.canonical {
+        case .constant(.list), .aggregate: break
+        default: return nil
+        }
+        var result = comparison
+        swap(&result.left, &result.right)
+        (result.modifier, result.type) = (.direct, .in)
+        return result
     }
 
     /// The comparison with its sides exchanged when the key is on the right.
