@@ -1,5 +1,5 @@
 internal import BrumeKit
-internal import Synchronization
+internal import BrumeLock
 
 /// The devices that a server gave away and that are still there.
 final class DeviceList: Sendable {
@@ -13,7 +13,7 @@ final class DeviceList: Sendable {
         weak var transport: DeviceTransport?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes a device with a state folder in the server's.
     ///

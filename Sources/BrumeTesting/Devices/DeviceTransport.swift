@@ -1,5 +1,5 @@
 internal import BrumeKit
-internal import Synchronization
+internal import BrumeLock
 
 /// The process's transport as one device sees it: with a network that can be taken away, and an end.
 final class DeviceTransport: ClientTransport {
@@ -35,7 +35,7 @@ final class DeviceTransport: ClientTransport {
     }
 
     private let loop: LoopTransport
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(loop: LoopTransport) {
         self.loop = loop

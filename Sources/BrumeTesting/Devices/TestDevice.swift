@@ -74,8 +74,9 @@ public final class TestDevice: Sendable {
     /// Whether the device has a network.
     public var isOnline: Bool { transport.isOnline }
 
-    /// Takes the device's network away. Its connection breaks, and calls fail at once with `networkUnavailable`, writes in flight
-    /// with `serverResponseLost`; listeners to ``CKContainer/notifications`` wait.
+    /// Takes the device's network away. Its connection breaks, and calls fail at once with `networkUnavailable`, writes
+    /// in flight with `serverResponseLost`; those of the qualities of service `utility` and `background` wait, and so
+    /// do listeners to ``CKContainer/notifications``.
     public func goOffline() {
         transport.setOnline(false)
     }

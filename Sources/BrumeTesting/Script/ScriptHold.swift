@@ -1,7 +1,7 @@
 public import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
-internal import Synchronization
 
 /// Calls or notifications that a script keeps until the test lets them go.
 ///
@@ -15,7 +15,7 @@ public final class ScriptHold: Sendable {
         var held: [@Sendable (CallPlan.Step) -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ rule: ScriptRule) {
         self.rule = rule

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// One line of a server's script: what it does, and how often it did.
 public final class ScriptRule: Sendable, CustomStringConvertible {
@@ -25,7 +25,7 @@ public final class ScriptRule: Sendable, CustomStringConvertible {
         var cancelledWaiters: Set<Int> = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ description: String, times: Int) {
         precondition(times > 0, "a rule fires once at least; \"\(description)\" was told \(times) times")

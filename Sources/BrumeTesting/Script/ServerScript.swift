@@ -1,8 +1,8 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeWire
-internal import Synchronization
 
 /// What a test server does otherwise than a healthy one: calls that fail, connections that break, notifications that are lost.
 ///
@@ -64,7 +64,7 @@ public final class ServerScript: Sendable {
         var cancelledWaiters: Set<Int> = []
     }
 
-    let state = Mutex(State())
+    let state = Lock(State())
 
     init() {}
 

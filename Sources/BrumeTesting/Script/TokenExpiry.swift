@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import BrumeModel
-internal import Synchronization
 
 /// The change tokens that devices have at a moment are expired from then on; those that they get afterwards are not.
 ///
@@ -22,7 +22,7 @@ final class TokenExpiry: Sendable {
     }
 
     private let zone: String?
-    private let renewed = Mutex<Set<Scope>>([])
+    private let renewed = Lock<Set<Scope>>([])
 
     /// - Parameter zone: Nil: tokens of all zones, and of databases.
     init(zone: String?) {

@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeServer
 internal import BrumeSystem
 
@@ -66,6 +67,9 @@ final class RunningServer: Sendable {
         configuration.drainTimeoutMilliseconds = TestLimits.drainMilliseconds
         configuration.followsCloudKitQueryRules = options.followsCloudKitQueryRules
         configuration.log = options.serverLog
+        // All accounts are the test's.
+        configuration.teacherShare = .whole
+        configuration.containersPerAccount = .max
         configuration.interceptor = script
         do throws(ServerError) {
             let server = try Server(configuration)

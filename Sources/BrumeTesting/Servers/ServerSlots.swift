@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// Room for the servers that run in this process at a time. Tests in parallel may be many more than that: a start waits for its
 /// turn, and fails with a sentence when it does not come.
@@ -15,7 +15,7 @@ enum ServerSlots {
         var withdrawn: Set<Int> = []
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
 
     static func enter() async throws {
         let (isFree, id) = state.withLock { state in

@@ -1,6 +1,6 @@
+internal import BrumeLock
 internal import BrumeSystem
 internal import Foundation
-internal import Synchronization
 
 /// What a spawned server logs: the line that says that it serves, and the last ones for errors.
 final class SpawnedServerLog: Sendable {
@@ -13,7 +13,7 @@ final class SpawnedServerLog: Sendable {
     private static let linesMax = 20
 
     private let forwards: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let changed = DispatchSemaphore(value: 0)
 
     init(forwards: Bool) {

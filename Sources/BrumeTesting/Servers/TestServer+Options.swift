@@ -17,6 +17,10 @@ extension TestServer {
         public var followsCloudKitQueryRules = false
         /// Threads that serve, each with its share of the databases; 1 to 64. Tests need more only to look for races.
         public var loopCount = 1
+        /// How long after the last change that is added a `CKSyncEngine` on a device sends by itself; see
+        /// `BrumeConfiguration.automaticSendDelay`. An app that adds changes behind its database's commits may be
+        /// tested with less.
+        public var automaticSendDelay = BrumeConfiguration().automaticSendDelay
         /// What the server logs, on the standard error output.
         public var log = LogLevel.none
 

@@ -1,8 +1,8 @@
 public import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
 internal import Foundation
-internal import Synchronization
 
 /// A Brume server in the test's process: ready in milliseconds, with a temporary folder, a certificate made on the spot and a
 /// port of its own. It gives accounts and devices, and its behaviour can be scripted. Many run in parallel.
@@ -29,8 +29,8 @@ public final class TestServer: Sendable {
     /// What the server does otherwise than a healthy one.
     public let script: ServerScript
 
-    private let running: Mutex<RunningServer?>
-    private let accounts = Mutex<[String: TestAccount]>([:])
+    private let running: Lock<RunningServer?>
+    private let accounts = Lock<[String: TestAccount]>([:])
     private let devices = DeviceList()
     private let folder: TestFolder
 
@@ -40,7 +40,7 @@ public final class TestServer: Sendable {
         address = "127.0.0.1:\(server.port)"
         caPath = server.caPath
         folder = server.folder
-        running = Mutex(server)
+        running = Lock(server)
     }
 
     deinit {
@@ -268,6 +268,7 @@ public final class TestServer: Sendable {
             var configuration = BrumeConfiguration(
                 server: address, caPath: caPath, token: account?.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)
+            configuration.automaticSendDelay = options.automaticSendDelay
             if let clock { configuration.clock = clock.clock }
             return configuration
         }

@@ -1,10 +1,10 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeSystem
 public import FoundationEssentials
 internal import Foundation
-internal import Synchronization
 
 /// A Brume server beside the test, as a process of its own: for tests that kill it. It has what ``TestServer`` has but a script,
 /// and takes a moment longer to start.
@@ -28,7 +28,7 @@ public final class TestServerProcess: Sendable {
 
     private let executable: URL
     private let folder: TestFolder
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let devices = DeviceList()
 
     /// On a thread that may wait.
@@ -41,7 +41,7 @@ public final class TestServerProcess: Sendable {
             try RunningServer.prepare(folder, options)
             accounts = try Self.makeAccounts(names, options, RunningServer.dataFolder(folder))
             let process = try Self.spawn(self.executable, folder, options, listen: "127.0.0.1:0")
-            state = Mutex(State(process: process))
+            state = Lock(State(process: process))
             address = try Self.readAddress(RunningServer.dataFolder(folder))
         } catch {
             folder.remove()
@@ -129,6 +129,7 @@ public final class TestServerProcess: Sendable {
             var configuration = BrumeConfiguration(
                 server: address, caPath: caPath, token: account.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)
+            configuration.automaticSendDelay = options.automaticSendDelay
             if let clock { configuration.clock = clock.clock }
             return configuration
         }
