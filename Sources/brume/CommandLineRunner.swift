@@ -1,16 +1,29 @@
+internal import BrumeLock
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
 
 /// Runs one command line: understands it, runs the command, and tells a person about errors.
 enum CommandLineRunner {
-    static func run(_ words: [String]) -> ExitCode {
-        let environment = ProcessInfo.processInfo.environment
-        let parser = ArgumentParser(commands: CommandTable.commands, environment: environment) { path in
+    private static func parser(_ environment: [String: String]) -> ArgumentParser {
+        ArgumentParser(commands: CommandTable.commands, environment: environment) { path in
             guard let data = FileManager.default.contents(atPath: path), data.count <= ConfigurationFile.bytesLimit
             else { return nil }
             return String(validating: data, as: UTF8.self)
         }
+    }
+
+    /// This process's command line with the configuration file as it is now.
+    static func readAgain() throws -> Invocation? {
+        let words = Array(CommandLine.arguments.dropFirst())
+        guard case .run(let invocation) = try parser(ProcessInfo.processInfo.environment).parse(words) else {
+            return nil
+        }
+        return invocation
+    }
+
+    static func run(_ words: [String]) -> ExitCode {
+        let environment = ProcessInfo.processInfo.environment
+        let parser = parser(environment)
         do {
             switch try parser.parse(words) {
             case .help(let topic):
@@ -30,7 +43,7 @@ enum CommandLineRunner {
         switch invocation.command.body {
         case .blocking(let body): return try body(invocation)
         case .asynchronous(let body):
-            let result = Mutex<Result<ExitCode, any Error>?>(nil)
+            let result = Lock<Result<ExitCode, any Error>?>(nil)
             let done = DispatchSemaphore(value: 0)
             Task.detached {
                 let outcome: Result<ExitCode, any Error>

@@ -67,12 +67,13 @@ final class TestFolder {
 final class DevServer {
     let folder: TestFolder
     let process: ChildProcess
+    let readyPath: String
     let ready: JSONValue
     let readyNanoseconds: UInt64
 
     init(folder: TestFolder, arguments: [String] = []) throws {
         self.folder = folder
-        let readyPath = folder.path + "/ready-\(UUID().uuidString).json"
+        readyPath = folder.path + "/ready-\(UUID().uuidString).json"
         let started = MonotonicClock.nowNanoseconds
         process = try ChildProcess(
             executable: CommandRun.executable,

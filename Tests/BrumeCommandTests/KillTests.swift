@@ -1,7 +1,7 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
-internal import Synchronization
 internal import Testing
 
 @testable internal import brume
@@ -25,7 +25,7 @@ struct KillTests {
             var waiter: (count: Int, continuation: CheckedContinuation<Void, Never>)?
         }
 
-        private let state = Mutex(State())
+        private let state = Lock(State())
 
         func add(_ name: String, _ value: Int64) {
             let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in

@@ -66,7 +66,8 @@ struct LoadTests {
             "load", "--json", "--scenario", "fan-out", "--connections", "6", "--seconds", "0.5", "--in-flight", "2",
         ]
         if isPublic {
-            arguments += ["--public", "--token", try server.token("a"), "--token", try server.token("b")]
+            let tokens = try server.token("a") + "\n" + server.token("b") + "\n"
+            arguments += ["--public", "--token-file", try server.folder.write("tokens", tokens)]
         }
         let run = try CommandRun(arguments, environment: server.environment(), in: server.folder)
         #expect(run.status == 0, "\(run.errors) \(run.output.joined())")

@@ -13,6 +13,8 @@ struct ServerCommandTests {
         #expect(server.ready["accounts"]?["bob"]?["user"]?.text?.hasPrefix("_") == true)
         let caPath = try #require(server.ready["ca"]?.text)
         #expect(FileManager.default.fileExists(atPath: caPath))
+        // It holds tokens.
+        #expect(try FileSystem.permissions(server.readyPath) == 0o600)
         #expect(try server.run("zones", account: "alice").status == 0)
         server.process.send(SIGTERM)
         #expect(server.process.wait() == 0)
@@ -63,6 +65,56 @@ struct ServerCommandTests {
         #expect(snapshot.status == 0, "\(snapshot.errors)")
     }
 
+    @Test("a quota stops an account's saves and nobody else's, and the operator shows and changes it")
+    func quota() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        func quota(_ words: String...) throws -> CommandRun {
+            try CommandRun(["account", "quota"] + words + ["--json", "--data", data], in: folder)
+        }
+        let server = try DevServer(folder: folder, arguments: ["--data", data, "--quota", "4KiB"])
+        func save(_ name: String, account: String = "a") throws -> CommandRun {
+            try server.run(
+                "records", "save", "default", name, "--type", "T", "text=" + String(repeating: "x", count: 2_500),
+                account: account)
+        }
+        #expect(try save("one").status == 0)
+        let refused = try save("two")
+        #expect(refused.status != 0 && refused.errors.contains("of the quota of 4096 are left"), "\(refused.errors)")
+        let shown = try quota("a").json()
+        #expect(shown["limit"] == .integer(4_096) && shown["default"] == .bool(true))
+        guard case .integer(let used)? = shown["used"], case .integer(let other)? = try quota("b").json()["used"] else {
+            Issue.record("what is used is not told: \(shown)")
+            return
+        }
+        #expect((2_500...4_096).contains(used) && other < 1_000, "\(used), \(other)")
+        #expect(try save("one", account: "b").status == 0)
+
+        #expect(try quota("a", "1MiB").json()["limit"] == .integer(1_048_576))
+        #expect(try save("two").status == 0)
+        #expect(try quota("a", "--default").json()["default"] == .bool(true))
+        #expect(try save("three").status != 0)
+        #expect(try server.run("records", "delete", "default", "one").status == 0)
+        #expect(try quota("a", "0").json()["limit"] == .integer(0))
+        #expect(try save("three").status == 0)
+        #expect(try quota("nobody").status == ExitCode.notFound.rawValue)
+        #expect(try quota("a", "much").status == ExitCode.usage.rawValue)
+        server.process.closeInput()
+        #expect(server.process.wait() == 0)
+
+        // The account keeps its own; what is used the folder alone does not tell.
+        let stopped = try quota("a").json()
+        #expect(stopped["limit"] == .integer(0) && stopped["used"] == .null, "\(stopped)")
+        #expect(try quota("a", "8KiB").json()["limit"] == .integer(8_192))
+        let again = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try quota("a").json()["limit"] == .integer(8_192))
+        #expect(
+            try again.run(
+                "records", "save", "default", "four", "--type", "T", "t=" + String(repeating: "x", count: 9_000)
+            )
+            .status != 0)
+    }
+
     @Test("serve says how to make a certificate, uses the one that certs made, and keeps others out of its folder")
     func serve() throws {
         let folder = try TestFolder()
@@ -95,6 +147,48 @@ struct ServerCommandTests {
         let sound = try CommandRun(["verify", server.dataFolder, "--json"], in: folder)
         #expect(sound.status == 0, "\(sound.errors)")
         #expect(try sound.json()["sound"] == .bool(true))
+    }
+
+    @Test("each file of a stopped server's folder that is missing is named by verify, and no server starts without it")
+    func missingFiles() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try server.run("records", "save", "default", "a", "--type", "T", "a=1").status == 0)
+        server.process.send(SIGTERM)
+        #expect(server.process.wait() == 0)
+        let all = try #require(FileManager.default.enumerator(atPath: data)).compactMap { $0 as? String }
+        let files = all.filter { path in
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: data + "/" + path, isDirectory: &isFolder)
+            // What is made anew, or means nothing.
+            return !isFolder.boolValue && !["lock", "admin.token"].contains(path) && !path.hasSuffix(".spare")
+                && !path.hasPrefix("dev-certificates/")
+        }
+        #expect(files.count >= 8, "\(files)")
+        for path in files {
+            let aside = folder.path + "/aside"
+            try FileManager.default.moveItem(atPath: data + "/" + path, toPath: aside)
+            let verified = try CommandRun(["verify", data, "--json"], in: folder)
+            #expect(verified.status == ExitCode.damaged.rawValue, "\(path)")
+            let named = try verified.json()["problems"]?.array?.contains { $0["file"]?.text == path }
+            #expect(named == true, "\(path): \(verified.output)")
+            let refused = try CommandRun(["dev", "--data", data, "--with-parent"], in: folder)
+            #expect(refused.status == ExitCode.damaged.rawValue, "\(path): \(refused.errors)")
+            #expect(refused.errors.contains(path), "\(path): \(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: data + "/" + path), "\(path) is made anew")
+            try FileManager.default.moveItem(atPath: aside, toPath: data + "/" + path)
+        }
+        #expect(try CommandRun(["verify", data], in: folder).status == 0)
+
+        // Without a backup, the operator goes on without the snapshots: it is said which.
+        let lost = files.filter { $0.hasPrefix("snapshots/") }
+        for path in lost { try FileManager.default.removeItem(atPath: data + "/" + path) }
+        let accepted = try CommandRun(["verify", data, "--accept-loss", "--json"], in: folder)
+        #expect(accepted.status == 0, "\(accepted.output) \(accepted.errors)")
+        #expect(try accepted.json()["lost"]?.array?.compactMap { $0["file"]?.text }.sorted() == lost.sorted())
+        let again = try DevServer(folder: folder, arguments: ["--data", data])
+        #expect(try again.run("records", "get", "default", "a").status == ExitCode.notFound.rawValue)
     }
 
     @Test("verify names damage in the journal by file and offset, and no server starts on it")

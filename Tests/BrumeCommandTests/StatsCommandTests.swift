@@ -26,7 +26,7 @@ struct StatsCommandTests {
         #expect(text.output.contains { $0.hasPrefix("Records.Modify") })
         #expect(try server.run("stats", "--data", data, "--interval", "x").status == ExitCode.usage.rawValue)
         let nowhere = try server.run("stats", "--data", folder.path + "/nowhere")
-        #expect(nowhere.status == ExitCode.unreachable.rawValue)
+        #expect(nowhere.status == ExitCode.notFound.rawValue)
     }
 
     @Test("an address that can't be one is refused before a server starts")

@@ -66,18 +66,14 @@ class Client:
         self._pongs = []
         self.goaway = None
 
-        host, port = server.rsplit(":", 1)
-        host = host.strip("[]")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.load_verify_locations(cafile=ca_file)
-        context.set_alpn_protocols(["brume/1"])
-        plain = socket.create_connection((host, int(port)), timeout=timeout_seconds)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket = context.wrap_socket(plain, server_hostname=host)
+        if server.startswith("/"):
+            # The operator's socket: no TLS, no token.
+            self._socket = socket.socket(socket.AF_UNIX)
+            self._socket.settimeout(timeout_seconds)
+            self._socket.connect(server)
+        else:
+            self._socket = self._secure_socket(server, ca_file, timeout_seconds)
         self._incoming = self._socket.makefile("rb")
-        if self._socket.selected_alpn_protocol() != "brume/1":
-            raise ProtocolViolation("the server did not choose ALPN brume/1")
 
         hello = protocol.Hello(
             protocol_version=PROTOCOL_VERSION, client_version="Python 0.1", device_id=device_id, container=container,
@@ -95,6 +91,22 @@ class Client:
             self.close()
             raise
         self.welcome = protocol.Welcome.FromString(payload)
+
+    @staticmethod
+    def _secure_socket(server, ca_file, timeout_seconds):
+        host, port = server.rsplit(":", 1)
+        host = host.strip("[]")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_verify_locations(cafile=ca_file)
+        context.set_alpn_protocols(["brume/1"])
+        plain = socket.create_connection((host, int(port)), timeout=timeout_seconds)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        secure = context.wrap_socket(plain, server_hostname=host)
+        if secure.selected_alpn_protocol() != "brume/1":
+            secure.close()
+            raise ProtocolViolation("the server did not choose ALPN brume/1")
+        return secure
 
     def close(self):
         self._incoming.close()

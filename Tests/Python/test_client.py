@@ -207,6 +207,11 @@ class RecordTests(unittest.TestCase):
             again = client.call(p.METHOD_RECORDS_MODIFY, request, p.ModifyRecordsResponse)
             self.assertEqual(first, again)
             self.assertEqual(first.zones[0].saves[0].WhichOneof("outcome"), "record")
+            request.zones[0].saves[0].name = "other"
+            with self.assertRaises(BrumeError) as refused:
+                client.call(p.METHOD_RECORDS_MODIFY, request, p.ModifyRecordsResponse)
+            self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
+            self.assertNotEqual(fetch(client, "Retry", "other")[0].WhichOneof("outcome"), "record")
 
     def test_another_account_has_its_own_zone_of_that_name(self):
         with Device().connect() as mine, Device(1).connect() as theirs:
@@ -797,9 +802,8 @@ def bucket_bounds(index):
 class AdminTests(unittest.TestCase):
     def test_the_operator_gets_figures_and_nobody_else(self):
         # The folder of the ready file holds the server's, as the test that runs this one lays it out.
-        with open(os.path.join(os.path.dirname(ready_path), "data", "admin.token"), encoding="utf-8") as file:
-            token = file.read().strip()
-        with Client(p, ready["server"], ready["ca"], CONTAINER, os.urandom(16), admin_token=token) as operator:
+        folder = os.path.join(os.path.dirname(os.path.abspath(ready_path)), "data")
+        with Client(p, folder + "/operator/socket", None, CONTAINER, os.urandom(16)) as operator:
             operator.call(p.METHOD_HEALTH_CHECK, p.HealthRequest(), p.HealthResponse)
             stats = operator.call(p.METHOD_ADMIN_STATS, p.StatsRequest(), p.StatsResponse)
         self.assertTrue(stats.serving)
@@ -813,6 +817,53 @@ class AdminTests(unittest.TestCase):
         with Device().connect() as client, self.assertRaises(BrumeError) as refused:
             client.call(p.METHOD_ADMIN_STATS, p.StatsRequest(), p.StatsResponse)
         self.assertEqual(refused.exception.code, PERMISSION_FAILURE)
+        # On the port not even the operator has them, unless the server was told to.
+        with open(folder + "/admin.token", encoding="utf-8") as file:
+            token = file.read().strip()
+        with self.assertRaises(BrumeError) as refused:
+            Client(p, ready["server"], ready["ca"], CONTAINER, os.urandom(16), admin_token=token)
+        self.assertEqual(refused.exception.code, NOT_AUTHENTICATED)
+
+    def test_what_may_not_be_read_is_told_as_what_is_not_there(self):
+        container, public = "iCloud.com.example.python.reading", p.DATABASE_SCOPE_PUBLIC
+        door = os.path.join(os.path.dirname(os.path.abspath(ready_path)), "data", "operator", "socket")
+        with Client(p, door, None, container, os.urandom(16)) as operator:
+            operator.call(
+                p.METHOD_ADMIN_IMPORT_SCHEMA,
+                p.ImportSchemaRequest(text="""
+                    DEFINE SCHEMA RECORD TYPE Diary (
+                        text STRING QUERYABLE, GRANT CREATE TO "_icloud", GRANT READ, WRITE TO "_creator");
+                    """), p.ImportSchemaResponse)
+
+        def modify(client, **items):
+            return client.call(
+                p.METHOD_RECORDS_MODIFY,
+                p.ModifyRecordsRequest(
+                    database=public, operation_id=os.urandom(16),
+                    zones=[p.ZoneModification(zone=private("_defaultZone"), **items)]), p.ModifyRecordsResponse)
+
+        def answers(client, name):
+            fetch = p.FetchRecordsRequest(
+                database=public, zones=[p.ZoneFetch(zone=private("_defaultZone"), names=[name])])
+            return (
+                client.call(p.METHOD_RECORDS_FETCH, fetch, p.FetchRecordsResponse).SerializeToString(),
+                modify(client, deletions=[name]).SerializeToString(),
+                modify(client, saves=[p.RecordSave(name="child", type="Diary", parent=name)]).SerializeToString())
+
+        tokens = [account["token"] for account in ready["accounts"].values()]
+        with Client(p, ready["server"], ready["ca"], container, os.urandom(16), tokens[0]) as author, \
+                Client(p, ready["server"], ready["ca"], container, os.urandom(16), tokens[1]) as stranger:
+            saved = modify(author, saves=[p.RecordSave(name="hidden", type="Diary")])
+            self.assertEqual(saved.zones[0].saves[0].WhichOneof("outcome"), "record", saved)
+            self.assertEqual(answers(stranger, "hidden"), answers(stranger, "absent"))
+            over = modify(stranger, saves=[p.RecordSave(name="hidden", type="Diary")]).zones[0].saves[0]
+            self.assertEqual(over.error.code, PERMISSION_FAILURE)
+            with self.assertRaises(BrumeError) as refused:
+                stranger.call(
+                    p.METHOD_RECORDS_EXPLAIN,
+                    p.QueryRequest(database=public, query=p.Query(
+                        record_type="Diary", predicate=predicate(p, p.PredicateNode(constant=True)))), p.ExplainResponse)
+            self.assertEqual(refused.exception.code, PERMISSION_FAILURE)
 
 
 def main():

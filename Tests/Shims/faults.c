@@ -1,8 +1,10 @@
 // Preloaded into a server by the tests: makes its disk fail, or its wall clock jump, from outside.
 //
 // FAULT_CALL     fsync, fdatasync or pwrite: the call that fails on files and folders of the journal …
+// FAULT_PATH     … or on those alone whose path has this text in it …
 // FAULT_TRIGGER  … as long as this file exists …
 // FAULT_ERRNO    … with this error; 5 (EIO) when it is not set.
+// FAULT_LOOP     As long as this file exists, the thread "loop 0" stands still before it waits for events.
 // FAULT_CLOCK    A file whose text is a number of seconds that the wall clock is off by.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +27,8 @@ static int fails(const char *call, int fd) {
     ssize_t count = readlink(link, path, sizeof path - 1);
     if (count < 0) return 0;
     path[count] = 0;
-    if (strstr(path, "/journal") == NULL) return 0;
+    const char *part = getenv("FAULT_PATH");
+    if (strstr(path, part == NULL ? "/journal" : part) == NULL) return 0;
     const char *number = getenv("FAULT_ERRNO");
     errno = number == NULL ? EIO : atoi(number);
     return 1;
@@ -38,6 +43,17 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) { return pwrite(fd, bytes, count, offset); }
+
+int epoll_wait(int fd, struct epoll_event *events, int count, int timeout) {
+    static int (*next)(int, struct epoll_event *, int, int);
+    const char *path = getenv("FAULT_LOOP");
+    char name[16] = {0};
+    if (path != NULL && prctl(PR_GET_NAME, name) == 0 && strcmp(name, "loop 0") == 0) {
+        while (access(path, F_OK) == 0) usleep(1000);
+    }
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "epoll_wait");
+    return next(fd, events, count, timeout);
+}
 
 int clock_gettime(clockid_t clock, struct timespec *result) {
     int status = (int)syscall(SYS_clock_gettime, clock, result);

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import BrumeLock
 
 /// Publishes of `fan-out` that have not reached all devices yet: devices of all threads sign here.
 final class DeliveryBoard: Sendable {
@@ -13,7 +13,7 @@ final class DeliveryBoard: Sendable {
         var nextSerial: Int64 = 1
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// A publish begins, to so many devices; returns what names it.
     func begin(devices: Int, intended: UInt64, thread: Int) -> Int64 {

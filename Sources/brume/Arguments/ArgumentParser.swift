@@ -95,7 +95,9 @@ struct ArgumentParser {
         }
         try check(arguments, of: command)
         return .run(
-            Invocation(command: command, arguments: arguments, values: try resolve(given, for: command)))
+            Invocation(
+                command: command, arguments: arguments, values: try resolve(given, for: command),
+                flags: Set(given.keys)))
     }
 
     private func option(
@@ -104,11 +106,16 @@ struct ArgumentParser {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0].drop { $0 == "-" })
         guard word.hasPrefix("--"), let option = command.option(named: name) else {
-            let names = command.allOptions.filter { !$0.isHidden }.map(\.name)
+            let names = command.allOptions.filter { !$0.isHidden && !$0.isSecret }.map(\.name)
             let nearest = NearestName.find(name, among: names)
             throw UsageError(
                 "\(command.name) has no option \"\(parts[0])\"",
                 hint: nearest.map { "did you mean --\($0)?" } ?? "see: brume \(command.name) --help")
+        }
+        if option.isSecret {
+            throw UsageError(
+                "--\(name) is no option: what stands in a command line can be read by every user of the machine",
+                hint: "use the variable \(option.variable), or \(option.usageOfFile) (- is the standard input)")
         }
         if option.placeholder == nil {
             let text = parts.count == 2 ? String(parts[1]) : "true"

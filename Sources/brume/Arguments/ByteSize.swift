@@ -2,6 +2,21 @@
 struct ByteSize: Equatable {
     let bytes: Int
 
+    init(bytes: Int) {
+        self.bytes = bytes
+    }
+
+    /// In the largest unit that it is a whole number of: what ``init(_:)`` reads.
+    var text: String {
+        let units: [(suffix: String, bytes: Int)] = [
+            ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
+        ]
+        for unit in units where bytes >= unit.bytes && bytes % unit.bytes == 0 {
+            return "\(bytes / unit.bytes)\(unit.suffix)"
+        }
+        return "\(bytes)"
+    }
+
     /// Nil for what is no whole number with KiB, MiB, GiB, TiB or nothing behind it, and for what no machine has.
     init?(_ text: String) {
         let units: [(suffix: String, bytes: Int)] = [

@@ -4,6 +4,8 @@ struct Invocation: Sendable {
     let arguments: [String]
     /// The values in force, in order; a flag that is on has "true".
     let values: [String: [String]]
+    /// The options that stand in the command line itself.
+    var flags: Set<String> = []
 
     /// The option's value, or its default, or nil.
     func text(_ name: String) -> String? {
@@ -55,7 +57,9 @@ struct Invocation: Sendable {
         guard let text = text(name), !text.isEmpty else {
             let option = command.option(named: name)
             throw UsageError(
-                "\(command.name) needs \(option?.usage ?? name) (or the variable \(option?.variable ?? ""))",
+                option?.isSecret == true
+                    ? "\(command.name) needs the variable \(option?.variable ?? ""), or \(option?.usageOfFile ?? "")"
+                    : "\(command.name) needs \(option?.usage ?? name) (or the variable \(option?.variable ?? ""))",
                 command: command)
         }
         return text

@@ -16,10 +16,12 @@ struct OptionDefinition: Sendable {
     let variable: String
     /// Left out of help: for the executable's own child processes.
     let isHidden: Bool
+    /// It has no flag: what stands in a command line is everybody's to read on the machine, and in the shell's history.
+    let isSecret: Bool
 
     init(
         _ name: String, _ placeholder: String? = nil, _ help: String, fallback: String? = nil, repeats: Bool = false,
-        variable: String? = nil, isHidden: Bool = false
+        variable: String? = nil, isHidden: Bool = false, isSecret: Bool = false
     ) {
         self.name = name
         self.placeholder = placeholder
@@ -28,6 +30,7 @@ struct OptionDefinition: Sendable {
         self.repeats = repeats
         self.variable = variable ?? Self.usualVariable(name)
         self.isHidden = isHidden
+        self.isSecret = isSecret
     }
 
     /// `BRUME_` and the name.
@@ -38,9 +41,13 @@ struct OptionDefinition: Sendable {
     /// Whether the variable's name has to be told, since the rule for names does not give it.
     var hasUnusualVariable: Bool { variable != Self.usualVariable(name) }
 
-    /// `--name VALUE`.
+    /// `--name VALUE`, or `VARIABLE=VALUE` where there is no flag.
     var usage: String {
+        if isSecret { return "\(variable)=\(placeholder ?? "")" }
         guard let placeholder else { return "--\(name)" }
         return "--\(name) \(placeholder)"
     }
+
+    /// How the option is written that names a file which holds the secret.
+    var usageOfFile: String { "--\(name)-file FILE" }
 }

@@ -26,9 +26,14 @@ struct ClientContext: Sendable {
             stateFolder = (stateFolder ?? NSHomeDirectory() + "/.local/state/brume") + "/" + deviceName
         }
         return BrumeConfiguration(
-            server: try invocation.required("server"), caPath: invocation.text("ca"), token: invocation.text("token"),
+            server: try invocation.required("server"), caPath: invocation.text("ca"), token: try token(invocation),
             container: try invocation.required("container"),
             environment: environment == .production ? .production : .development, stateFolder: stateFolder)
+    }
+
+    /// The account's token; nil: none, which reads the public database.
+    private static func token(_ invocation: Invocation) throws -> String? {
+        try invocation.text("token-file").map { try TokenText.read($0) } ?? invocation.text("token")
     }
 
     /// The id of a zone of the caller's; `default` stands for the default zone.

@@ -1,33 +1,90 @@
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
+internal import Foundation
 
 /// The operator's access to a data folder: through the Admin service while a server runs on it, directly otherwise.
 enum Operator {
     case running(ClientSession)
     case stopped(FolderAccounts)
 
-    init(_ invocation: Invocation) throws {
-        let folder = try invocation.required("data")
+    /// - Parameter makesFolder: Whether the data folder may be missing, and is made then.
+    init(_ invocation: Invocation, makesFolder: Bool = false) throws {
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
-        if let session = try Self.session(folder: folder, container: container, environment: environment) {
+        if let session = try Self.session(invocation, container: container, environment: environment) {
             self = .running(session)
-        } else {
-            self = .stopped(
-                try FolderAccounts(dataFolder: folder, container: container, environment: environment))
+            return
         }
+        let folder = try invocation.required("data")
+        if !FileSystem.exists(folder) {
+            guard makesFolder else {
+                throw CommandError(
+                    .notFound, "there is no data folder \(folder)", hint: "name it with --data (BRUME_DATA)")
+            }
+            Terminal.printError("brume: there was no data folder \(folder): a new one is made")
+        }
+        try Self.checkOwner(of: folder)
+        self = .stopped(try FolderAccounts(dataFolder: folder, container: container, environment: environment))
     }
 
-    /// A session with the server that runs on the folder, or nil when none does.
+    /// A session with the server that the command is about: the one that runs on the data folder, or the one that
+    /// --server names. Nil when none runs on the folder.
+    ///
+    /// - Parameter container: What the request is about; it matters to accounts' user names, schemas and roles alone.
     static func session(
-        folder: String, container: String, environment: BrumeModel.Environment
+        _ invocation: Invocation, container: String = "iCloud.brume",
+        environment: BrumeModel.Environment = .development
     ) throws -> ClientSession? {
-        guard let file = try ServerFile(dataFolder: folder), file.isAlive else { return nil }
+        if invocation.command.option(named: CommandOptions.operatorTokenFile) != nil,
+            let server = invocation.text("server")
+        {
+            return try remoteSession(invocation, server: server, container: container, environment: environment)
+        }
+        return try folderSession(invocation.required("data"), container: container, environment: environment)
+    }
+
+    /// A session with the server that runs on a data folder; nil when none does.
+    static func folderSession(
+        _ folder: String, container: String, environment: BrumeModel.Environment
+    ) throws -> ClientSession? {
+        guard try OperatorDoor.isOpen(dataFolder: folder) else { return nil }
+        return try ClientSession.operators(
+            socketPath: OperatorDoor.path(dataFolder: folder), container: container, environment: environment)
+    }
+
+    /// The same, of a command that needs a running server.
+    static func runningSession(_ invocation: Invocation) throws -> ClientSession {
+        if let session = try session(invocation) { return session }
+        throw noServer(on: try invocation.required("data"))
+    }
+
+    /// What root writes into another user's folder, that user's server could not read.
+    static func checkOwner(of folder: String) throws(CommandError) {
+        guard geteuid() == 0, let owner = try? FileSystem.owner(folder), owner != 0 else { return }
+        let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) } ?? String(owner)
+        throw CommandError(
+            .notPermitted, "no server runs on \(folder), which is \(name)'s, who could not read what root writes there",
+            hint: "run this as \(name): sudo -u \(name) brume …")
+    }
+
+    static func noServer(on folder: String) -> CommandError {
+        FileSystem.exists(folder)
+            ? CommandError(
+                .unreachable, "no server runs on \(folder)",
+                hint: "is it the right one? name it with --data (BRUME_DATA)")
+            : CommandError(.notFound, "there is no data folder \(folder)", hint: "name it with --data (BRUME_DATA)")
+    }
+
+    private static func remoteSession(
+        _ invocation: Invocation, server: String, container: String, environment: BrumeModel.Environment
+    ) throws -> ClientSession {
+        let path = try invocation.required(CommandOptions.operatorTokenFile)
         let configuration = BrumeConfiguration(
-            server: file.reachableServer, caPath: file.caPath, container: container,
+            server: server, caPath: invocation.text("ca"), container: container,
             environment: environment == .production ? .production : .development)
-        return try ClientSession.unshared(configuration, adminToken: ServerFile.adminToken(dataFolder: folder))
+        return try ClientSession.unshared(configuration, adminToken: TokenText.read(path))
     }
 
     func add(name: String, email: String) async throws -> (account: Account, token: String) {
@@ -60,6 +117,13 @@ enum Operator {
         switch self {
         case .running(let session): try await session.createToken(name: name)
         case .stopped(let accounts): try accounts.createToken(name: name)
+        }
+    }
+
+    func quota(ofAccount name: String, change: QuotaChange?) async throws -> AccountQuota {
+        switch self {
+        case .running(let session): try await session.quota(ofAccount: name, change: change)
+        case .stopped(let accounts): try accounts.quota(ofAccount: name, change: change)
         }
     }
 

@@ -14,13 +14,15 @@ struct SchemaOperator {
     /// What a request holds beside its other fields.
     private static let textBytes = Limits.requestBytes - 1_000
 
+    private let invocation: Invocation
     private let folder: String
     private let container: String
 
     init(_ invocation: Invocation) throws {
+        self.invocation = invocation
         folder = try invocation.required("data")
         container = try invocation.required("container")
-        guard FileSystem.exists(folder) else {
+        guard invocation.text("server") != nil || FileSystem.exists(folder) else {
             throw CommandError(.notFound, "there is no data folder \(folder)", hint: "name it with --data")
         }
     }
@@ -110,9 +112,10 @@ struct SchemaOperator {
     private func with<Outcome>(
         _ environment: BrumeModel.Environment, _ body: (Way) async throws -> Outcome
     ) async throws -> Outcome {
-        if let session = try Operator.session(folder: folder, container: container, environment: environment) {
+        if let session = try Operator.session(invocation, container: container, environment: environment) {
             return try await body(.running(session))
         }
+        try Operator.checkOwner(of: folder)
         let schemas = try FolderSchemas(dataFolder: folder, container: container, environment: environment)
         defer { schemas.release() }
         return try await body(.stopped(schemas))

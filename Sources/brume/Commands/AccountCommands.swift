@@ -4,17 +4,14 @@ internal import Foundation
 /// `brume account`: the accounts of a data folder, whether a server runs on it or not.
 enum AccountCommands {
     private static let name = ArgumentDefinition("NAME", "the account's name: letters, digits, \"-\", \"_\" and \".\"")
-    private static let options = [
-        CommandOptions.data,
-        OptionDefinition(
-            "container", "NAME", "the container whose user record names are shown", fallback: "iCloud.brume"),
-        OptionDefinition("environment", "NAME", "development or production", fallback: "development"),
-        CommandOptions.json,
-    ]
-    private static let note = """
-        Run it as the server's user, on its machine: it works through the server that runs on the folder, or on the folder \
-        itself when none does.
-        """
+    private static let options =
+        [
+            OptionDefinition(
+                "container", "NAME", "the container whose user record names are shown", fallback: "iCloud.brume"),
+            OptionDefinition("environment", "NAME", "development or production", fallback: "development"),
+            CommandOptions.json,
+        ] + CommandOptions.operators
+    private static let note = CommandOptions.operatorNote
 
     static let definitions = [
         CommandDefinition(
@@ -31,10 +28,25 @@ enum AccountCommands {
             ["account", "token"], "make another token for an account and print it, this once", arguments: [name],
             options: [OptionDefinition("revoke", nil, "revoke all tokens that it had")] + options,
             notes: [note, "Revoked tokens' connections are closed."], body: .asynchronous(token)),
+        CommandDefinition(
+            ["account", "quota"], "show or change what the records of an account's private databases may take",
+            arguments: [
+                name, ArgumentDefinition("SIZE", "such as 10GiB; 0: no limit; none: only show it", isOptional: true),
+            ],
+            options: [OptionDefinition("default", nil, "the server's --quota again")] + options,
+            notes: [
+                note,
+                """
+                What is used is shown of the database in --container and --environment, by the server that runs; each of the \
+                account's private databases may grow to the limit. A change holds at once, also for connections that are open.
+                """,
+            ],
+            examples: ["brume account quota alice 10GiB --data ./brume-data", "brume account quota alice --default"],
+            body: .asynchronous(quota)),
     ]
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
-        let (account, token) = try await Operator(invocation).add(
+        let (account, token) = try await Operator(invocation, makesFolder: true).add(
             name: invocation.arguments[0], email: invocation.text("email") ?? "")
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object(members(of: account) + [("token", .string(token))]).line)
@@ -78,6 +90,45 @@ enum AccountCommands {
             if invocation.isOn("revoke") { Terminal.print("revoked: \(revoked)") }
             Terminal.print("token (shown this once): \(token)")
         }
+        return .done
+    }
+
+    private static func quota(_ invocation: Invocation) async throws -> ExitCode {
+        let name = invocation.arguments[0]
+        var change: QuotaChange?
+        if invocation.arguments.count > 1 {
+            guard !invocation.isOn("default") else {
+                throw UsageError("give a size or --default, not both", command: invocation.command)
+            }
+            guard let size = ByteSize(invocation.arguments[1]) else {
+                throw UsageError(
+                    "a quota is a size such as 512MiB or 10GiB, or 0, not \"\(invocation.arguments[1])\"",
+                    command: invocation.command)
+            }
+            change = .bytes(size.bytes)
+        } else if invocation.isOn("default") {
+            change = .serverDefault
+        }
+        let access = try Operator(invocation)
+        let quota = try await access.quota(ofAccount: name, change: change)
+        // A server that does not run may be started with any default.
+        var isLimitKnown = true
+        if case .stopped = access, quota.isDefault { isLimitKnown = false }
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("name", .string(name)), ("limit", isLimitKnown ? .integer(Int64(quota.limitBytes)) : .null),
+                    ("default", .bool(quota.isDefault)),
+                    ("used", quota.usedBytes.map { .integer(Int64($0)) } ?? .null),
+                ]).line)
+            return .done
+        }
+        let limit = quota.limitBytes == 0 ? "no limit" : ByteSize(bytes: quota.limitBytes).text
+        let used = quota.usedBytes.map { "\($0) bytes used" } ?? "start the server to see what is used"
+        Terminal.print(
+            "\(name): \(isLimitKnown ? limit : "the server's --quota")"
+                + "\(quota.isDefault && isLimitKnown ? " (the server's default)" : "") for each private database; \(used)"
+        )
         return .done
     }
 

@@ -46,12 +46,18 @@ enum BackupCommand {
         let isFile = BackupFile.isNamed(invocation.arguments[0])
         let target = FolderCopier.path(invocation.arguments[0])
         guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
+        // One that has lost it is damaged, which the copy finds.
+        guard FileSystem.exists(folder + "/brume.meta") || FileSystem.exists(folder + "/journal") else {
+            throw CommandError(
+                .notFound, "\(folder) is no data folder: it has no brume.meta",
+                hint: "a server makes it with its first start")
+        }
         if FileSystem.exists(target) {
             throw CommandError(.conflict, "\(target) exists", hint: "choose another name: nothing is overwritten")
         }
         let copier: FolderCopier
         let lock: DirectoryLock?
-        if let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development) {
+        if let session = try Operator.session(invocation) {
             lock = nil
             try await writeSnapshots(session)
             copier = try FolderCopier(of: RealDisk(folder: folder), named: folder, .inUse)

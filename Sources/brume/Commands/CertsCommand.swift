@@ -7,8 +7,9 @@ enum CertsCommand {
         options: [
             OptionDefinition("folder", "DIR", "where the files go", fallback: defaultFolder, variable: "BRUME_CERTS"),
             OptionDefinition(
-                "name", "NAME", "a DNS name or IP address by which clients reach the server",
-                fallback: Certificates.localNames.joined(separator: ","), repeats: true, variable: "BRUME_CERTS_NAMES"),
+                "name", "NAME",
+                "a DNS name or IP address by which clients reach the server, beside those of this machine",
+                repeats: true, variable: "BRUME_CERTS_NAMES"),
             OptionDefinition("renew", nil, "replace a server's certificate that is there; the CA stays"),
             CommandOptions.json,
         ],
@@ -28,18 +29,21 @@ enum CertsCommand {
                 .conflict, "\(certificates.certificatePath) is there already",
                 hint: "to replace it: brume certs --renew")
         }
-        try certificates.issue(names: invocation.texts("name"))
+        let asked = invocation.texts("name")
+        // Those of this machine are always among them: whoever tries the server on it meets no other certificate.
+        let names = asked + Certificates.localNames.filter { !asked.contains($0) }
+        try certificates.issue(names: names)
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
                     ("ca", .string(certificates.caPath)), ("certificate", .string(certificates.certificatePath)),
                     ("key", .string(certificates.keyPath)),
-                    ("names", .array(invocation.texts("name").map { .string($0) })),
+                    ("names", .array(names.map { .string($0) })),
                 ]).line)
         } else {
             Terminal.print("CA for clients:       \(certificates.caPath)")
             Terminal.print("server's certificate: \(certificates.certificatePath), key \(certificates.keyPath)")
-            Terminal.print("names:                \(invocation.texts("name").joined(separator: ", "))")
+            Terminal.print("names:                \(names.joined(separator: ", "))")
         }
         return .done
     }

@@ -1,8 +1,33 @@
+internal import BrumeServer
+
 /// Options that several commands share.
 enum CommandOptions {
     static let json = OptionDefinition("json", nil, "print JSON")
 
     static let data = OptionDefinition("data", "DIR", "the data folder", fallback: "./brume-data")
+
+    /// What records may take.
+    static func quotas(fallback: (account: Int, public: Int)) -> [OptionDefinition] {
+        [
+            OptionDefinition(
+                "quota", "SIZE", "what the records of each private database may take, such as 5GiB; 0: no limit",
+                fallback: ByteSize(bytes: fallback.account).text),
+            OptionDefinition(
+                "public-quota", "SIZE", "the same of each container's public database",
+                fallback: ByteSize(bytes: fallback.public).text),
+        ]
+    }
+
+    static let quotaNote = """
+        Quotas count the encoded bytes of the records that exist. A save that would go beyond one fails with quotaExceeded; \
+        deletions, and saves that store no more than before, go through. An account has as many private databases as it has data in \
+        containers and environments, and each may grow to --quota; brume account quota NAME gives one account another limit.
+        """
+
+    static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {
+        configuration.quotaBytes = try invocation.byteSize("quota") ?? 0
+        configuration.publicQuotaBytes = try invocation.byteSize("public-quota") ?? 0
+    }
 
     static let metricsListen = OptionDefinition(
         "metrics-listen", "HOST:PORT", "serve /metrics, /livez and /readyz there, over HTTP without TLS; port 0: any")
@@ -13,11 +38,34 @@ enum CommandOptions {
         return (address.host, address.port)
     }
 
+    static let operatorTokenFile = "operator-token-file"
+
+    /// Which server a command of the operator is about. The variables are not those of clients: what names the server
+    /// of an app must not turn a command on a data folder to that server.
+    static let operators = [
+        data,
+        OptionDefinition(
+            "server", "HOST:PORT", "a server on another machine instead, which runs with --admin-on-port",
+            variable: "BRUME_OPERATOR_SERVER"),
+        OptionDefinition(
+            "ca", "FILE", "the CA certificate that its certificate is verified with", variable: "BRUME_OPERATOR_CA"),
+        OptionDefinition(
+            operatorTokenFile, "FILE", "its operator's token: a copy of admin.token; -: the standard input"),
+    ]
+
+    static let operatorNote = """
+        Run it on the server's machine as the server's user, or as root: it works through the server that runs on the folder, or on \
+        the folder itself when none does. A server on another machine is reached with --server, --ca and --operator-token-file if \
+        it takes its operator there (brume serve --admin-on-port).
+        """
+
     /// How a client finds its server and says who it is.
     static let client = [
         OptionDefinition("server", "HOST:PORT", "the server"),
         OptionDefinition("ca", "FILE", "the CA certificate that the server's is verified with"),
-        OptionDefinition("token", "TOKEN", "the account's token"),
+        OptionDefinition("token", "TOKEN", "the account's token", isSecret: true),
+        OptionDefinition(
+            "token-file", "FILE", "a file that holds it, which counts before the variable; -: the standard input"),
         OptionDefinition("container", "NAME", "the container", fallback: "iCloud.brume"),
         OptionDefinition(
             "environment", "NAME", "development or production", fallback: "development"),
@@ -29,7 +77,7 @@ enum CommandOptions {
     static let isPublic = OptionDefinition("public", nil, "the public database instead of the account's private one")
 
     static let clientNote = """
-        The server comes from --server, --ca and --token or the variables BRUME_SERVER, BRUME_CA and BRUME_TOKEN; \
-        `brume dev` prints them ready to paste.
+        The server comes from --server and --ca or the variables BRUME_SERVER and BRUME_CA, the account's token from BRUME_TOKEN or \
+        --token-file; `brume dev` prints the variables ready to paste.
         """
 }

@@ -25,7 +25,7 @@ enum DevCommand {
             CommandOptions.metricsListen,
             CommandOptions.strict,
             CommandOptions.withParent,
-        ],
+        ] + CommandOptions.quotas(fallback: (0, 0)),
         notes: [
             """
             The ready file holds {"server":"127.0.0.1:PORT","ca":"PATH","accounts":{"a":{"token":"…","email":"a@example.com",\
@@ -55,6 +55,7 @@ enum DevCommand {
         let port = try invocation.integer("port", in: 0...65_535) ?? 0
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
+        Descriptors.raiseLimit()
         StopSignals.block()
         let folder = try invocation.text("data") ?? TemporaryFolder(forCommand: "brume-dev").path
         let certificates = Certificates(folder: absolute(folder) + "/dev-certificates")
@@ -66,6 +67,10 @@ enum DevCommand {
         configuration.journalSegmentBytes = journalSegmentBytes
         configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
+        try CommandOptions.setQuotas(&configuration, invocation)
+        // On a desk all accounts are the developer's.
+        configuration.teacherShare = .whole
+        configuration.containersPerAccount = .max
         configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
         let accounts = try makeAccounts(
@@ -88,6 +93,7 @@ enum DevCommand {
             lines += metrics
             lines += [
                 "", "export BRUME_SERVER=\(server.address)", "export BRUME_CA=\(quoted(certificates.caPath))",
+                "export BRUME_DATA=\(quoted(absolute(folder)))",
                 "export BRUME_CONTAINER=\(container)", "export BRUME_ENVIRONMENT=\(environmentName(environment))",
             ]
             for (index, account) in accounts.enumerated() {
@@ -142,8 +148,13 @@ enum DevCommand {
             ("server", .string(server.address)), ("ca", .string(certificates.caPath)), ("accounts", .object(members)),
         ])
         do {
-            // Whole, but not synced: it means nothing after a crash.
-            try Data((json.line + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            // Whole, but not synced: it means nothing after a crash. It holds tokens, so it is for its owner alone.
+            let partial = path + ".partial"
+            try FileSystem.removeTree(partial)
+            let file = try File(path: partial, mode: .createExclusively, permissions: 0o600)
+            try Array((json.line + "\n").utf8).withUnsafeBytes { try file.write($0, at: 0) }
+            file.close()
+            try FileSystem.rename(partial, to: path)
         } catch {
             throw CommandError(.failed, "the ready file can't be written: \(error)")
         }

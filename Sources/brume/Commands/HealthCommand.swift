@@ -39,16 +39,15 @@ enum HealthCommand {
     }
 
     private static func session(_ invocation: Invocation) throws -> ClientSession {
-        if invocation.text("server") != nil {
-            return try ClientSession.unshared(ClientContext.configuration(invocation))
+        // A folder that is named in the command line counts more than a variable of an app's.
+        let meansFolder = invocation.flags.contains("data") && !invocation.flags.contains("server")
+        if invocation.text("server") != nil, !meansFolder {
+            var configuration = try ClientContext.configuration(invocation)
+            // The one that every server has.
+            configuration.environment = .production
+            return try ClientSession.unshared(configuration)
         }
-        let folder = try invocation.required("data")
-        guard let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development)
-        else {
-            throw CommandError(
-                .unreachable, "no server runs on \(folder)", hint: "check --data (BRUME_DATA), or give --server")
-        }
-        return session
+        return try Operator.runningSession(invocation)
     }
 
     private static func sentences(_ health: HealthStatus) -> [String] {

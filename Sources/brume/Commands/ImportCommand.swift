@@ -16,20 +16,27 @@ enum ImportCommand {
             OptionDefinition("zone", "NAME", "the zone, made when missing (of an export: default: its own)"),
             OptionDefinition("type", "TYPE", "the record type of rows"),
             OptionDefinition("name-field", "KEY", "the field whose value names the record (default: row-1, row-2 …)"),
+            OptionDefinition("all-text", nil, "take every column of a CSV file for text that carries no type"),
             CommandOptions.isPublic, CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
             """
             A CSV file's first line names the columns; a column may carry a type, such as population:int64 or founded:date \
-            (see brume records save --help), and is text otherwise. JSON is an array of objects, or an object a line; numbers \
-            that are written whole are 64-bit integers.
+            (see brume records save --help). A column that carries none is looked at whole before anything is saved: if all of \
+            its values are whole numbers, numbers, dates in ISO 8601 or true and false, it is of that type, and the command says \
+            so. What begins with zeros (007, a postcode), what is too large for 64 bits, and the --name-field stay text; \
+            empty cells are no values.
+            """,
+            """
+            JSON is an array of objects, or an object a line; numbers that are written whole are 64-bit integers.
             """,
             """
             Names are the same each time, and records are overwritten: an import that was interrupted is run again. Bad rows \
             are named by their line and left out (exit code 1).
             """,
             """
-            --format brume makes the zones and records of an export exactly as they were, with change tags and dates of their             own. Records that it doesn't hold stay.
+            --format brume makes the zones and records of an export exactly as they were, with change tags and dates of \
+            their own. Records that it doesn't hold stay.
             """,
             CommandOptions.clientNote,
         ],
@@ -51,9 +58,15 @@ enum ImportCommand {
         let type = try invocation.required("type")
         if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
         let context = try await ClientContext(invocation)
+        if path == "-", invocation.text("token-file") == "-" {
+            throw UsageError(
+                "the token and the rows can't both come from the standard input", command: invocation.command)
+        }
         let data = try FileBytes.read(path)
+        let source = try RowSource(
+            data, nameField: invocation.text("name-field"), isAllText: invocation.isOn("all-text"))
         if zoneID.zoneName != Names.defaultZone { _ = try await context.database.save(CKRecordZone(zoneID: zoneID)) }
-        let source = try RowSource(data, nameField: invocation.text("name-field"))
+        if !invocation.isOn("json") { source.columnTypes.sentences.forEach { Terminal.print($0) } }
         let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         let importer = RecordImporter(database: context.database, zoneID: zoneID, recordType: type)
@@ -86,7 +99,7 @@ enum ImportCommand {
         return report(
             saved: importer.saved, failed: importer.failureCount,
             problems: importer.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") },
-            code: .failed, seconds: Double(MonotonicClock.nowNanoseconds - started) / 1e9, invocation)
+            code: .failed, types: nil, seconds: Double(MonotonicClock.nowNanoseconds - started) / 1e9, invocation)
     }
 
     private static func report(
@@ -96,12 +109,13 @@ enum ImportCommand {
         problems += outcome.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") }
         return report(
             saved: outcome.saved, failed: source.problemCount + outcome.failures.count, problems: problems,
-            code: outcome.failures.first?.code ?? .failed, seconds: seconds, invocation)
+            code: outcome.failures.first?.code ?? .failed, types: source.columnTypes.types, seconds: seconds, invocation
+        )
     }
 
     private static func report(
-        saved: Int, failed: Int, problems: [(line: Int, message: String)], code: ExitCode, seconds: Double,
-        _ invocation: Invocation
+        saved: Int, failed: Int, problems: [(line: Int, message: String)], code: ExitCode,
+        types: [String: String]?, seconds: Double, _ invocation: Invocation
     ) -> ExitCode {
         let path = invocation.arguments[0]
         let problems = problems.sorted { $0.line < $1.line }
@@ -113,18 +127,23 @@ enum ImportCommand {
         }
         let rate = seconds > 0 ? Int(Double(saved) / seconds) : 0
         if invocation.isOn("json") {
+            let columns = types.map { types in
+                types.sorted { $0.key < $1.key }.map { (key: $0.key, value: JSONValue.string($0.value)) }
+            }
             Terminal.print(
-                JSONValue.object([
-                    ("saved", .integer(Int64(saved))), ("failed", .integer(Int64(failed))),
-                    ("seconds", .number(seconds)), ("recordsPerSecond", .integer(Int64(rate))),
-                    (
-                        "problems",
-                        .array(
-                            problems.prefix(problemsShown).map {
-                                .object([("line", .integer(Int64($0.line))), ("message", .string($0.message))])
-                            })
-                    ),
-                ]).line)
+                JSONValue.object(
+                    (columns.map { [("columns", .object($0))] } ?? []) + [
+                        ("saved", .integer(Int64(saved))), ("failed", .integer(Int64(failed))),
+                        ("seconds", .number(seconds)), ("recordsPerSecond", .integer(Int64(rate))),
+                        (
+                            "problems",
+                            .array(
+                                problems.prefix(problemsShown).map {
+                                    .object([("line", .integer(Int64($0.line))), ("message", .string($0.message))])
+                                })
+                        ),
+                    ]
+                ).line)
         } else {
             let time = (seconds * 100).rounded() / 100
             Terminal.print("\(saved) records saved in \(time) s (\(rate)/s), \(failed) rows failed")
@@ -145,13 +164,19 @@ private final class RowSource {
     private(set) var problems: [RowError] = []
     private(set) var problemCount = 0
 
-    init(_ data: Data, nameField: String?) throws {
+    /// The types of a CSV file's columns that name none themselves.
+    let columnTypes: ColumnTypes
+
+    init(_ data: Data, nameField: String?, isAllText: Bool) throws {
         // Contiguous and unchanged as long as this object keeps it.
         let bytes = NSData(data: data)
         self.data = bytes as Data
         storage = bytes
-        reader = try RowReader(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.length))
-        mapper = RowMapper(nameField: nameField)
+        let buffer = UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.length)
+        reader = try RowReader(buffer)
+        columnTypes =
+            reader.isCSV && !isAllText ? try ColumnTypes(buffer, nameField: nameField) : ColumnTypes()
+        mapper = RowMapper(nameField: nameField, columnTypes: columnTypes.types)
     }
 
     private let storage: NSData

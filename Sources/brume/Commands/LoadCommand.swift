@@ -30,7 +30,7 @@ enum LoadCommand {
             OptionDefinition("seed", "N", "draws other operations", fallback: "1"),
             OptionDefinition(
                 "accounts", "N",
-                "make so many accounts, load-1 and so on, on the server of --data (default: those of --token)",
+                "make so many accounts, load-1 and so on, on the server of --data (default: those of BRUME_TOKEN or --token-file)",
                 variable: "BRUME_LOAD_ACCOUNTS"),
             OptionDefinition(
                 "fail-if", "BOUND", "end with 1 if the run did this, such as 'p99>20ms' or 'errors>0'", repeats: true),
@@ -38,7 +38,7 @@ enum LoadCommand {
             OptionDefinition("server-pid", "PID", "the server's process, to measure its CPU time and memory"),
             OptionDefinition("data", "DIR", "the data folder of a server on this machine, which tells its process"),
             CommandOptions.json,
-        ] + CommandOptions.client.map { $0.name == "token" ? token : $0 },
+        ] + CommandOptions.client.map { $0.name == "token" ? tokens : $0 },
         notes: [
             """
             mixed: saves, fetches and fetches of changes, by --mix. save: saves alone. catch-up: devices that were away fetch \
@@ -52,7 +52,7 @@ enum LoadCommand {
             operations begin when they are due, and their time counts from then, also while they wait for their turn.
             """,
             """
-            Connections are dealt out to the accounts of --token, or made by --accounts. Each has zones of its own, load-N, \
+            Connections are dealt out to the accounts of BRUME_TOKEN or --token-file, or made by --accounts. Each has zones of its own, load-N, \
             which stay. Percentiles are exact to one percent. All options may stand in a file: --config storm.conf, with \
             lines such as `scenario = connect`.
             """,
@@ -70,7 +70,8 @@ enum LoadCommand {
         ],
         body: .asynchronous(run))
 
-    private static let token = OptionDefinition("token", "TOKEN", "the accounts' tokens", repeats: true)
+    private static let tokens = OptionDefinition(
+        "token", "TOKEN,…", "the accounts' tokens", repeats: true, isSecret: true)
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
         let thresholds = try invocation.texts("fail-if").map { text in
@@ -91,7 +92,12 @@ enum LoadCommand {
                 progress: { Terminal.write(line.advanced($0), to: Terminal.standardError) })
         } catch let error as LoadRun.Problem {
             Terminal.write(line.finished(), to: Terminal.standardError)
-            throw CommandError(.unreachable, error.message)
+            let isCertificate = error.message.contains("certificate")
+            throw CommandError(
+                .unreachable, error.message,
+                hint: isCertificate
+                    ? "name the CA's certificate with --ca, and with --server a name that the server's certificate is for"
+                    : "")
         }
         Terminal.write(line.finished(), to: Terminal.standardError)
         Terminal.write(invocation.isOn("json") ? LoadText.json(report).line + "\n" : LoadText.text(report))
@@ -148,7 +154,7 @@ enum LoadCommand {
             throw refused("--rate is for operations, of which \(name) has none")
         }
         if configuration.isPublic, scenario != .fanOut { throw refused("--public is for --scenario fan-out") }
-        let file = try invocation.text("data").flatMap { try ServerFile(dataFolder: $0) }
+        let file = try serverFile(invocation)
         if let pid = try invocation.integer("server-pid", in: 1...Int(Int32.max)) {
             configuration.serverPID = Int32(pid)
         } else {
@@ -158,16 +164,26 @@ enum LoadCommand {
         let perAccount = (configuration.connections + configuration.tokens.count - 1) / configuration.tokens.count
         if [.fanOut, .idle, .reconnect].contains(scenario), perAccount > 1_000 {
             throw refused(
-                "\(configuration.connections) connections listen, and an account may have 1000 streams; give it more accounts, by --token or --accounts"
+                "\(configuration.connections) connections listen, and an account may have 1000 streams; give it more accounts, by --token-file or --accounts"
             )
         }
         return configuration
     }
 
+    private static func serverFile(_ invocation: Invocation) throws -> ServerFile? {
+        try invocation.text("data").flatMap { try ServerFile(dataFolder: $0) }
+    }
+
     private static func server(_ invocation: Invocation) throws -> LoadConfiguration.Server {
         var (address, caPath) = (invocation.text("server"), invocation.text("ca"))
-        if address == nil, let file = try invocation.text("data").flatMap({ try ServerFile(dataFolder: $0) }) {
-            (address, caPath) = (file.reachableServer, caPath ?? file.caPath)
+        // A folder that is named in the command line counts more than the variables of an app.
+        let meansFolder = invocation.flags.contains("data")
+        if meansFolder, !invocation.flags.contains("server") { address = nil }
+        if meansFolder, !invocation.flags.contains("ca") { caPath = nil }
+        if let file = try serverFile(invocation) {
+            (address, caPath) = (address ?? file.reachableServer, caPath ?? file.caPath)
+        } else if meansFolder {
+            throw Operator.noServer(on: try invocation.required("data"))
         }
         guard let address else { _ = try invocation.required("server"); preconditionFailure("there is a server") }
         let listen = try ListenAddress(address, option: "server")
@@ -178,12 +194,13 @@ enum LoadCommand {
 
     private static func tokens(_ invocation: Invocation) async throws -> [String] {
         guard let count = try invocation.integer("accounts", in: 1...10_000) else {
+            if let path = invocation.text("token-file") { return try TokenText.readAll(path) }
             _ = try invocation.required("token")
             return invocation.texts("token")
         }
         guard let folder = invocation.text("data"),
-            let session = try Operator.session(
-                folder: folder, container: try invocation.required("container"),
+            let session = try Operator.folderSession(
+                folder, container: try invocation.required("container"),
                 environment: try CommandOptions.environment(invocation))
         else {
             throw UsageError(

@@ -11,10 +11,7 @@ enum SchemaCommands {
     private static let against = OptionDefinition(
         "against", "FILE", "another schema file, instead of the data folder's schema")
     private static let yes = OptionDefinition("yes", nil, "do it without asking")
-    private static let note = """
-        Run it as the server's user, on its machine: it works through the server that runs on the folder, or on the folder \
-        itself when none does.
-        """
+    private static let note = CommandOptions.operatorNote
     private static let limits = """
         \(Limits.recordTypesPerSchema) record types, \(Limits.fieldsPerSchema) fields and \(Limits.rolesPerSchema) roles
         """
@@ -26,13 +23,13 @@ enum SchemaCommands {
     static let definitions = [
         CommandDefinition(
             ["schema", "export"], "print a schema, or write it to a file",
-            options: [CommandOptions.data, container, environment, file, CommandOptions.json],
+            options: [container, environment, file, CommandOptions.json] + CommandOptions.operators,
             notes: [languageNote, note],
             examples: ["brume schema export --container iCloud.com.example.app --file schema.ckdb"],
             body: .asynchronous(export)),
         CommandDefinition(
             ["schema", "validate"], "check a schema file, and that production would lose nothing by it",
-            options: [file, against, CommandOptions.data, container, CommandOptions.json],
+            options: [file, against, container, CommandOptions.json] + CommandOptions.operators,
             notes: [
                 """
                 It is checked against production's schema of the data folder or, with --against, against another file; when \
@@ -43,7 +40,7 @@ enum SchemaCommands {
             body: .asynchronous(validate)),
         CommandDefinition(
             ["schema", "diff"], "show what tells two schemas apart",
-            options: [file, against, CommandOptions.data, container, environment, CommandOptions.json],
+            options: [file, against, container, environment, CommandOptions.json] + CommandOptions.operators,
             notes: [
                 """
                 Without a file: from production to development, which is what a deployment is about. With --file: from the \
@@ -55,7 +52,7 @@ enum SchemaCommands {
             body: .asynchronous(diff)),
         CommandDefinition(
             ["schema", "import"], "replace the schema of development by a file's",
-            options: [file, CommandOptions.data, container, CommandOptions.json],
+            options: [file, container, CommandOptions.json] + CommandOptions.operators,
             notes: [
                 """
                 It is refused, and nothing changes, when the file lacks what production's schema has. Records stay. A running server \
@@ -66,7 +63,7 @@ enum SchemaCommands {
             examples: ["brume schema import --file schema.ckdb"], body: .asynchronous(importFile)),
         CommandDefinition(
             ["schema", "deploy"], "add the schema of development to production's",
-            options: [yes, CommandOptions.data, container, CommandOptions.json],
+            options: [yes, container, CommandOptions.json] + CommandOptions.operators,
             notes: [
                 """
                 Record types, fields and roles are added and never go; indexes and grants of the types that development has \
@@ -76,7 +73,7 @@ enum SchemaCommands {
             examples: ["brume schema deploy --container iCloud.com.example.app --yes"], body: .asynchronous(deploy)),
         CommandDefinition(
             ["schema", "reset"], "empty development: all of its data goes, and its schema becomes production's",
-            options: [yes, CommandOptions.data, container, CommandOptions.json],
+            options: [yes, container, CommandOptions.json] + CommandOptions.operators,
             notes: [
                 """
                 All zones and records of all users in the container's development environment are deleted; production is not \
@@ -91,14 +88,13 @@ enum SchemaCommands {
                 ArgumentDefinition("ACCOUNT", "the account's name"),
             ],
             options: [
-                OptionDefinition("remove", nil, "take it out"), CommandOptions.data, container, environment,
-                CommandOptions.json,
-            ],
+                OptionDefinition("remove", nil, "take it out"), container, environment, CommandOptions.json,
+            ] + CommandOptions.operators,
             notes: ["It takes effect at once, on open connections too.", note],
             examples: ["brume schema role Editor alice --environment production"], body: .asynchronous(role)),
         CommandDefinition(
             ["schema", "members"], "list the accounts that are in security roles",
-            options: [CommandOptions.data, container, environment, CommandOptions.json], notes: [note],
+            options: [container, environment, CommandOptions.json] + CommandOptions.operators, notes: [note],
             body: .asynchronous(members)),
     ]
 
@@ -137,7 +133,9 @@ enum SchemaCommands {
         if let other = invocation.text("against") {
             what = other
             problems = schema.problems(following: try SchemaText.read(other))
-        } else if FileManager.default.fileExists(atPath: try invocation.required("data")) {
+        } else if try invocation.text("server") != nil
+            || FileManager.default.fileExists(atPath: invocation.required("data"))
+        {
             what = "production"
             let production = try await SchemaOperator(invocation).schema(of: .production).schema
             problems = schema.problems(following: production)

@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
@@ -13,16 +14,45 @@ enum ServeCommand {
             OptionDefinition("certificate", "FILE", "the certificate chain (default: certs/server.pem)"),
             OptionDefinition("key", "FILE", "its key (default: certs/server.key)"),
             OptionDefinition(
-                "ca", "FILE", "the CA certificate that commands on this machine verify with (default: certs/ca.pem)",
+                "ca", "FILE",
+                "the CA certificate that brume load on this machine verifies with (default: ca.pem beside the certificate)",
                 variable: "BRUME_SERVER_CA"),
             OptionDefinition(
-                "container", "NAME", "serve this container only", repeats: true, variable: "BRUME_CONTAINERS"),
+                "container", "NAME", "serve this container only (default: any)", repeats: true,
+                variable: "BRUME_CONTAINERS"),
+            OptionDefinition(
+                "admin-on-port", nil,
+                "take the operator's token on the port too; without it, the operator comes by the data folder alone"),
+            OptionDefinition("no-development", nil, "serve production environments only"),
+            OptionDefinition(
+                "teachers", "WHO",
+                "whose saves teach development schemas: all, operator (nobody's: only brume schema import), or names of accounts",
+                fallback: "all", repeats: true),
             OptionDefinition("loops", "N", "event loops (default: one per core)"),
             OptionDefinition(
                 "spin-microseconds", "N",
                 "how long loops look for work before they sleep, where it mostly comes that soon; 0: not at all",
                 fallback: String(ServerConfiguration.standardSpinMicroseconds)),
             CommandOptions.metricsListen,
+            OptionDefinition(
+                "connections", "N", "connections at a time (default: as many as open files allow, at most 100,000)"),
+            OptionDefinition(
+                "connections-per-account", "N",
+                "connections, and notification streams, of one account at a time (default: 1,000, or a quarter of all)"),
+            OptionDefinition(
+                "connections-per-address", "N",
+                "connections of one address that have no account (default: 1,000, or a quarter of all)"),
+            OptionDefinition(
+                "calls-per-account", "N", "open calls of one account, over all of its connections",
+                fallback: String(ServerConfiguration.standardCallsPerAccount)),
+            OptionDefinition(
+                "output-budget", "SIZE",
+                "answers that are held for clients until they have read them; an eighth for an account",
+                fallback: "256MiB"),
+            OptionDefinition(
+                "input-budget", "SIZE",
+                "requests that are not whole, or on their way to their database; an eighth for an account",
+                fallback: "128MiB"),
             OptionDefinition("journal-segment-bytes", "N", "size of a journal file", fallback: "16777216"),
             OptionDefinition(
                 "memory-budget", "SIZE",
@@ -31,13 +61,19 @@ enum ServeCommand {
                 "check-snapshots", "WHEN",
                 "start: read all of them before serving; background: behind it; auto: before, unless they are many",
                 fallback: "auto"),
-            CommandOptions.strict, CommandOptions.logLevel, CommandOptions.withParent,
-        ],
+        ]
+            + CommandOptions.quotas(fallback: (ServerLimits.quotaBytes, ServerLimits.publicQuotaBytes)) + [
+                CommandOptions.strict, CommandOptions.logLevel, CommandOptions.withParent,
+            ],
         notes: [
             """
             Without --certificate and --key it uses certs/server.pem and certs/server.key, which brume certs makes. Logs go to \
             stderr, one line an event. SIGTERM and SIGINT drain: no new connections, calls in flight end, everything is on \
             disk, exit 0. A second signal ends the process at once.
+            """,
+            """
+            SIGHUP has it read certificate and key again, for new connections; those that are there stay. Files that can't be used, or \
+            don't belong together, change nothing, and the log says so. The log level of the configuration file is read again, too.
             """,
             """
             While the disk is full, writes are refused with a time to come back; reading and notifications go on, but for \
@@ -54,17 +90,70 @@ enum ServeCommand {
             tells names no account: let those reach it who may know how busy the server is. /livez fails when a loop does not \
             answer within 5 seconds, /readyz while the server drains as well.
             """,
-            "Make an account for it, while it runs or before: brume account add NAME --data DIR",
+            """
+            Without --container any name is served: containers that hold data to every account, and a new one to an account that \
+            has data in fewer than \(ServerLimits.containersPerAccount). One that is left without a write was never there.
+            """,
+            """
+            In development any account's saves add record types and fields to a container's schema, \(Limits.recordTypesPerTeacher) and \
+            \(Limits.fieldsPerTeacher) for each account. For users whom you don't know use --no-development (schemas are imported and \
+            deployed all the same), or --teachers with those who make the app: to everybody else development is as strict as production.
+            """,
+            CommandOptions.quotaNote,
+            """
+            Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \
+            no token. Make an account for it so, while it runs or before: brume account add NAME --data DIR
+            """,
+            """
+            Nobody gets all there is: connections are bounded for each account and address, and in all by the open files that the \
+            process may have, of which up to 256 are kept for the server's own. It raises its soft limit of them to the hard one \
+            (ulimit -Hn), and logs what follows from it. An account that has too many connections is told so, with a time to come \
+            back; of an address (of IPv6: of its first 64 bits) without an account, what is too much is closed. The same \
+            for memory: answers that a client does not read and requests that it does not finish are bounded for each account, at an \
+            eighth of all, and each address, at a sixteenth. Above it calls are refused with a time to come back, and a large \
+            request is not read until there is room.
+            """,
         ],
         examples: ["brume certs && brume serve --data ./brume-data --listen 0.0.0.0:7440"],
         body: .blocking(run))
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
+        Descriptors.raiseLimit()
         let configuration = try configuration(invocation)
         StopSignals.block()
         let server = try Server(configuration)
-        try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {}
+        let log = configuration.log
+        try ServerRunner.run(
+            server, withParent: invocation.isOn("with-parent"),
+            reload: {
+                do {
+                    if let invocation = try CommandLineRunner.readAgain() {
+                        log.minimum = try CommandOptions.level(invocation)
+                    }
+                } catch {
+                    let reason = CommandError(describing: error).message
+                    log.error("the configuration can't be read again", [("reason", reason)])
+                }
+                server.reloadCertificate()
+            }, serving: {})
         return .done
+    }
+
+    private static func teachers(_ invocation: Invocation) throws(UsageError) -> SchemaTeachers {
+        let names = Set(invocation.texts("teachers"))
+        if names == ["all"] { return .all }
+        if names == ["operator"] { return .nobody }
+        guard names.isDisjoint(with: ["all", "operator"]) else {
+            throw UsageError(
+                "--teachers is all, operator, or names of accounts, and not several of these",
+                command: invocation.command)
+        }
+        for name in names {
+            if let problem = Names.problemWithAccountName(name) {
+                throw UsageError("--teachers: \(problem)", command: invocation.command)
+            }
+        }
+        return .accounts(names)
     }
 
     private static func configuration(_ invocation: Invocation) throws -> ServerConfiguration {
@@ -84,19 +173,30 @@ enum ServeCommand {
                 .notFound, "there is no \(what) at \(path)",
                 hint: "make one: brume certs (or give --certificate and --key)")
         }
-        if certificate == nil { caPath = caPath ?? certificates.caPath }
+        if caPath == nil {
+            let beside = FileSystem.directory(of: certificatePath) + "/ca.pem"
+            if FileSystem.exists(beside) { caPath = beside }
+        }
         var configuration = ServerConfiguration(
             dataFolder: try invocation.required("data"), certificatePath: certificatePath, keyPath: keyPath)
         configuration.host = address.host
         configuration.port = address.port
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
         configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }
+        configuration.takesOperatorOnPort = invocation.isOn("admin-on-port")
         configuration.containers = Set(invocation.texts("container"))
         configuration.loopCount =
             try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
         if let limit = try invocation.integer("spin-microseconds", in: 0...1_000) {
             configuration.spinMicroseconds = UInt64(limit)
         }
+        configuration.connections = try invocation.integer("connections", in: 1...1_000_000)
+        configuration.connectionsPerAccount = try invocation.integer("connections-per-account", in: 1...1_000_000)
+        configuration.connectionsPerAddress = try invocation.integer("connections-per-address", in: 1...1_000_000)
+        configuration.callsPerAccount =
+            try invocation.integer("calls-per-account", in: 1...1_000_000) ?? configuration.callsPerAccount
+        configuration.outputBudgetBytes = try byteBudget("output-budget", invocation)
+        configuration.inputBudgetBytes = try byteBudget("input-budget", invocation)
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
@@ -108,8 +208,20 @@ enum ServeCommand {
             throw UsageError(
                 "--check-snapshots is auto, start or background, not \"\(when)\"", command: invocation.command)
         }
+        configuration.servesDevelopment = !invocation.isOn("no-development")
+        configuration.teachers = try teachers(invocation)
+        try CommandOptions.setQuotas(&configuration, invocation)
         configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
         return configuration
+    }
+
+    /// A budget of bytes: with less than 16 MiB an account could not have one large answer.
+    private static func byteBudget(_ name: String, _ invocation: Invocation) throws -> Int {
+        let bytes = try invocation.byteSize(name) ?? 0
+        guard bytes >= 16 * 1024 * 1024 else {
+            throw UsageError("--\(name) is at least 16MiB", command: invocation.command)
+        }
+        return bytes
     }
 }

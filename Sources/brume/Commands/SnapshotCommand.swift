@@ -5,17 +5,12 @@ internal import BrumeModel
 enum SnapshotCommand {
     static let definition = CommandDefinition(
         ["snapshot"], "have the running server write snapshots and cut its journal",
-        options: [CommandOptions.data, CommandOptions.json],
+        options: [CommandOptions.json] + CommandOptions.operators,
         notes: ["Starts after it are faster, and the folder is smaller. A server does this by itself when it stops."],
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let folder = try invocation.required("data")
-        guard let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development)
-        else {
-            throw CommandError(.unreachable, "no server runs on \(folder)", hint: "check --data (BRUME_DATA)")
-        }
-        let summary = try await session.snapshot()
+        let summary = try await Operator.runningSession(invocation).snapshot()
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([

@@ -6,15 +6,14 @@ enum StatsCommand {
     static let definition = CommandDefinition(
         ["stats"], "show what the running server has done and what it holds",
         options: [
-            CommandOptions.data,
             OptionDefinition("watch", nil, "go on, with what came between two looks"),
             OptionDefinition("interval", "SECONDS", "between two looks", fallback: "2"),
             OptionDefinition("count", "N", "end after so many looks (default: never)"),
             CommandOptions.json,
-        ],
+        ] + CommandOptions.operators,
         notes: [
             """
-            Asks the server that runs on --data, as its operator. Counts are since its start; with --watch, from the second look \
+            Asks the server that runs on --data, or the one of --server, as its operator. Counts are since its start; with --watch, from the second look \
             on, those since the look before, as rates, and percentiles of that time alone. Percentiles are exact to one percent.
             """,
             """
@@ -26,14 +25,10 @@ enum StatsCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let folder = try invocation.required("data")
         let interval = try invocation.number("interval", in: 0.1...86_400) ?? 2
         let watches = invocation.isOn("watch")
         let looks = try invocation.integer("count", in: 1...Int.max) ?? (watches ? .max : 1)
-        guard let session = try Operator.session(folder: folder, container: "iCloud.brume", environment: .development)
-        else {
-            throw CommandError(.unreachable, "no server runs on \(folder)", hint: "check --data (BRUME_DATA)")
-        }
+        let session = try Operator.runningSession(invocation)
         let clears = watches && !invocation.isOn("json") && Terminal.isTerminal(Terminal.standardOutput)
         var earlier: ServerFigures?
         for look in 0..<looks {

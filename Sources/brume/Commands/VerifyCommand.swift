@@ -7,15 +7,27 @@ enum VerifyCommand {
     static let definition = CommandDefinition(
         ["verify"], "check a data folder or a backup, changing nothing",
         arguments: [ArgumentDefinition("PATH", "the data folder, or a backup of one: a folder or a file")],
-        options: [CommandOptions.json],
+        options: [
+            CommandOptions.json,
+            OptionDefinition(
+                "accept-loss", nil,
+                "change the folder: go on without what is missing, where there is no backup that has it"),
+        ],
         notes: [
-            "For a folder that no server uses: stop the server, or verify a copy. Damage: exit code 7, and what it affects."
+            "For a folder that no server uses: stop the server, or verify a copy. Damage: exit code 7, and what it affects.",
+            """
+            A folder knows what has to be in it, so that a file that is missing stops the start as a damaged one does. Without a backup, \
+            --accept-loss says what is lost for good and makes the folder one that a server opens: it goes on without files that are \
+            missing, segments that are missing at the journal's ends, and what can't be read at its very end. Other damage is not \
+            touched. Nothing is deleted, and devices that saw what is lost fetch from the start, by themselves.
+            """,
         ],
         body: .blocking(run))
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         let path = invocation.arguments[0]
         guard FileSystem.exists(path) else { throw CommandError(.notFound, "there is no folder or file \(path)") }
+        if invocation.isOn("accept-loss") { return try acceptLoss(of: path, invocation) }
         let verification = FileSystem.isDirectory(path) ? try verify(folder: path) : try verify(file: path)
         if invocation.isOn("json") { Terminal.print(json(verification).line) } else { print(verification, path) }
         return verification.isSound ? .done : .damaged
@@ -29,31 +41,74 @@ enum VerifyCommand {
             } catch {
                 return try Verification(failing: error)
             }
-            return try Verification(of: disk)
+            return try Verification(of: disk, others: DataFolder.filesAlwaysThere)
         } catch {
             throw CommandError(.failed, "\(file) can't be read: \(error)")
         }
     }
 
     private static func verify(folder: String) throws -> Verification {
-        guard FileSystem.exists(folder + "/brume.meta") else {
-            throw CommandError(.notFound, "\(folder) is no data folder: it has no brume.meta")
-        }
-        let lock: DirectoryLock?
-        do {
-            lock = try DirectoryLock(directory: folder)
-        } catch  where error.isExisting {
-            throw CommandError(.conflict, "a server uses \(folder)", hint: "stop it, or verify a copy of the folder")
-        } catch {
-            // A folder that can't be written, such as a backup: nobody serves from it.
-            lock = nil
-        }
+        let lock = try lock(folder)
         defer { lock?.release() }
+        return try verifyLocked(folder)
+    }
+
+    private static func verifyLocked(_ folder: String) throws -> Verification {
         do {
-            return try Verification(of: RealDisk(folder: folder))
+            return try Verification(of: RealDisk(folder: folder), others: DataFolder.filesAlwaysThere)
         } catch {
             throw CommandError(.failed, "\(folder) can't be read: \(error)")
         }
+    }
+
+    /// Keeps servers out; nil for a folder that can't be written, such as a backup: nobody serves from it.
+    private static func lock(_ folder: String) throws -> DirectoryLock? {
+        // A folder that has lost its own file holds what one has.
+        guard ["brume.meta", "journal", "snapshots"].contains(where: { FileSystem.exists(folder + "/" + $0) }) else {
+            throw CommandError(.notFound, "\(folder) is no data folder: it has no brume.meta")
+        }
+        do {
+            return try DirectoryLock(directory: folder)
+        } catch  where error.isExisting {
+            throw CommandError(.conflict, "a server uses \(folder)", hint: "stop it, or verify a copy of the folder")
+        } catch {
+            return nil
+        }
+    }
+
+    private static func acceptLoss(of folder: String, _ invocation: Invocation) throws -> ExitCode {
+        guard FileSystem.isDirectory(folder) else {
+            throw CommandError(
+                .notFound, "\(folder) is no folder", hint: "a backup is not changed: restore another one")
+        }
+        guard let lock = try lock(folder) else { throw CommandError(.failed, "\(folder) can't be written") }
+        defer { lock.release() }
+        var losses: [Verification.Problem] = []
+        if try !verifyLocked(folder).isSound {
+            do throws(StoreError) {
+                let disk = RealDisk(folder: folder)
+                losses = try LossAcceptance(
+                    on: disk, options: JournalWriter.Options(salt: UInt64.random(in: 0 ... .max)),
+                    newEpoch: UInt32.random(in: 1 ... .max)
+                ).losses
+            } catch {
+                switch error {
+                case .disk(let error): throw CommandError(.failed, "\(folder): \(error)")
+                case .damaged, .unknownVersion:
+                    throw CommandError(
+                        .damaged, "\(folder): \(error); the folder is as it was", hint: "restore a backup")
+                }
+            }
+        }
+        let verification = try verifyLocked(folder)
+        if invocation.isOn("json") {
+            Terminal.print(json(verification, losses: losses).line)
+        } else {
+            for loss in losses { Terminal.print("lost:      \(loss.file): \(loss.problem) (\(loss.affects))") }
+            if losses.isEmpty { Terminal.print("nothing is lost") }
+            print(verification, folder)
+        }
+        return verification.isSound ? .done : .damaged
     }
 
     private static func print(_ verification: Verification, _ path: String) {
@@ -71,23 +126,29 @@ enum VerifyCommand {
             Terminal.print(
                 "damage:    \(problem.file) at \(problem.offset): \(problem.problem) (affects \(problem.affects))")
         }
-        Terminal.print(verification.isSound ? "\(path) is sound" : "\(path) is damaged: restore a backup")
+        Terminal.print(
+            verification.isSound
+                ? "\(path) is sound"
+                : "\(path) is damaged: restore a backup. Without one, brume help verify tells of --accept-loss")
     }
 
-    private static func json(_ verification: Verification) -> JSONValue {
+    private static func json(_ verification: Verification, losses: [Verification.Problem]? = nil) -> JSONValue {
         let counts = [
             ("segments", verification.segments), ("batches", verification.batches), ("entries", verification.entries),
             ("snapshots", verification.snapshots), ("databases", verification.databases),
             ("records", verification.records), ("tornBytes", verification.tornBytes),
         ]
-        let problems = verification.problems.map { problem in
-            JSONValue.object([
-                ("file", .string(problem.file)), ("offset", .integer(Int64(clamping: problem.offset))),
-                ("problem", .string(problem.problem)), ("affects", .string(problem.affects)),
-            ])
+        func array(_ problems: [Verification.Problem]) -> JSONValue {
+            .array(
+                problems.map { problem in
+                    JSONValue.object([
+                        ("file", .string(problem.file)), ("offset", .integer(Int64(clamping: problem.offset))),
+                        ("problem", .string(problem.problem)), ("affects", .string(problem.affects)),
+                    ])
+                })
         }
         return .object(
             [("sound", .bool(verification.isSound))] + counts.map { ($0.0, .integer(Int64($0.1))) }
-                + [("problems", .array(problems))])
+                + [("problems", array(verification.problems))] + (losses.map { [("lost", array($0))] } ?? []))
     }
 }

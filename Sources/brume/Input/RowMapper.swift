@@ -15,12 +15,15 @@ struct MappedRow: Equatable, Sendable {
 /// that an import which was interrupted is simply run again.
 struct RowMapper {
     let nameField: String?
+    /// The types of columns that carry none themselves.
+    let columnTypes: [String: String]
     /// The lines of the names so far: one name twice in a file would quietly lose a row.
     private var lines: [String: Int] = [:]
     private var columns: [String: (key: String, type: String?)] = [:]
 
-    init(nameField: String?) {
+    init(nameField: String?, columnTypes: [String: String] = [:]) {
         self.nameField = nameField
+        self.columnTypes = columnTypes
     }
 
     mutating func map(_ row: Row) throws(RowError) -> MappedRow {
@@ -42,7 +45,8 @@ struct RowMapper {
 
     private mutating func column(_ column: String, row: Row) throws(RowError) -> (key: String, type: String?) {
         if let known = columns[column] { return known }
-        let (key, type) = FieldArgument.keyAndType(column)
+        let (key, written) = FieldArgument.keyAndType(column)
+        let type = written ?? columnTypes[column]
         if let problem = Names.problemWithFieldKey(key) {
             throw RowError(line: row.line, message: "\"\(key)\" can't be a field: \(problem)")
         }

@@ -14,6 +14,11 @@ enum RowReader {
         }
     }
 
+    /// Whether a value is text unless somebody says what it is.
+    var isCSV: Bool {
+        if case .csv = self { true } else { false }
+    }
+
     /// Bytes read so far.
     var offset: Int {
         switch self {

@@ -14,6 +14,9 @@ extension TypedValue {
         case "double":
             guard let value = Double(text) else { throw ValueError(message: "\"\(text)\" is no number") }
             self = .double(value)
+        case "bool":
+            guard ColumnGuess.isBool(text) else { throw ValueError(message: "\"\(text)\" is neither true nor false") }
+            self = .int64(text.lowercased() == "true" ? 1 : 0)
         case "date":
             guard let date = Self.date(text) else {
                 throw ValueError(message: "\"\(text)\" is no date such as 2026-01-02 or 2026-01-02T03:04:05.678Z")

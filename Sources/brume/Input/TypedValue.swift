@@ -27,7 +27,8 @@ enum TypedValue: Equatable, Sendable {
         }
     }
 
-    static let typeNames = ["text", "int64", "double", "date", "bytes", "location", "reference", "list"]
+    /// `bool` is a way to write a 64-bit integer, as in CloudKit.
+    static let typeNames = ["text", "int64", "double", "bool", "date", "bytes", "location", "reference", "list"]
 
     /// Bytes that it takes in a request, roughly, for filling batches.
     var estimatedBytes: Int {

@@ -24,6 +24,7 @@ extension CommandError {
         case .folderInUse, .accountExists: .conflict
         case .accountUnknown: .notFound
         case .accountInvalid: .usage
+        case .notPermitted: .notPermitted
         case .damaged: .damaged
         case .folder, .diskFull, .certificate, .listen, .limit: .failed
         }
@@ -41,9 +42,11 @@ extension CommandError {
     }
 
     private static func hint(for error: CKError) -> String {
-        switch code(ofError: error.code.rawValue) {
+        // Most messages say themselves what to look at.
+        if error.localizedDescription.contains("BRUME_") { return "" }
+        return switch code(ofError: error.code.rawValue) {
         case .unreachable: "is the server running? check --server (BRUME_SERVER) and --ca (BRUME_CA)"
-        case .notPermitted: "check --token (BRUME_TOKEN)"
+        case .notPermitted: "check the account's token: BRUME_TOKEN or --token-file"
         default: ""
         }
     }

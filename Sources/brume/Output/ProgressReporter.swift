@@ -1,16 +1,16 @@
+internal import BrumeLock
 internal import BrumeSystem
 internal import Glibc
-internal import Synchronization
 
 /// A ``ProgressBar`` on stderr that any thread may advance.
 final class ProgressReporter: Sendable {
-    private let bar: Mutex<ProgressBar>
+    private let bar: Lock<ProgressBar>
 
     init(title: String, total: Int, unit: String) {
         let bar = ProgressBar(
             title: title, total: UInt64(max(0, total)), unit: unit,
             isTerminal: Terminal.isTerminal(Terminal.standardError), nowNanoseconds: MonotonicClock.nowNanoseconds)
-        self.bar = Mutex(bar)
+        self.bar = Lock(bar)
     }
 
     func advance(to done: Int, count: Int? = nil) {

@@ -29,7 +29,9 @@ struct StatsText {
             row(
                 "connections",
                 "\(group(now.connections.open)) open, \(amount(counted.connections.accepted)) accepted, "
-                    + "\(amount(counted.connections.refused)) refused"),
+                    + "\(amount(counted.connections.refused)) refused, \(amount(turnedAway)) turned away, "
+                    + "\(group(now.connections.limit)) at most; \(group(now.descriptors.open)) of "
+                    + "\(group(now.descriptors.limit)) descriptors"),
             row(
                 "databases",
                 "\(group(now.databases.loaded)) in memory, \(group(now.databases.loading)) loading, "
@@ -51,7 +53,9 @@ struct StatsText {
                 "memory",
                 "databases \(size(now.memory.databaseBytes)), events \(size(now.memory.backlogBytes)), "
                     + "answers \(size(now.memory.heldAnswerBytes)), calls \(size(now.memory.waitingCallBytes)), "
-                    + "commits under way \(size(now.memory.undurableBytes))"),
+                    + "commits under way \(size(now.memory.undurableBytes)), "
+                    + "unread \(size(now.memory.unreadAnswerBytes)), "
+                    + "unfinished \(size(now.memory.unfinishedRequestBytes))"),
             "",
             Self.columns([
                 "method", showsRates ? "calls/s" : "calls", "failed", "cancelled", "p50 ms", "p95 ms", "p99 ms",
@@ -82,6 +86,13 @@ struct StatsText {
         if now.health.isDiskFull { words += ", disk full" }
         if now.health.isDamageFound { words += ", damage found" }
         return words + " for \(duration(now.health.uptimeMilliseconds / 1_000))"
+    }
+
+    /// Connections that were too many, for whatever reason.
+    private var turnedAway: UInt64 {
+        let connections = counted.connections
+        return connections.beyondLimit + connections.beyondAddress + connections.beyondAccount + connections.late
+            + connections.shed
     }
 
     private var cpuPercent: Double { Double(counted.cpuNanoseconds) / seconds / 1e7 }
@@ -158,8 +169,16 @@ struct StatsText {
                 .object([
                     ("open", integer(now.connections.open)), ("accepted", integer(counted.connections.accepted)),
                     ("welcomed", integer(counted.connections.welcomed)),
-                    ("refused", integer(counted.connections.refused)),
+                    ("refused", integer(counted.connections.refused)), ("limit", integer(now.connections.limit)),
+                    ("beyondLimit", integer(counted.connections.beyondLimit)),
+                    ("beyondAddress", integer(counted.connections.beyondAddress)),
+                    ("beyondAccount", integer(counted.connections.beyondAccount)),
+                    ("late", integer(counted.connections.late)), ("shed", integer(counted.connections.shed)),
                 ])
+            ),
+            (
+                "descriptors",
+                .object([("open", integer(now.descriptors.open)), ("limit", integer(now.descriptors.limit))])
             ),
             (
                 "calls",
@@ -206,6 +225,8 @@ struct StatsText {
                     ("heldAnswerBytes", integer(now.memory.heldAnswerBytes)),
                     ("waitingCallBytes", integer(now.memory.waitingCallBytes)),
                     ("undurableBytes", integer(now.memory.undurableBytes)),
+                    ("unreadAnswerBytes", integer(now.memory.unreadAnswerBytes)),
+                    ("unfinishedRequestBytes", integer(now.memory.unfinishedRequestBytes)),
                 ])
             ),
         ])

@@ -73,7 +73,7 @@ struct FolderCopier {
     }
 
     private func fill(_ target: String, epoch: UInt32?, title: String) throws -> Verification {
-        try FileSystem.makeDirectory(target)
+        try FileSystem.makeDurableDirectory(target)
         try checkRoom(on: target)
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
@@ -155,7 +155,7 @@ struct FolderCopier {
         do throws(StoreError) {
             disk = FileSystem.isDirectory(path) ? RealDisk(folder: path) : try BackupFile.open(path)
             do throws(DiskError) {
-                verification = try Verification(of: disk)
+                verification = try Verification(of: disk, others: DataFolder.filesAlwaysThere)
             } catch {
                 throw .disk(error)
             }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// `server.json` and `admin.token` in the data folder of a running server: how commands on this machine reach it.
+/// `server.json` in the data folder of a running server: where clients on this machine reach it.
 struct ServerFile: Equatable, Sendable {
     let server: String
     let caPath: String?
@@ -28,15 +28,5 @@ struct ServerFile: Equatable, Sendable {
         if server.hasPrefix("0.0.0.0:") { return "127.0.0.1" + server.dropFirst("0.0.0.0".count) }
         if server.hasPrefix("[::]:") { return "[::1]" + server.dropFirst("[::]".count) }
         return server
-    }
-
-    /// The operator's token.
-    static func adminToken(dataFolder: String) throws(CommandError) -> String {
-        let path = dataFolder + "/admin.token"
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandError(
-                .notPermitted, "the operator's token \(path) can't be read", hint: "run this as the server's user")
-        }
-        return String(decoding: data.prefix { $0 > 0x20 }, as: UTF8.self)
     }
 }

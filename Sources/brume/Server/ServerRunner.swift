@@ -4,8 +4,12 @@ internal import Foundation
 /// Runs a server on the main thread until it is told to stop.
 enum ServerRunner {
     /// Starts `server`, calls `serving`, and returns when it has stopped in order.
-    static func run(_ server: Server, withParent: Bool, serving: () throws -> Void) throws {
-        StopSignals.watch { server.drain() }
+    ///
+    /// - Parameter reload: Called at SIGHUP, which stops the server otherwise.
+    static func run(
+        _ server: Server, withParent: Bool, reload: (@Sendable () -> Void)? = nil, serving: () throws -> Void
+    ) throws {
+        StopSignals.watch(reload: reload) { server.drain() }
         if withParent { StopSignals.watchStandardInput { server.drain() } }
         try server.start()
         do {
@@ -37,12 +41,15 @@ extension CommandOptions {
         "log-level", "LEVEL", "debug, info, warning or error", fallback: "info")
 
     /// The log that ``logLevel`` asks for.
-    static func log(_ invocation: Invocation) throws(UsageError) -> Log {
+    static func log(_ invocation: Invocation) throws(UsageError) -> Log { .standardError(try level(invocation)) }
+
+    /// The level that ``logLevel`` asks for.
+    static func level(_ invocation: Invocation) throws(UsageError) -> Log.Level {
         switch try invocation.required("log-level") {
-        case "debug": .standardError(.debug)
-        case "info": .standardError(.info)
-        case "warning": .standardError(.warning)
-        case "error": .standardError(.error)
+        case "debug": .debug
+        case "info": .info
+        case "warning": .warning
+        case "error": .error
         case let level:
             throw UsageError(
                 "--log-level is debug, info, warning or error, not \"\(level)\"", command: invocation.command)

@@ -1,7 +1,8 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// SIGTERM and SIGINT end a server in order, a second one at once.
+/// SIGTERM and SIGINT end a server in order, a second one at once. SIGHUP has it read again what it can, where it can,
+/// and else ends it as they do.
 enum StopSignals {
     /// To be called on the main thread before any other thread is made, since threads inherit what is blocked.
     static func block() {
@@ -15,15 +16,27 @@ enum StopSignals {
     }
 
     /// Calls `stop` at the first signal, on a thread of its own.
-    static func watch(_ stop: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter reload: Called at SIGHUP, on the same thread; nil: it is a signal to stop.
+    static func watch(reload: (@Sendable () -> Void)? = nil, _ stop: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
-            var signals = stopSignals()
-            var received: Int32 = 0
-            while sigwait(&signals, &received) != 0 {}
+            wait(reload)
             stop()
-            while sigwait(&signals, &received) != 0 {}
+            let received = wait(reload)
             TemporaryFolder.removeAll()
             _exit(128 + received)
+        }
+    }
+
+    /// Waits for a signal to stop.
+    @discardableResult
+    private static func wait(_ reload: (() -> Void)?) -> Int32 {
+        var signals = stopSignals()
+        var received: Int32 = 0
+        while true {
+            while sigwait(&signals, &received) != 0 {}
+            guard received == SIGHUP, let reload else { return received }
+            reload()
         }
     }
 
@@ -44,6 +57,7 @@ enum StopSignals {
         sigemptyset(&signals)
         sigaddset(&signals, SIGTERM)
         sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGHUP)
         return signals
     }
 }

@@ -1,7 +1,7 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
-internal import Synchronization
 internal import Testing
 
 @testable internal import brume
@@ -23,7 +23,7 @@ struct DiskFullProcessTests {
         var acknowledged: [String] = []
         for index in 0..<200 {
             let name = "\(prefix)\(index)"
-            let isDone = Mutex(false)
+            let isDone = Lock(false)
             let task = Task {
                 defer { isDone.withLock { $0 = true } }
                 return try await session.insert(name, byteCount: 60_000)
@@ -73,7 +73,7 @@ struct DiskFullProcessTests {
 
         let listening = CKContainer(identifier: "iCloud.faults", configuration: server.configuration(token: bob))
         _ = try await listening.privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))
-        let events = Mutex<[String]>([])
+        let events = Lock<[String]>([])
         let listener = Task {
             for try await event in listening.notificationEvents { events.withLock { $0.append("\(event.kind)") } }
         }
@@ -122,7 +122,7 @@ struct DiskFullProcessTests {
         _ = try server.token("ada")
         let before = try server.run("account", "list").output
         let session = try #require(
-            try Operator.session(folder: server.dataFolder, container: "iCloud.faults", environment: .development))
+            try Operator.folderSession(server.dataFolder, container: "iCloud.faults", environment: .development))
         func limit(_ bytes: String) throws {
             #expect(try Tool.run("/usr/bin/prlimit", "--pid", String(server.pid), "--fsize=\(bytes):") == 0)
         }

@@ -1,5 +1,5 @@
+internal import BrumeLock
 internal import Foundation
-internal import Synchronization
 
 /// A TCP proxy before a server that harms connections: each one as the next fault of a list says, the others not at all.
 ///
@@ -32,7 +32,7 @@ final class FaultyProxy: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let listener: Int32
     private let target: UInt16
     let port: UInt16
@@ -178,5 +178,5 @@ private final class ConnectionEnd: Sendable {
         var threads = 2
     }
 
-    let state = Mutex(State())
+    let state = Lock(State())
 }

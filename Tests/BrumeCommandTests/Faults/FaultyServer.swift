@@ -34,9 +34,9 @@ final class FaultyServer {
             executable: CommandRun.executable,
             arguments: [
                 "serve", "--data", dataFolder, "--listen", address, "--certificate", certificates.certificatePath,
-                "--key", certificates.keyPath, "--ca", caPath, "--log-level", "info", "--with-parent",
-                "--journal-segment-bytes", "1048576",
-            ] + options, environment: CommandRun.clean(environment), errors: .file(logPath))
+                "--key", certificates.keyPath, "--ca", caPath, "--with-parent", "--journal-segment-bytes", "1048576",
+            ] + (options.contains("--config") ? [] : ["--log-level", "info"]) + options,
+            environment: CommandRun.clean(environment), errors: .file(logPath))
         self.process = process
         let deadline = MonotonicClock.nowNanoseconds + UInt64(Self.startMilliseconds) * 1_000_000
         while true {
@@ -50,6 +50,9 @@ final class FaultyServer {
             usleep(1_000)
         }
     }
+
+    /// Puts another certificate, of the same authority, and its key in the place of those that it has.
+    func renewCertificate() throws { try certificates.issue(names: Certificates.localNames) }
 
     var pid: Int32 { process?.pid ?? 0 }
     var log: String { FileManager.default.contents(atPath: logPath).map { String(decoding: $0, as: UTF8.self) } ?? "" }

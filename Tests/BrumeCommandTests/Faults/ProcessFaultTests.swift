@@ -1,7 +1,7 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
-internal import Synchronization
 internal import Testing
 
 @testable internal import brume
@@ -22,8 +22,8 @@ struct ProcessFaultTests {
 
     /// Inserts records until there is an error; counts what was acknowledged.
     private final class Writer: Sendable {
-        private let names = Mutex<[String]>([])
-        private let isStopped = Mutex(false)
+        private let names = Lock<[String]>([])
+        private let isStopped = Lock(false)
 
         var acknowledged: [String] { names.withLock { $0 } }
 
@@ -85,6 +85,33 @@ struct ProcessFaultTests {
         let acknowledged = Set(writers.flatMap(\.acknowledged))
         #expect(Set(names).isSuperset(of: acknowledged))
         #expect(Set(names).count == names.count && names.count <= acknowledged.count + writers.count)
+        server.send(SIGTERM)
+        #expect(try await server.end() == 0)
+    }
+
+    /// A journal that has nothing to do notes how far it is synced.
+    @Test(
+        "ends with 74 and the same sentence when the disk fails while nobody writes",
+        arguments: ["fdatasync", "pwrite"])
+    func failingPause(call: String) async throws {
+        let folder = try TestFolder()
+        let server = try FaultyServer(folder: folder)
+        let trigger = folder.path + "/trigger"
+        try server.start(environment: [
+            "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": call, "FAULT_PATH": "/journal/extent",
+            "FAULT_TRIGGER": trigger,
+        ])
+        let session = try ClientSession.faulty(server.configuration(token: server.token("ada")))
+        try await session.makeFaultZone()
+        _ = try folder.write("trigger", "")
+        // The pause may come before it or behind it.
+        async let last = session.insert("last")
+        #expect(try await server.end() == ExitCode.diskFailed.rawValue)
+        #expect(server.log.contains("the journal can't be written"))
+        try server.expectSound()
+        try server.start()
+        _ = try await last
+        #expect(try await session.changes().names == ["last"])
         server.send(SIGTERM)
         #expect(try await server.end() == 0)
     }
@@ -158,6 +185,41 @@ struct ProcessFaultTests {
         }
         try #require(dates.count == 2)
         #expect(dates[0] - dates[1] > Int64(29 * year) * 1_000)
+        server.send(SIGTERM)
+        #expect(try await server.end() == 0)
+    }
+
+    /// The clock is ahead all the time, by what it would be set back.
+    @Test("one of whose loops stands still says so within seconds, also when the clock is set back meanwhile")
+    func standingLoop() async throws {
+        let folder = try TestFolder()
+        let server = try FaultyServer(folder: folder)
+        let stop = folder.path + "/stop"
+        try server.start(
+            environment: [
+                "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CLOCK": try folder.write("clock", "7200"),
+                "FAULT_LOOP": stop,
+            ], options: ["--metrics-listen", "127.0.0.1:0"])
+        // It is logged behind the line that the start waits for.
+        while !server.log.contains("figures over HTTP") { try await Task.sleep(for: .milliseconds(10)) }
+        let line = try #require(server.log.split(separator: "\n").first { $0.contains("figures over HTTP") })
+        let port = try #require(line.split(separator: ":").last)
+        func answer() throws -> String {
+            let file = folder.path + "/answer"
+            let request = "GET /livez HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+            _ = try Tool.run(
+                "/bin/bash", "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; timeout 60 cat <&3 >\(file)")
+            return try String(contentsOfFile: file, encoding: .utf8)
+        }
+        #expect(try answer().hasPrefix("HTTP/1.1 200"))
+        _ = try folder.write("stop", "")
+        // The loop may come round once more.
+        var last = try answer()
+        if last.hasPrefix("HTTP/1.1 200") { last = try answer() }
+        #expect(last.hasPrefix("HTTP/1.1 503"), "\(last)")
+        try FileManager.default.removeItem(atPath: stop)
+        #expect(try answer().hasPrefix("HTTP/1.1 200"))
         server.send(SIGTERM)
         #expect(try await server.end() == 0)
     }

@@ -1,7 +1,7 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
-internal import Synchronization
 internal import Testing
 
 @testable internal import brume
@@ -95,9 +95,9 @@ struct ProxyTests {
         let container = CKContainer(
             identifier: "iCloud.faults", configuration: server.configuration(token: token, server: proxy.address))
         _ = try await container.privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))
-        let ids = Mutex<Set<String>>([])
-        let isReady = Mutex(false)
-        let isPruned = Mutex(false)
+        let ids = Lock<Set<String>>([])
+        let isReady = Lock(false)
+        let isPruned = Lock(false)
         let listener = Task {
             for try await event in container.notificationEvents {
                 switch event.kind {

@@ -1,0 +1,227 @@
+internal import BrumeSystem
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// A server as the README starts one, `brume serve`, and its operator.
+@Suite("The operator's commands", .serialized)
+struct OperatorCommandTests {
+    /// `brume serve` with a certificate of its own, and its end.
+    private final class Served {
+        let folder = try! TestFolder()
+        let process: ChildProcess
+        var data: String { folder.path + "/data" }
+        let ca: String
+        let server: String
+
+        /// - Parameter hidesCA: Leaves nothing from which the server could know its CA.
+        init(_ arguments: [String] = [], hidesCA: Bool = false) throws {
+            let certificates = folder.path + "/certs"
+            #expect(try CommandRun(["certs", "--folder", certificates], in: folder).status == 0)
+            ca = hidesCA ? folder.path + "/elsewhere.pem" : certificates + "/ca.pem"
+            if hidesCA { try FileManager.default.moveItem(atPath: certificates + "/ca.pem", toPath: ca) }
+            let log = folder.path + "/serve.log"
+            process = try ChildProcess(
+                executable: CommandRun.executable,
+                arguments: [
+                    "serve", "--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--certificate",
+                    certificates + "/server.pem", "--key", certificates + "/server.key", "--with-parent",
+                ] + arguments, environment: CommandRun.clean(["TMPDIR": folder.path]), errors: .file(log))
+            let deadline = MonotonicClock.nowNanoseconds + 60_000_000_000
+            var file: ServerFile?
+            while file == nil, !process.hasEnded, MonotonicClock.nowNanoseconds < deadline {
+                file = try ServerFile(dataFolder: folder.path + "/data")
+                usleep(1_000)
+            }
+            server = try #require(file, "\(FileManager.default.contents(atPath: log) ?? Data())").server
+        }
+
+        func run(_ words: String..., environment: [String: String] = [:]) throws -> CommandRun {
+            try CommandRun(words, environment: environment, in: folder)
+        }
+    }
+
+    @Test("all that takes --data works with a server that was told no CA, and with variables of a client around")
+    func withoutCA() throws {
+        let served = try Served(hidesCA: true)
+        // Those of an app that talks to some other server.
+        let client = ["BRUME_SERVER": "127.0.0.1:1", "BRUME_CA": "/nowhere", "BRUME_TOKEN": "brume_other"]
+        func succeed(_ words: String...) throws -> CommandRun {
+            let run = try CommandRun(words + ["--data", served.data], environment: client, in: served.folder)
+            #expect(run.status == 0, "\(words): \(run.errors)")
+            return run
+        }
+        let token = try #require(try succeed("account", "add", "alice", "--json").json()["token"]?.text)
+        #expect(try succeed("account", "list", "--json").output.count == 1)
+        _ = try succeed("account", "token", "alice", "--json")
+        _ = try succeed("stats", "--json")
+        _ = try succeed("snapshot")
+        _ = try succeed("schema", "export")
+        _ = try succeed("schema", "diff")
+        _ = try succeed("schema", "members")
+        _ = try succeed("backup", served.folder.path + "/monday.brume")
+        _ = try succeed("backup", served.folder.path + "/monday")
+        _ = try succeed("account", "remove", "alice")
+        let health = try served.run("health", "--data", served.data)
+        #expect(health.status == 0, "\(health.errors)")
+        #expect(!token.isEmpty)
+    }
+
+    @Test("a load on the server's machine finds the CA beside the certificate, or takes it from --ca")
+    func load() throws {
+        let arguments = ["load", "--accounts", "2", "--connections", "2", "--seconds", "0.2", "--json"]
+        let served = try Served()
+        let found = try CommandRun(arguments + ["--data", served.data], in: served.folder)
+        #expect(found.status == 0, "\(found.errors)")
+        let hidden = try Served(hidesCA: true)
+        let named = try CommandRun(arguments + ["--data", hidden.data, "--ca", hidden.ca], in: hidden.folder)
+        #expect(named.status == 0, "\(named.errors)")
+        let unnamed = try CommandRun(arguments + ["--data", hidden.data], in: hidden.folder)
+        #expect(unnamed.status == ExitCode.unreachable.rawValue)
+        #expect(unnamed.errors.contains("--ca"))
+    }
+
+    @Test("another machine's operator needs the option, the CA and the token")
+    func remote() throws {
+        let closed = try Served()
+        let token = closed.data + "/admin.token"
+        let refused = try closed.run(
+            "account", "list", "--server", closed.server, "--ca", closed.ca, "--operator-token-file", token)
+        #expect(refused.status == ExitCode.notPermitted.rawValue)
+        #expect(refused.errors.contains("--admin-on-port"))
+
+        let served = try Served(["--admin-on-port"])
+        let access = [
+            "--server", served.server, "--ca", served.ca, "--operator-token-file", served.data + "/admin.token",
+        ]
+        func run(_ words: String...) throws -> CommandRun {
+            try CommandRun(words + access, in: served.folder)
+        }
+        let added = try run("account", "add", "alice", "--json")
+        #expect(added.status == 0, "\(added.errors)")
+        #expect(try run("account", "list").output.first?.hasPrefix("alice") == true)
+        #expect(try run("stats", "--json").status == 0)
+        #expect(try run("schema", "export").status == 0)
+        #expect(try run("snapshot").status == 0)
+        let account = try #require(try added.json()["token"]?.text)
+        let wrong = try served.run(
+            "account", "list", "--server", served.server, "--ca", served.ca, "--operator-token-file",
+            try served.folder.write("wrong", account + "\n"))
+        #expect(wrong.status == ExitCode.notPermitted.rawValue)
+        let without = try served.run("account", "list", "--server", served.server, "--ca", served.ca)
+        #expect(without.status == ExitCode.usage.rawValue)
+        #expect(without.errors.contains("--operator-token-file"))
+    }
+
+    @Test("a killed server's socket is nobody's: commands use the folder, and the next server makes its own")
+    func killed() throws {
+        let served = try Served()
+        served.process.send(SIGKILL)
+        _ = served.process.wait()
+        #expect(FileManager.default.fileExists(atPath: served.data + "/operator/socket"))
+        let list = try served.run("account", "add", "alice", "--data", served.data)
+        #expect(list.status == 0, "\(list.errors)")
+        #expect(try served.run("stats", "--data", served.data).status == ExitCode.unreachable.rawValue)
+        let next = try DevServer(folder: served.folder, arguments: ["--data", served.data])
+        #expect(try served.run("account", "list", "--data", served.data, "--json").output.count == 3)
+        next.process.send(SIGTERM)
+        #expect(next.process.wait() == 0)
+        #expect(!FileManager.default.fileExists(atPath: served.data + "/operator/socket"))
+    }
+
+    @Test("a data folder that is not there is said to be missing, and made for the first account alone")
+    func wrongFolder() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/typo"
+        for words in [
+            ["account", "list"], ["account", "remove", "alice"], ["account", "token", "alice"], ["stats"], ["snapshot"],
+            ["schema", "export"], ["backup", folder.path + "/b.brume"], ["health"],
+        ] {
+            let run = try CommandRun(words + ["--data", data], in: folder)
+            #expect(run.status == ExitCode.notFound.rawValue, "\(words): \(run.errors)")
+            #expect(run.errors.contains("typo"), "\(words): \(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: data), "\(words)")
+        }
+        let added = try CommandRun(["account", "add", "alice", "--data", data, "--json"], in: folder)
+        #expect(added.status == 0)
+        #expect(added.errors.contains("a new one is made"))
+    }
+
+    @Test("root does not write into a stopped server's folder that is another user's", .enabled(if: geteuid() == 0))
+    func foreignFolder() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        #expect(chown(data, 65534, 65534) == 0)
+        for words in [["account", "add", "alice"], ["schema", "export"]] {
+            let run = try CommandRun(words + ["--data", data], in: folder)
+            #expect(run.status == ExitCode.notPermitted.rawValue, "\(run.errors)")
+            #expect(run.errors.contains("sudo -u nobody"), "\(run.errors)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data).isEmpty)
+    }
+
+    @Test("a server that can't start says what to do, and never twice")
+    func refusals() throws {
+        let served = try Served()
+        let certificates = served.folder.path + "/certs"
+        func serve(_ words: String...) throws -> CommandRun {
+            try CommandRun(
+                ["serve", "--certificate", certificates + "/server.pem", "--key", certificates + "/server.key"] + words,
+                in: served.folder)
+        }
+        let port = try serve("--data", served.folder.path + "/other", "--listen", served.server)
+        #expect(port.status == ExitCode.failed.rawValue)
+        #expect(port.errors.contains("choose another port"), "\(port.errors)")
+        let folder = try serve("--data", served.data, "--listen", "127.0.0.1:0")
+        #expect(folder.status == ExitCode.conflict.rawValue)
+        #expect(folder.errors.contains("stop it first") && !folder.errors.contains("flock"), "\(folder.errors)")
+        let parent = try serve("--data", served.folder.path + "/a/b/c", "--listen", "127.0.0.1:0")
+        #expect(parent.status == ExitCode.failed.rawValue)
+        #expect(parent.errors.contains("make the folder"), "\(parent.errors)")
+        let empty = served.folder.path + "/empty"
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+        let backup = try served.run("backup", served.folder.path + "/b.brume", "--data", empty)
+        #expect(backup.status == ExitCode.notFound.rawValue)
+        #expect(backup.errors.contains("no data folder"), "\(backup.errors)")
+    }
+
+    // MARK: Secrets
+
+    @Test("a token comes from a variable, a file or the standard input, and not from the command line")
+    func tokens() throws {
+        let server = try DevServer(folder: TestFolder())
+        let token = try server.token()
+        var environment = try server.environment()
+        environment["BRUME_TOKEN"] = nil
+        func run(_ words: String..., token: String? = nil) throws -> CommandRun {
+            try CommandRun(
+                words, environment: environment.merging(token.map { ["BRUME_TOKEN": $0] } ?? [:]) { $1 },
+                in: server.folder)
+        }
+        let inTheOpen = try run("zones", "--token", token)
+        #expect(inTheOpen.status == ExitCode.usage.rawValue)
+        #expect(inTheOpen.errors.contains("BRUME_TOKEN") && inTheOpen.errors.contains("--token-file"))
+        #expect(!inTheOpen.errors.contains(token))
+        #expect(try run("zones", "--token=" + token).status == ExitCode.usage.rawValue)
+
+        let file = try server.folder.write("token", token + "\n")
+        #expect(try run("zones", token: token).status == 0)
+        #expect(try run("zones", "--token-file", file).status == 0)
+        // The file counts before the variable.
+        #expect(try run("zones", "--token-file", file, token: "brume_wrong").status == 0)
+        let process = try ChildProcess(
+            executable: "/bin/sh",
+            arguments: ["-c", "exec \(CommandRun.executable) zones --token-file - <\(file) >/dev/null"],
+            environment: CommandRun.clean(environment))
+        #expect(process.wait() == 0)
+
+        #expect(try run("zones", "--token-file", file + "-missing").status == ExitCode.notFound.rawValue)
+        let empty = try run("zones", "--token-file", try server.folder.write("empty", "\n"))
+        #expect(empty.status == ExitCode.failed.rawValue)
+        #expect(empty.errors.contains("holds no token"))
+        let nothing = try run("load", "--seconds", "0.1")
+        #expect(nothing.errors.contains("BRUME_TOKEN"), "\(nothing.errors)")
+    }
+}
