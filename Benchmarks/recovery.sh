@@ -29,7 +29,7 @@ for seconds in "$@"; do
     token=$("$brume" account add a --data "$folder" --json | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["token"])')
     serve "$folder"
     address=$(/usr/bin/python3 -c "import json; print(json.load(open('$folder/server.json'))['server'])")
-    "$brume" load --server "$address" --ca "$work/certs/ca.pem" --token "$token" --connections 4 --batch 100 \
+    BRUME_TOKEN=$token "$brume" load --server "$address" --ca "$work/certs/ca.pem" --connections 4 --batch 100 \
         --seconds "$seconds" --mix save=100 >/dev/null
     kill -9 "$server"
     wait "$server" 2>/dev/null || true

@@ -1,4 +1,5 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
@@ -71,7 +72,7 @@ enum Beside {
 
     private final class Progress: Sendable {
         let isLoaded = Atomic<Bool>(false)
-        let times = Mutex<[UInt64]>([])
+        let times = Lock<[UInt64]>([])
     }
 
     static func database(_ token: String, of server: Server, folder: String) -> CKDatabase {

@@ -17,6 +17,7 @@ func usage() -> Never {
                brume-bench start [DATABASES] [BYTES]
                                               time of a start with snapshots of that many databases, of BYTES each
                brume-bench subscriptions [COUNT]   a commit where COUNT query subscriptions are to be matched
+               brume-bench references         the costliest requests that the limits on references let through
                brume-bench calls [COUNT]      calls through the SDK to the server that BRUME_SERVER, BRUME_CA and BRUME_TOKEN name
         """)
     exit(64)
@@ -137,6 +138,7 @@ case "queries": try Queries.run(records)
 case "start":
     try Start.run(databases: records, bytes: arguments.count > 2 ? Int(arguments[2]) ?? 0 : 0)
 case "subscriptions": QuerySubscriptionFigures.run(arguments.count > 1 ? records : 10_000)
+case "references": References.run()
 case "calls": try await Calls.run(arguments.count > 1 ? records : 5_000)
 case "folder": try await Folder.run(records)
 default: usage()

@@ -54,6 +54,8 @@ case $M in
         case $P in brume) ;; redis) lg fetch $P -k $KEYS -r $REPS -l 10000 -x page10000 ;; postgres) lg fetch $P -k $KEYS -r $REPS -l 1000000000 -x one-query ;; etcd) lg fetch $P -k $KEYS -r $REPS -l 1000 -G -x range1000 ;; esac
         ;;
     idle)
+        # An account may have 1,000 connections, and the one that makes its records is one of them.
+        export USERS=${USERS:-20}
         for n in ${IDLE:-1000 10000}; do
             [ $P = postgres ] && [ $n -gt 5000 ] && n=5000
             fresh $P
