@@ -26,21 +26,22 @@ import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|
 
 # What each target may import of our own modules: the arrows of Package.swift.
 declare -A arrows=(
+    [BrumeLock]=""
     [BrumeModel]=""
     [BrumeGeodesy]="CLibm"
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
-    [BrumeStore]="BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
-    [BrumeSystem]="CBrume COpenSSL CMicrohttpd"
-    [BrumeServer]="BrumeModel BrumeWire BrumeStore BrumeSystem"
-    [BrumeKit]="BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
+    [BrumeStore]="BrumeLock BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
+    [BrumeSystem]="BrumeLock CBrume COpenSSL CMicrohttpd"
+    [BrumeServer]="BrumeLock BrumeModel BrumeWire BrumeStore BrumeSystem"
+    [BrumeKit]="BrumeLock BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
-    [BrumeTesting]="BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
-    [BrumeLoad]="BrumeWire BrumeSystem BrumeModel"
-    [brume]="BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
-    [BrumeTestKit]="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
+    [BrumeTesting]="BrumeLock BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
+    [BrumeLoad]="BrumeLock BrumeWire BrumeSystem BrumeModel"
+    [brume]="BrumeLock BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
+    [BrumeTestKit]="BrumeLock BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
+modules="BrumeLock BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -57,12 +58,15 @@ for folder in Sources/*/; do
     done
 done
 
-below_kit=(Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
     "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
+
+forbid "a lock is BrumeLock's Lock: the thread sanitizer can't see through the standard library's Mutex" \
+    '\bMutex[<(]' $(ls -d Sources/*/ | grep -v '^Sources/BrumeLock/') Tests
 
 outside_tls=$(search "$(import_of COpenSSL)" Sources | grep -v '^Sources/BrumeSystem/TLS/' || true)
 if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSystem/TLS only" "$outside_tls"; fi
@@ -83,9 +87,10 @@ if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in o
 
 forbid "write the access level on every import (internal import …)" \
     '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*import[[:space:]]' Sources
+# BrumeLock hands on the module that its lock is of, which only a public import can.
 not_public=()
 for folder in Sources/*/; do
-    case $folder in Sources/BrumeKit/ | Sources/CloudKit/ | Sources/BrumeTesting/) ;; *) not_public+=("$folder") ;; esac
+    case $folder in Sources/BrumeKit/ | Sources/CloudKit/ | Sources/BrumeTesting/ | Sources/BrumeLock/) ;; *) not_public+=("$folder") ;; esac
 done
 forbid "public is for BrumeKit, CloudKit and BrumeTesting; between modules write package" \
     '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*(public|open)[[:space:]]' "${not_public[@]}"
