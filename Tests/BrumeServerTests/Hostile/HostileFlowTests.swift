@@ -174,13 +174,13 @@ struct HostileFlowTests {
         arguments: [
             [], [0xff], ProtobufField.encode([.bytes(1, [1, 2, 3])]),
             ProtobufField.encode([.bytes(1, [UInt8](repeating: 0xff, count: 60_000))]),
-        ] as [[UInt8]])
-    func acknowledgementFlood(payload: [UInt8]) async throws {
+        ].map(HostileBytes.init))
+    func acknowledgementFlood(payload: HostileBytes) async throws {
         try await HostileServer.running { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
-            for _ in 0..<500 { peer.sendFrame(.message, stream: stream, payload: payload) }
+            for _ in 0..<500 { peer.sendFrame(.message, stream: stream, payload: payload.bytes) }
             _ = try await peer.succeed(Method.healthCheck, [])
             try await server.expectServes(token: token)
         }

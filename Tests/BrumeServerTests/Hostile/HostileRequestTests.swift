@@ -26,10 +26,10 @@ struct HostileRequestTests {
         [UInt8](repeating: 0x61, count: 256), [UInt8](repeating: 0x61, count: 100_000), [0xed, 0xa0, 0x80], [0x7f],
     ]
 
-    @Test("a record name outside of the rules fails with invalidArguments", arguments: badNames)
-    func recordName(name: [UInt8]) async throws {
+    @Test("a record name outside of the rules fails with invalidArguments", arguments: badNames.map(HostileBytes.init))
+    func recordName(name: HostileBytes) async throws {
         try await inZone { peer, _ in
-            let save = ProtobufField.message(2, [.bytes(1, name), .text(2, "Note")])
+            let save = ProtobufField.message(2, [.bytes(1, name.bytes), .text(2, "Note")])
             let problem = try await peer.outcome(HostileRequests.modifyRecords(zone: Self.notes, [save]))
             #expect(problem?.code == .invalidArguments)
             #expect(problem?.isSentence == true, "\(String(describing: problem))")
@@ -38,12 +38,10 @@ struct HostileRequestTests {
 
     @Test(
         "a record type outside of the rules fails with invalidArguments",
-        arguments: badNames + [
-            Array("1Note".utf8), Array("A Note".utf8), Array("A-Note".utf8), Array("Users".utf8),
-        ])
-    func recordType(type: [UInt8]) async throws {
+        arguments: (badNames + ["1Note", "A Note", "A-Note", "Users"].map { Array($0.utf8) }).map(HostileBytes.init))
+    func recordType(type: HostileBytes) async throws {
         try await inZone { peer, _ in
-            let save = ProtobufField.message(2, [.text(1, "n"), .bytes(2, type)])
+            let save = ProtobufField.message(2, [.text(1, "n"), .bytes(2, type.bytes)])
             let problem = try await peer.outcome(HostileRequests.modifyRecords(zone: Self.notes, [save]))
             #expect(problem.map { [.invalidArguments, .permissionFailure].contains($0.code) } == true)
             #expect(problem?.isSentence == true, "\(String(describing: problem))")
@@ -52,12 +50,10 @@ struct HostileRequestTests {
 
     @Test(
         "a field key outside of the rules fails with invalidArguments",
-        arguments: badNames + [
-            Array("1key".utf8), Array("a key".utf8), Array("a.key".utf8),
-        ])
-    func fieldKey(key: [UInt8]) async throws {
+        arguments: (badNames + ["1key", "a key", "a.key"].map { Array($0.utf8) }).map(HostileBytes.init))
+    func fieldKey(key: HostileBytes) async throws {
         try await inZone { peer, _ in
-            let field = ProtobufField.message(15, [.bytes(1, key), .message(2, [.text(1, "value")])])
+            let field = ProtobufField.message(15, [.bytes(1, key.bytes), .message(2, [.text(1, "value")])])
             let problem = try await peer.outcome(
                 HostileRequests.modifyRecords(zone: Self.notes, [HostileRequests.save("n", fields: [field])]))
             #expect(problem?.code == .invalidArguments)
@@ -65,11 +61,11 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("a zone name outside of the rules fails with invalidArguments", arguments: badNames)
-    func zoneName(name: [UInt8]) async throws {
+    @Test("a zone name outside of the rules fails with invalidArguments", arguments: badNames.map(HostileBytes.init))
+    func zoneName(name: HostileBytes) async throws {
         try await inZone { peer, _ in
             let answer = try await peer.call(
-                Method.zonesModify, HostileRequests.modifyZones(saves: [[.bytes(1, name)]]))
+                Method.zonesModify, HostileRequests.modifyZones(saves: [[.bytes(1, name.bytes)]]))
             let problem: HostileStatus?
             switch answer {
             case .failure(let status): problem = status

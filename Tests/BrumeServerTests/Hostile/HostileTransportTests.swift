@@ -18,11 +18,11 @@ struct HostileTransportTests {
             [22, 3, 1, 0xff, 0xff] + [UInt8](repeating: 1, count: 200),
             // A handshake message of a type that does not exist.
             [22, 3, 1, 0, 8, 99, 0, 0, 4, 1, 2, 3, 4],
-        ])
-    func garbage(bytes: [UInt8]) async throws {
+        ].map(HostileBytes.init))
+    func garbage(bytes: HostileBytes) async throws {
         try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
             let socket = try PlainSocket(port: server.port)
-            socket.send(bytes)
+            socket.send(bytes.bytes)
             let answer = try socket.readToEnd(seconds: 20)
             // At most a TLS alert: never a frame, never a word of plaintext.
             #expect(answer.isEmpty || answer[0] == 21)
