@@ -223,6 +223,7 @@ package struct JournalWriter: Sendable {
             try write(extent)
         } catch {
             disk.close(created)
+            if failure == nil { try discard(segment: next.number) }
             throw error
         }
         disk.close(file)
@@ -231,6 +232,18 @@ package struct JournalWriter: Sendable {
         path = JournalFormat.path(ofSegment: next.number)
         segmentLength = length
         offset = UInt64(JournalFormat.segmentHeaderBytes)
+    }
+
+    /// Removes a segment that the disk had no room to note. A smaller batch may still fit into the current segment, and the
+    /// next start would take one that begins before that batch ends for damage.
+    private mutating func discard(segment number: UInt64) throws(DiskError) {
+        do throws(DiskError) {
+            try disk.remove(JournalFormat.path(ofSegment: number))
+            try disk.syncDirectory(JournalFormat.folder)
+        } catch {
+            failure = error
+            throw error
+        }
     }
 
     private static func segmentLength(_ options: Options, batchBytes: Int) -> UInt64 {

@@ -86,6 +86,30 @@ struct JournalTests {
         #expect(report.batches == 1 && report.entries == 3 && report.entriesApplied == 3)
     }
 
+    @Test("a segment that a full disk kept from beginning is no damage, whatever is written meanwhile")
+    func segmentThatDidNotBegin() throws {
+        var call = 0
+        while true {
+            let folder = try Folder()
+            try folder.makeZone()
+            try folder.save("before")
+            folder.disk.faults.fullCall = folder.disk.calls + call
+            do throws(StoreError) {
+                try folder.log.trim()
+                if folder.disk.calls <= folder.disk.faults.fullCall! { break }
+            } catch {
+                guard case .disk(let reason) = error, reason.isFull else { throw error }
+            }
+            try folder.save("meanwhile")
+            #expect(try Folder(on: folder.disk.copy()).names == ["before", "meanwhile"], "call \(call)")
+            try folder.log.trim()
+            try folder.save("after")
+            #expect(try Folder(on: folder.disk).names == ["before", "meanwhile", "after"], "call \(call)")
+            call += 1
+        }
+        #expect(call > 5)
+    }
+
     @Test("the last batch torn at any byte is cut, nothing else is lost, and the journal goes on")
     func tornTail() throws {
         let folder = try Folder()
