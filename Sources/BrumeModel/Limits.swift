@@ -38,6 +38,11 @@ package enum Limits {
     /// together. No request of 400 usual records comes near.
     package static let cascadeReferencesPerRequest = 20_000
 
+    /// Places and references in the lists of one request, those of all its records together. Each is a message that may
+    /// have to be decoded, checked and packed by itself: some 15 milliseconds together. Places of a latitude and a
+    /// longitude, and references to records named by UUIDs, fill a record before they come near.
+    package static let listMessagesPerRequest = 50_000
+
     /// Records that fall with those that a request deletes. They go in one piece, which may take the loop some 20
     /// milliseconds.
     package static let cascadesPerRequest = 4_096

@@ -39,6 +39,7 @@ extension MessageCoder {
             items += zone.pointee.n_saves + zone.pointee.n_deletions
         }
         try RequestChecks.itemCount(items, "saves and deletions")
+        try Self.checkListMessages(message)
         let zones = try values(message.pointee.zones, message.pointee.n_zones) {
             (zone) throws(ServiceError) in try self.zoneModification(zone)
         }
@@ -46,6 +47,33 @@ extension MessageCoder {
         return ModifyRecordsRequest(
             database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
             operationID: operationID, zones: zones, clientToken: clientToken)
+    }
+
+    /// Before any of them is looked at.
+    private static func checkListMessages(
+        _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
+    ) throws(ServiceError) {
+        var count = 0
+        for zone in UnsafeBufferPointer(start: request.pointee.zones, count: request.pointee.n_zones) {
+            for save in UnsafeBufferPointer(start: zone!.pointee.saves, count: zone!.pointee.n_saves) {
+                for field in UnsafeBufferPointer(start: save!.pointee.fields, count: save!.pointee.n_fields) {
+                    guard let value = field!.pointee.value else { continue }
+                    switch value.pointee.kind_case {
+                    case BRUME__V1__VALUE__KIND_LOCATION_LIST: count += value.pointee.location_list.pointee.n_values
+                    case BRUME__V1__VALUE__KIND_REFERENCE_LIST: count += value.pointee.reference_list.pointee.n_values
+                    default: break
+                    }
+                }
+            }
+        }
+        guard count <= Limits.listMessagesPerRequest else {
+            throw ServiceError(
+                .limitExceeded,
+                """
+                the lists of a request hold \(count) places and references; the limit is \(Limits.listMessagesPerRequest): \
+                send fewer records at a time, and spread longer lists over several records
+                """)
+        }
     }
 
     private func zoneModification(

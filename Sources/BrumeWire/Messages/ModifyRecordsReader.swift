@@ -15,6 +15,8 @@ struct ModifyRecordsReader {
     private let storage: [UInt8]
     private let fieldArena: MessageArena
     private var itemCount = 0
+    /// Places and references in lists.
+    private var listMessageCount = 0
 
     static func read(
         _ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena
@@ -109,7 +111,7 @@ struct ModifyRecordsReader {
         return .distinct(in: id, saves: saves, deletions: deletions)
     }
 
-    private func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
+    private mutating func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
         // Put together at the end: a save that grows field by field would begin as a copy of one without any.
         var (name, type, changeTag) = ("", "", "")
         // Before they are texts; what is not right may be a user's record still.
@@ -150,7 +152,7 @@ struct ModifyRecordsReader {
                 fieldCount += 1
                 let (key, field) = try field(try element.message(), after: lastKey)
                 lastKey = key
-                if case .plain = field, Self.isShortest(element, in: bytes) {
+                if case .plain = field, CanonicalValue.isShortest(element) {
                     let start = plainCount == 0 ? element.range.lowerBound : plain.lowerBound
                     (plain, plainCount) = (start..<element.range.upperBound, plainCount + 1)
                     continue
@@ -201,50 +203,28 @@ struct ModifyRecordsReader {
         case removal
     }
 
-    private func field(
+    private mutating func field(
         _ bytes: UnsafeRawBufferPointer, after lastKey: UnsafeRawBufferPointer
     ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, field: Field) {
         var reader = WireReader(bytes)
-        guard let first = try reader.next(), first.number == 1, Self.isShortest(first, in: bytes),
+        guard let first = try reader.next(), first.number == 1, CanonicalValue.isShortest(first),
             Names.isFieldKey(first.content), ByteOrder.compare(lastKey, first.content) < 0
         else { throw Unusual() }
         guard let second = try reader.next() else { return (first.content, .removal) }
-        if second.number == 2, Self.isShortest(second, in: bytes), second.range.upperBound == bytes.count,
-            Self.isCanonical(value: second.content)
-        {
-            return (first.content, .plain)
+        let isPlain =
+            second.number == 2 && CanonicalValue.isShortest(second) && second.range.upperBound == bytes.count
+            && CanonicalValue.isCanonical(second.content)
+        if !isPlain || second.content[0] == 13 << 3 | 2 {
+            listMessageCount += CanonicalValue.listMessages(inField: bytes)
+            guard listMessageCount <= Limits.listMessagesPerRequest else { throw Unusual() }
         }
-        // A list, a place, a reference, or what another encoder makes.
+        if isPlain { return (first.content, .plain) }
+        // A reference, or what another encoder makes.
         fieldArena.reset()
         guard let field = fieldArena.unpack(brume__v1__field__unpack, bytes),
             ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
             let canonical = FieldChecker.canonicalBytes(of: field)
         else { throw Unusual() }
         return (first.content, .packed(canonical))
-    }
-
-    /// Whether a value is a right one of a plain kind, and nothing about its encoding could be other.
-    private static func isCanonical(value bytes: UnsafeRawBufferPointer) -> Bool {
-        var reader = WireReader(bytes)
-        guard let element = try? reader.next(), element.range.upperBound == bytes.count else { return false }
-        switch element.number {
-        case 1:
-            return isShortest(element, in: bytes)
-                && (try? UTF8Span(validating: element.content.assumingMemoryBound(to: UInt8.self).span)) != nil
-        case 2:
-            // The last of ten bytes has room for one bit.
-            return bytes[0] == 2 << 3
-                && bytes.count == 1 + WireSize.varint(Int(bitPattern: UInt(element.scalar)))
-                && (bytes.count < 11 || bytes[10] == 1)
-        case 3: return bytes[0] == 3 << 3 | 1
-        case 4: return isShortest(element, in: bytes)
-        case 5: return bytes[0] == 5 << 3 | 1 && Double(bitPattern: element.scalar).isFinite
-        default: return false
-        }
-    }
-
-    /// Whether the tag and the length of a length-delimited field have the shortest form.
-    private static func isShortest(_ element: WireReader.Element, in bytes: UnsafeRawBufferPointer) -> Bool {
-        element.isLengthDelimited && element.range.count == WireSize.message(element.content.count)
     }
 }

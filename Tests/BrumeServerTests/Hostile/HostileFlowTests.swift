@@ -174,8 +174,8 @@ struct HostileFlowTests {
         arguments: [
             [], [0xff], ProtobufField.encode([.bytes(1, [1, 2, 3])]),
             ProtobufField.encode([.bytes(1, [UInt8](repeating: 0xff, count: 60_000))]),
-        ].map(HostileBytes.init))
-    func acknowledgementFlood(payload: HostileBytes) async throws {
+        ].map(ByteArgument.init))
+    func acknowledgementFlood(payload: ByteArgument) async throws {
         try await HostileServer.running { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)

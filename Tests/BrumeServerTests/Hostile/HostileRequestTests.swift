@@ -26,8 +26,8 @@ struct HostileRequestTests {
         [UInt8](repeating: 0x61, count: 256), [UInt8](repeating: 0x61, count: 100_000), [0xed, 0xa0, 0x80], [0x7f],
     ]
 
-    @Test("a record name outside of the rules fails with invalidArguments", arguments: badNames.map(HostileBytes.init))
-    func recordName(name: HostileBytes) async throws {
+    @Test("a record name outside of the rules fails with invalidArguments", arguments: badNames.map(ByteArgument.init))
+    func recordName(name: ByteArgument) async throws {
         try await inZone { peer, _ in
             let save = ProtobufField.message(2, [.bytes(1, name.bytes), .text(2, "Note")])
             let problem = try await peer.outcome(HostileRequests.modifyRecords(zone: Self.notes, [save]))
@@ -38,8 +38,8 @@ struct HostileRequestTests {
 
     @Test(
         "a record type outside of the rules fails with invalidArguments",
-        arguments: (badNames + ["1Note", "A Note", "A-Note", "Users"].map { Array($0.utf8) }).map(HostileBytes.init))
-    func recordType(type: HostileBytes) async throws {
+        arguments: (badNames + ["1Note", "A Note", "A-Note", "Users"].map { Array($0.utf8) }).map(ByteArgument.init))
+    func recordType(type: ByteArgument) async throws {
         try await inZone { peer, _ in
             let save = ProtobufField.message(2, [.text(1, "n"), .bytes(2, type.bytes)])
             let problem = try await peer.outcome(HostileRequests.modifyRecords(zone: Self.notes, [save]))
@@ -50,8 +50,8 @@ struct HostileRequestTests {
 
     @Test(
         "a field key outside of the rules fails with invalidArguments",
-        arguments: (badNames + ["1key", "a key", "a.key"].map { Array($0.utf8) }).map(HostileBytes.init))
-    func fieldKey(key: HostileBytes) async throws {
+        arguments: (badNames + ["1key", "a key", "a.key"].map { Array($0.utf8) }).map(ByteArgument.init))
+    func fieldKey(key: ByteArgument) async throws {
         try await inZone { peer, _ in
             let field = ProtobufField.message(15, [.bytes(1, key.bytes), .message(2, [.text(1, "value")])])
             let problem = try await peer.outcome(
@@ -61,8 +61,8 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("a zone name outside of the rules fails with invalidArguments", arguments: badNames.map(HostileBytes.init))
-    func zoneName(name: HostileBytes) async throws {
+    @Test("a zone name outside of the rules fails with invalidArguments", arguments: badNames.map(ByteArgument.init))
+    func zoneName(name: ByteArgument) async throws {
         try await inZone { peer, _ in
             let answer = try await peer.call(
                 Method.zonesModify, HostileRequests.modifyZones(saves: [[.bytes(1, name.bytes)]]))

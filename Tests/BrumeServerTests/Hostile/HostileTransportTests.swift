@@ -6,20 +6,20 @@ import Testing
 
 @Suite("Hostile peers below TLS", .timeLimit(.minutes(4)))
 struct HostileTransportTests {
-    @Test(
-        "bytes that are no TLS end the connection and nothing else",
-        arguments: [
-            Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
-            [UInt8](repeating: 0, count: 1024),
-            [UInt8](repeating: 0xff, count: 100_000),
-            // A hello in the clear.
-            HostilePeer.header(length: 4, type: 1) + [8, 1, 18, 0],
-            // A TLS record that announces more than a record may hold.
-            [22, 3, 1, 0xff, 0xff] + [UInt8](repeating: 1, count: 200),
-            // A handshake message of a type that does not exist.
-            [22, 3, 1, 0, 8, 99, 0, 0, 4, 1, 2, 3, 4],
-        ].map(HostileBytes.init))
-    func garbage(bytes: HostileBytes) async throws {
+    private static let noTLS: [[UInt8]] = [
+        Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
+        [UInt8](repeating: 0, count: 1024),
+        [UInt8](repeating: 0xff, count: 100_000),
+        // A hello in the clear.
+        HostilePeer.header(length: 4, type: 1) + [8, 1, 18, 0],
+        // A TLS record that announces more than a record may hold.
+        [22, 3, 1, 0xff, 0xff] + [UInt8](repeating: 1, count: 200),
+        // A handshake message of a type that does not exist.
+        [22, 3, 1, 0, 8, 99, 0, 0, 4, 1, 2, 3, 4],
+    ]
+
+    @Test("bytes that are no TLS end the connection and nothing else", arguments: noTLS.map(ByteArgument.init))
+    func garbage(bytes: ByteArgument) async throws {
         try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
             let socket = try PlainSocket(port: server.port)
             socket.send(bytes.bytes)

@@ -31,7 +31,39 @@ struct ModifyRecordsReaderTests {
             ProtoBytes().message(7, ProtoBytes().text(1, "other").varint(2, 1)),
             ProtoBytes().message(7, ProtoBytes().varint(2, 1).text(1, "other")),
             ProtoBytes().message(8, ProtoBytes().text(1, "a").text(1, "")), ProtoBytes().message(8, ProtoBytes()),
-            ProtoBytes().message(15, ProtoBytes()), ProtoBytes().text(1, "a").varint(2, 5), ProtoBytes().varint(20, 1),
+            ProtoBytes().message(15, ProtoBytes()), ProtoBytes().message(15, ProtoBytes().varint(1, 1)),
+            ProtoBytes().message(8, ProtoBytes().bytes(1, [0xFF])), ProtoBytes().message(8, ProtoBytes().varint(1, 1)),
+            ProtoBytes().message(8, ProtoBytes().text(1, "a").text(2, "b")),
+            ProtoBytes().message(8, ProtoBytes().raw([0x0A, 0x81, 0x00, 97])),
+            // Numbers in one piece; one by one; two bytes for one; ten bytes, and eleven; cut off; none.
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [1, 2, 0x80, 0x01])),
+            ProtoBytes().message(9, ProtoBytes().varint(1, 4).varint(1, 6)),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [0x81, 0x00])),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [UInt8](repeating: 0xFF, count: 9) + [1])),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [UInt8](repeating: 0xFF, count: 9) + [3])),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [UInt8](repeating: 0xFF, count: 10) + [1])),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [0x80])), ProtoBytes().message(9, ProtoBytes().bytes(1, [])),
+            ProtoBytes().message(9, ProtoBytes().bytes(1, [1]).bytes(1, [2])),
+            ProtoBytes().message(10, ProtoBytes().bytes(1, [UInt8](repeating: 0, count: 16))),
+            ProtoBytes().message(10, ProtoBytes().bytes(1, [UInt8](repeating: 0, count: 12))),
+            ProtoBytes().message(10, ProtoBytes().bytes(1, [UInt8](repeating: 0xFF, count: 8))),
+            ProtoBytes().message(10, ProtoBytes().double(1, 4)),
+            ProtoBytes().message(11, ProtoBytes().bytes(1, []).bytes(1, [0xFF])),
+            ProtoBytes().message(12, ProtoBytes().bytes(1, [UInt8](repeating: 1, count: 8))),
+            ProtoBytes().message(12, ProtoBytes().bytes(1, [UInt8](repeating: 0xFF, count: 8))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes()).message(1, ProtoBytes().double(2, -180))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(2, 181))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(1, 1).double(8, -3))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(8, 1).double(1, 3))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(3, 0))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(3, -0.0))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(3, .infinity))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(9, 1))),
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().varint(1, 1))),
+            ProtoBytes().message(13, ProtoBytes()), ProtoBytes().message(14, ProtoBytes()),
+            ProtoBytes().message(14, ProtoBytes().message(1, ProtoBytes().text(1, "other"))),
+            ProtoBytes().message(6, ProtoBytes()), ProtoBytes().message(6, ProtoBytes().double(1, -90).double(2, 180)),
+            ProtoBytes().text(1, "a").varint(2, 5), ProtoBytes().varint(20, 1),
             ProtoBytes().text(1, "a").varint(99, 5), ProtoBytes(),
         ]
         return values.map { key.message(2, $0) } + [
@@ -63,7 +95,7 @@ struct ModifyRecordsReaderTests {
                 }
             }
         }
-        #expect(successes > 30)
+        #expect(successes > 50)
     }
 
     @Test("fields between others are the same, whatever their heads are and whatever stands beside them")
@@ -100,6 +132,8 @@ struct ModifyRecordsReaderTests {
         var plain = MessageSamples.modifyRequest
         plain.zones[0].saves[0].fields = [
             "a": .int64(-1), "b": .string("x"), "c": .bytes([1]), "d": .double(2), "e": .date(3),
+            "f": .int64s([1, -300, .max]), "g": .strings(["é", ""]), "h": .dates([1, 2]), "i": .doubles([0, .nan]),
+            "j": .locations([Location(latitude: 1, longitude: -2), Location(latitude: 0, longitude: 0)]),
         ]
         let samples = [sample, coder.encodeModifyRecordsRequest(plain)]
         for bytes in samples {
@@ -110,6 +144,40 @@ struct ModifyRecordsReaderTests {
             let bytes = samples[round % 2].mutated(&random)
             let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
             #expect(inPlace == byMessage, "seed \(seed), round \(round): \(bytes)")
+        }
+    }
+
+    @Test("places and references in the lists of a request have a limit, in whatever encoding they come")
+    func listMessages() throws {
+        let coder = MessageCoder()
+        let limit = Limits.listMessagesPerRequest
+        func request(_ count: Int, _ kind: UInt64, _ element: [UInt8], before: ProtoBytes = ProtoBytes()) -> [UInt8] {
+            var zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes"))
+            for (name, count) in [("a", count / 2), ("b", count - count / 2)] {
+                let list = ProtoBytes().raw((0..<count).flatMap { _ in element })
+                let field = Self.key.message(2, before.message(kind, list))
+                zone = zone.message(2, ProtoBytes().text(1, name).text(2, "Note").message(15, field))
+            }
+            return ProtoBytes().varint(1, 2).message(5, zone).bytes
+        }
+        let reference: [UInt8] = [10, 3, 10, 1, 97]
+        // An empty place; one with a number that is left out otherwise; after a value of another kind.
+        let cases: [(UInt64, [UInt8], ProtoBytes)] = [
+            (13, [10, 0], ProtoBytes()), (13, [10, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0], ProtoBytes()),
+            (14, reference, ProtoBytes()), (13, [10, 0], ProtoBytes().varint(2, 1)),
+        ]
+        for (kind, element, before) in cases {
+            for count in [limit, limit + 1] {
+                let bytes = request(count, kind, element, before: before)
+                let (inPlace, byMessage) = try Self.outcomes(bytes, coder)
+                #expect(inPlace == byMessage)
+                switch inPlace {
+                case .success(let request):
+                    #expect(count == limit)
+                    #expect(request.zones[0].saves.allSatisfy { $0.fields.problem == nil })
+                case .failure(let error): #expect(error.code == .limitExceeded && count > limit)
+                }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 internal import Testing
 
 /// Bytes that a test is given. A log of its runs shows how many there are and how they begin, not 100,000 of them.
-struct HostileBytes: CustomTestStringConvertible {
+struct ByteArgument: CustomTestStringConvertible {
     let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
