@@ -183,6 +183,21 @@ class Grapheme(Attack):
             record(self.key(f"g{self.round % 4}"), "Grapheme", t=p.Value(string_value=self.text))])
 
 
+class Events(Attack):
+    """Batches that fire as many subscriptions as one commit may."""
+    scope = 1
+
+    def prepare(self):
+        for index in range(25):
+            subscribe(self.client, self.scope, self.key(f"e{index}"), "Event", EVERYTHING, keys=["t"])
+
+    def act(self):
+        self.round += 1
+        text = p.Value(string_value="x" * 200)
+        modify(self.client, self.scope, self.zone, [
+            record(self.key(f"e{self.round % 4}-{index}"), "Event", t=text) for index in range(200)])
+
+
 class Locations(Attack):
     """A list of 230,000 empty locations, wanted by a subscription."""
     scope = 1
@@ -264,7 +279,7 @@ class Fragments(Attack):
 
 ATTACKS = {
     "references": References, "orphans": Orphans, "terms": Terms, "public-terms": PublicTerms, "words": Words,
-    "matching": Matching, "grapheme": Grapheme, "locations": Locations, "indexed": Indexed, "parts": Parts, "flood": Flood,
+    "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed, "parts": Parts, "flood": Flood,
     "fragments": Fragments,
 }
 
