@@ -41,7 +41,7 @@ class Protocol:
         files = sorted(glob.glob(os.path.join(proto_folder, "brume/v1/*.proto")))
         names = [os.path.relpath(file, proto_folder) for file in files] + ["protobuf-c/protobuf-c.proto"]
         subprocess.run(
-            ["protoc", "-I", proto_folder, "-I", "/usr/include", "--python_out", output_folder, *names],
+            ["protoc", "-I", proto_folder, "--python_out", output_folder, *names],
             check=True, stdin=subprocess.DEVNULL)
         sys.path.insert(0, output_folder)
         try:

@@ -13,7 +13,8 @@ import tempfile
 import unittest
 import uuid
 
-from brume_client import BrumeError, Client, Protocol, predicate
+from brume_client import FRAME_HEADER, BrumeError, Client, Protocol, predicate
+from test_page import PageTests, vectors  # its tests run with those of this file
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 CONTAINER = "iCloud.com.example.python"
@@ -119,6 +120,21 @@ class ConnectionTests(unittest.TestCase):
                 client.call(9999, p.HealthRequest(), p.HealthResponse)
             self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
             self.assertTrue(client.call(p.METHOD_HEALTH_CHECK, p.HealthRequest(), p.HealthResponse).serving)
+
+
+class PageBytesTests(unittest.TestCase):
+    """The frames that proto/README.md shows, sent and compared byte by byte."""
+
+    def test_the_server_takes_the_frames_of_the_page_and_gives_those_that_it_shows(self):
+        frames = vectors()
+        container = "iCloud.com.example.python.page"
+        with Client(p, ready["server"], ready["ca"], container, os.urandom(16), Device().token) as client:
+            for sent, received in [
+                    (["The start of a call", "Its request"], "Its answer"), (["A ping"], "A pong")]:
+                for name in sent:
+                    client._socket.sendall(frames[name].bytes)
+                kind, flags, stream, payload = client._read_frame()
+                self.assertEqual(FRAME_HEADER.pack(len(payload), kind, flags, stream) + payload, frames[received].bytes)
 
 
 class RecordTests(unittest.TestCase):

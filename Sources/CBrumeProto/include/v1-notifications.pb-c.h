@@ -43,9 +43,9 @@ struct  Brume__V1__NotificationsRequest
 {
   ProtobufCMessage base;
   /*
-   * In the first message: resume behind this position; empty: behind what this device acknowledged last, or else where its first stream began. A device that the
-   * server doesn't know starts now; where it may have known it once (it was started again since), an order to fetch comes
-   * first. In a later message: everything up to this position has been handled.
+   * In the first message: resume after this position; empty: after what this device acknowledged last, or else where its
+   * first stream began. A device that the server does not know starts now; if the server may have known it before it was
+   * started again, `fetch_from_token` comes first. In a later message: everything up to this position has been handled.
    */
   ProtobufCBinaryData position;
 };
@@ -122,11 +122,14 @@ struct  Brume__V1__FetchFromToken
 
 
 /*
- * The stream is open and has delivered what was kept for the device.
+ * The stream is open. What was kept for the device follows.
  */
 struct  Brume__V1__StreamReady
 {
   ProtobufCMessage base;
+  /*
+   * The stream goes on after a position that the client gave or that the device had acknowledged.
+   */
   protobuf_c_boolean resumed;
 };
 #define BRUME__V1__STREAM_READY__INIT \

@@ -115,8 +115,8 @@ struct  Brume__V1__ModifyRecordsRequest
   protobuf_c_boolean not_atomic;
   /*
    * 16 random bytes that name this operation. The same message sent again after a lost answer has one effect and the same
-   * answer; another message under the same id fails (invalidArguments). The server keeps the last 256 operations of a private
-   * database, and some thousand of a public one, where a user who has most loses the oldest first.
+   * answer; another message under the same id fails (invalidArguments). The server keeps the last 256 operations of a
+   * private database, and 16,384 of a public one, where the user who has most loses the oldest first.
    */
   ProtobufCBinaryData operation_id;
   size_t n_zones;
