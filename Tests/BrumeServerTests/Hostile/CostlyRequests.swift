@@ -46,7 +46,7 @@ struct CostlyRequests {
                     (0..<perRecord).map { .message(1, [.text(1, "t\(round % 2)-\($0)"), .varint(2, 1)]) }))
             return [
                 saving(
-                    (0..<min(400, 20_000 / perRecord)).map {
+                    (0..<min(400, 10_000 / perRecord)).map {
                         HostileRequests.save("r\($0)", type: "Ref", fields: [Self.field("to", [targets])])
                     })
             ]

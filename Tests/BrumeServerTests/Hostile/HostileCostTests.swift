@@ -7,7 +7,7 @@ import Testing
 /// One account sends the costliest requests that it may, and another one's calls are timed on the same loop.
 ///
 /// This finds what stops a server. How long others wait in an optimised build, which a loaded machine and a debug build say
-/// little about, is measured by `Benchmarks/isolation/attacks.py`.
+/// little about, is measured by `Benchmarks/isolation/waits.py`.
 @Suite("Hostile requests of great cost", .timeLimit(.minutes(4)))
 struct HostileCostTests {
     typealias Method = HostileRequests.Method

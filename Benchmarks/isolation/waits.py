@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a small call of one account waits while another account sends the costliest requests that it may.
 
-    Benchmarks/isolation/attacks.py BRUME [ATTACK...] [--seconds N] [--seed N]
+    Benchmarks/isolation/waits.py BRUME [ATTACK...] [--seconds N] [--seed N]
 
 BRUME is the executable (a release build). It runs with one loop, so that all accounts share it. The victim reads from the public
 database, reads from its private one and saves there, in turn. For each attack: the victim's calls of each kind, their 50th and 99th
@@ -199,12 +199,12 @@ class Events(Attack):
 
 
 class Locations(Attack):
-    """A list of 230,000 empty locations, wanted by a subscription."""
+    """As many empty locations as a request may hold, wanted by a subscription."""
     scope = 1
 
     def prepare(self):
         subscribe(self.client, self.scope, self.key("l"), "Places", EVERYTHING, keys=["p"])
-        self.value = p.Value(location_list=p.LocationList(values=[p.Location()] * 230_000))
+        self.value = p.Value(location_list=p.LocationList(values=[p.Location()] * 50_000))
 
     def act(self):
         self.round += 1
@@ -277,7 +277,15 @@ class Fragments(Attack):
         modify(self.client, self.scope, self.zone, saves)
 
 
+class Nothing(Attack):
+    """For comparison: what the machine itself makes a call wait."""
+
+    def act(self):
+        time.sleep(0.1)
+
+
 ATTACKS = {
+    "nothing": Nothing,
     "references": References, "orphans": Orphans, "terms": Terms, "public-terms": PublicTerms, "words": Words,
     "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed, "parts": Parts, "flood": Flood,
     "fragments": Fragments,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What clients that want too much cost a server: its memory and descriptors, and what another account notices meanwhile.
 
-    Benchmarks/attacks.py .build/release/brume [ATTACK...]
+    Benchmarks/isolation/memory.py .build/release/brume [ATTACK...]
 
 Starts `brume dev` with two loops on 127.0.0.1 for each attack, and prints one line for it. Needs Python alone.
 """
