@@ -127,7 +127,11 @@ final class NotificationHub {
         if start < mailbox.ring.floor, !mayHaveMissed(mailbox, behind: start) { start = mailbox.ring.floor }
         listener.place = start
         // Known from now on: if nothing of this stream arrives, not even that it is open, the next one begins here.
-        if resumption == nil, start != .start { mailbox.began(at: start, listener.device) }
+        if place != nil {
+            mailbox.resumed(listener.device)
+        } else if resumption == nil, start != .start {
+            mailbox.began(at: start, listener.device)
+        }
         mailbox.listeners.append(listener)
         listenerCount += 1
         return .success(

@@ -53,6 +53,17 @@ final class NotificationMailbox {
         if acknowledged.count < deviceLimit { acknowledge(place, by: device) }
     }
 
+    /// A device said where its last stream ended. It received all up to there, and may have handled less: should it come again
+    /// without a place before it acknowledges anything, it is told to look.
+    func resumed(_ device: [UInt8]) {
+        if acknowledged[device] != nil { return }
+        if acknowledged.count < deviceLimit {
+            acknowledge(.start, by: device)
+        } else {
+            hasEvictedDevices = true
+        }
+    }
+
     /// The device has handled everything up to the place.
     func acknowledge(_ place: ChangePosition, by device: [UInt8]) {
         uses += 1

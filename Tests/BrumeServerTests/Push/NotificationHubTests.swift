@@ -183,6 +183,28 @@ struct NotificationHubTests {
         #expect(second.summary == ["s meanwhile"])
     }
 
+    @Test("a device that said where it stood, and forgot it before it acknowledged anything, is told to look again")
+    func forgottenPlace() throws {
+        let hub = hub()
+        subscribe("_ada")
+        try save("before", into: hub)
+        let place = NotificationPosition.Place(
+            epoch: 7, position: .end(ofSequence: database.sequence))
+        // The second one's place is of a lost future.
+        for (number, place) in [place, NotificationPosition.Place(epoch: 99, position: place.position)].enumerated() {
+            let first = Taker(UInt8(number + 1))
+            first.mayTake = false
+            try join(first, "_ada", hub, at: place)
+            hub.remove(first, of: "_ada")
+        }
+        try save("meanwhile", into: hub)
+        for number in 0..<2 {
+            let again = Taker(UInt8(number + 1))
+            try join(again, "_ada", hub)
+            #expect(again.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)", "s before", "s meanwhile"])
+        }
+    }
+
     @Test("one who was away too long is told to look again, and others are not")
     func overflow() throws {
         let hub = hub(backlogEvents: 3)
