@@ -1,5 +1,5 @@
 internal import BrumeKit
-internal import Synchronization
+internal import BrumeLock
 
 /// What a script does to notifications.
 ///
