@@ -108,6 +108,39 @@ struct SyncEngineDriverTests {
         }
     }
 
+    /// An app that writes all the time: sends begin between its transactions, and in the midst of them.
+    @Test("sends each of 1,221 rows that are added within one transaction after the other")
+    func manyTransactions() async throws {
+        let clock = ManualClientClock()
+        let token = try server.account("ada")
+        let one = NotesDevice(
+            server.device(token: token) {
+                $0.clock = clock
+                $0.automaticSendDelay = .seconds(1)
+            }, begins: false)
+        one.launch()
+        one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zone))])
+        let transactions = (0..<37).map { number in (0..<33).map { id("row\(number)-\($0)") } }
+        for rows in transactions {
+            one.beginWriting(rows)
+            for _ in 0..<3 {
+                clock.advance(byMilliseconds: 100)
+                await clock.waiting()
+            }
+            one.commit("x", rows)
+        }
+        #expect(one.events.contains { $0.hasPrefix("didSendChanges(scheduled)") }, "some were sent meanwhile")
+        clock.advance(byMilliseconds: 1_000)
+        await one.wait { $0.engine.syncStatus().pendingRecordZoneChanges.isEmpty }
+        let database = server.device(token: token).privateCloudDatabase
+        var found = 0
+        for rows in transactions {
+            found += try await database.records(for: rows, desiredKeys: []).values.filter { (try? $0.get()) != nil }
+                .count
+        }
+        #expect(found == 1_221)
+    }
+
     @Test("says so when a child task of the delegate's call waits for the engine, which can't be told at once")
     func childTask() async throws {
         let clock = ManualClientClock()
