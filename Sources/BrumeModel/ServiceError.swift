@@ -74,6 +74,8 @@ package struct ServiceError: Error, Equatable, Sendable {
         case none = 0
         /// For `changeTokenExpired`: the token's zone was deleted, and the zone of that name is another one.
         case zoneMadeAgain = 1
+        /// For `zoneNotFound`: the zone went because its user's encrypted data were reset.
+        case encryptedDataReset = 2
     }
 
     package init(

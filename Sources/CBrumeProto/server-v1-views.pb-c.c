@@ -831,7 +831,7 @@ const ProtobufCMessageDescriptor brume__server__v1__field_view__descriptor =
   (ProtobufCMessageInit) brume__server__v1__field_view__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__server__v1__item_error_view__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__server__v1__item_error_view__field_descriptors[5] =
 {
   {
     "code",
@@ -881,9 +881,22 @@ static const ProtobufCFieldDescriptor brume__server__v1__item_error_view__field_
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "detail",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ItemErrorView, detail),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__server__v1__item_error_view__field_indices_by_name[] = {
   0,   /* field[0] = code */
+  4,   /* field[4] = detail */
   1,   /* field[1] = message */
   2,   /* field[2] = retry_after_milliseconds */
   3,   /* field[3] = server_record */
@@ -891,7 +904,7 @@ static const unsigned brume__server__v1__item_error_view__field_indices_by_name[
 static const ProtobufCIntRange brume__server__v1__item_error_view__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__server__v1__item_error_view__descriptor =
 {
@@ -901,7 +914,7 @@ const ProtobufCMessageDescriptor brume__server__v1__item_error_view__descriptor 
   "Brume__Server__V1__ItemErrorView",
   "brume.server.v1",
   sizeof(Brume__Server__V1__ItemErrorView),
-  4,
+  5,
   brume__server__v1__item_error_view__field_descriptors,
   brume__server__v1__item_error_view__field_indices_by_name,
   1,  brume__server__v1__item_error_view__number_ranges,

@@ -1694,7 +1694,7 @@ const ProtobufCMessageDescriptor brume__v1__desired_keys__descriptor =
   (ProtobufCMessageInit) brume__v1__desired_keys__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__item_error__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__v1__item_error__field_descriptors[5] =
 {
   {
     "code",
@@ -1744,9 +1744,22 @@ static const ProtobufCFieldDescriptor brume__v1__item_error__field_descriptors[4
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "detail",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ItemError, detail),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__item_error__field_indices_by_name[] = {
   0,   /* field[0] = code */
+  4,   /* field[4] = detail */
   1,   /* field[1] = message */
   2,   /* field[2] = retry_after_milliseconds */
   3,   /* field[3] = server_record */
@@ -1754,7 +1767,7 @@ static const unsigned brume__v1__item_error__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__v1__item_error__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__item_error__descriptor =
 {
@@ -1764,7 +1777,7 @@ const ProtobufCMessageDescriptor brume__v1__item_error__descriptor =
   "Brume__V1__ItemError",
   "brume.v1",
   sizeof(Brume__V1__ItemError),
-  4,
+  5,
   brume__v1__item_error__field_descriptors,
   brume__v1__item_error__field_indices_by_name,
   1,  brume__v1__item_error__number_ranges,

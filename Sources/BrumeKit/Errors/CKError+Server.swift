@@ -25,7 +25,11 @@ extension CKError {
             userInfo[CKErrorRetryAfterKey] = Double(error.retryAfterMilliseconds) / 1000
         }
         if let requestID { userInfo["RequestUUID"] = requestID }
-        if error.detail == .zoneMadeAgain { userInfo[Self.zoneMadeAgainKey] = true }
+        switch error.detail {
+        case .none: break
+        case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
+        case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
+        }
         // A newer server may know more codes; its sentence says what happened.
         let code = Code(rawValue: Int(error.code.rawValue)) ?? .internalError
         if code == .serverRecordChanged {

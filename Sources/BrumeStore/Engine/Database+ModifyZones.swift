@@ -7,8 +7,11 @@ extension Database {
     /// A deleted zone takes its records and its subscriptions with it, which are told of that: zone subscriptions of the change, query
     /// subscriptions of the records if they want to know of deletions. Made again, it is empty and another incarnation, and
     /// tokens of the earlier one have expired. A zone that is both saved and deleted in one request fails twice.
+    ///
+    /// - Parameter deletionReason: Why the zones go, as the feed tells it. Clients delete.
     package func modifyZones(
-        _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64
+        _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64,
+        deletionReason: ZoneDeletionReason = .deleted
     ) -> Decision<ModifyZonesResult> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         if let refusal = zoneRefusal(of: caller) {
@@ -31,7 +34,7 @@ extension Database {
         matchDeletion(ofZones: request.deletions.filter { !saved.contains($0.name) }, into: &builder)
         for zone in request.deletions {
             result.deletions.append(
-                saved.contains(zone.name) ? Database.savedAndDeleted : delete(zone, into: &builder))
+                saved.contains(zone.name) ? Database.savedAndDeleted : delete(zone, deletionReason, into: &builder))
         }
         return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
@@ -76,7 +79,9 @@ extension Database {
         return .success(index)
     }
 
-    func delete(_ zone: ZoneID, into builder: inout CommitBuilder) -> ServiceError? {
+    func delete(
+        _ zone: ZoneID, _ reason: ZoneDeletionReason = .deleted, into builder: inout CommitBuilder
+    ) -> ServiceError? {
         if zone.isDefault {
             return ServiceError(.invalidArguments, "the default zone can't be deleted; delete its records")
         }
@@ -88,8 +93,8 @@ extension Database {
             builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
             removeSubscription(subscription.id, of: subscription.owner)
         }
-        builder.append(.zoneDeletion(zone: incarnation, name: zone.name, reason: .deleted))
-        deleteZone(at: index, reason: .deleted, position: builder.nextPosition())
+        builder.append(.zoneDeletion(zone: incarnation, name: zone.name, reason: reason))
+        deleteZone(at: index, reason: reason, position: builder.nextPosition())
         builder.touch(
             TouchedZone(
                 zone: ZoneID(name: zone.name), incarnation: incarnation, recordTypes: [], isNew: false, isDeleted: true)

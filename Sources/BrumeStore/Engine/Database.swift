@@ -170,12 +170,26 @@ package final class Database {
         guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner,
             let index = zoneStates[recentZoneIndex].name == zone.name ? recentZoneIndex : zoneIndexOfName[zone.name],
             zoneStates[index].deletion == nil
-        else {
-            return .failure(
-                ServiceError(.zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones"))
-        }
+        else { return .failure(absence(of: zone)) }
         recentZoneIndex = index
         return .success(index)
+    }
+
+    /// The error for a zone that does not exist. As long as the database remembers its deletion, the error tells why it was deleted.
+    private func absence(of zone: ZoneID) -> ServiceError {
+        let isOwn = zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner
+        return switch isOwn ? zoneIndexOfName[zone.name].flatMap({ zoneStates[$0].deletion }) : nil {
+        case .purged:
+            ServiceError(
+                .userDeletedZone, "the user deleted the app's data, this zone among them; ask before saving it again")
+        case .encryptedDataReset:
+            ServiceError(
+                .zoneNotFound,
+                "the user's encrypted data were reset, this zone among them; save the zone again, and what you have of it",
+                detail: .encryptedDataReset)
+        case .deleted, nil:
+            ServiceError(.zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones")
+        }
     }
 
     /// Moves a custom zone that has changed to the end of the database's feed.

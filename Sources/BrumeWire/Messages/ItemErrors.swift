@@ -10,6 +10,7 @@ extension MessageArena {
         view.pointee.code = error.code.rawValue
         view.pointee.message = data(error.message)
         view.pointee.retry_after_milliseconds = error.retryAfterMilliseconds
+        view.pointee.detail = UInt32(error.detail.rawValue)
         if let record = error.serverRecord {
             view.pointee.optional_server_record_case =
                 BRUME__SERVER__V1__ITEM_ERROR_VIEW__OPTIONAL_SERVER_RECORD_SERVER_RECORD
@@ -24,6 +25,7 @@ extension MessageArena {
         message.pointee.code = error.code.rawValue
         message.pointee.message = data(error.message)
         message.pointee.retry_after_milliseconds = error.retryAfterMilliseconds
+        message.pointee.detail = UInt32(error.detail.rawValue)
         return message
     }
 
@@ -42,12 +44,17 @@ extension ServiceError {
         self.init(
             ErrorCode(rawValue: view.pointee.code), view.pointee.message.lossyText,
             retryAfterMilliseconds: view.pointee.retry_after_milliseconds,
-            serverRecord: hasRecord ? view.pointee.server_record.array : nil)
+            serverRecord: hasRecord ? view.pointee.server_record.array : nil, detail: Detail(wire: view.pointee.detail))
     }
 
     init(_ error: UnsafeMutablePointer<Brume__V1__ItemError>) {
         self.init(
             ErrorCode(rawValue: error.pointee.code), error.pointee.message.lossyText,
-            retryAfterMilliseconds: error.pointee.retry_after_milliseconds)
+            retryAfterMilliseconds: error.pointee.retry_after_milliseconds, detail: Detail(wire: error.pointee.detail))
     }
+}
+
+extension ServiceError.Detail {
+    /// What a newer peer says besides is left out: the code stands for itself.
+    init(wire number: UInt32) { self = UInt8(exactly: number).flatMap(Self.init) ?? .none }
 }

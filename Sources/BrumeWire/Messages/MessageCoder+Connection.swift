@@ -187,7 +187,6 @@ extension CallStatus {
         self.init(
             code: status.pointee.code, message: status.pointee.message.lossyText,
             retryAfterMilliseconds: status.pointee.retry_after_milliseconds,
-            // What a newer peer says besides is left out: the code stands for itself.
-            detail: UInt8(exactly: status.pointee.detail.rawValue).flatMap(ServiceError.Detail.init) ?? .none)
+            detail: ServiceError.Detail(wire: UInt32(status.pointee.detail.rawValue)))
     }
 }

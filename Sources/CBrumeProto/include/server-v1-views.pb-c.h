@@ -90,6 +90,7 @@ struct  Brume__Server__V1__ItemErrorView
   int32_t code;
   ProtobufCBinaryData message;
   uint32_t retry_after_milliseconds;
+  uint32_t detail;
   Brume__Server__V1__ItemErrorView__OptionalServerRecordCase optional_server_record_case;
   union {
     ProtobufCBinaryData server_record;
@@ -97,7 +98,7 @@ struct  Brume__Server__V1__ItemErrorView
 };
 #define BRUME__SERVER__V1__ITEM_ERROR_VIEW__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__item_error_view__descriptor) \
-    , 0, {0,NULL}, 0, BRUME__SERVER__V1__ITEM_ERROR_VIEW__OPTIONAL_SERVER_RECORD__NOT_SET, {0} }
+    , 0, {0,NULL}, 0, 0, BRUME__SERVER__V1__ITEM_ERROR_VIEW__OPTIONAL_SERVER_RECORD__NOT_SET, {0} }
 
 
 typedef enum {

@@ -80,7 +80,11 @@ typedef enum _Brume__V1__StatusDetail {
   /*
    * With changeTokenExpired: the token's zone was deleted, and the zone of that name is another one.
    */
-  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ZONE_MADE_AGAIN = 1
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ZONE_MADE_AGAIN = 1,
+  /*
+   * With zoneNotFound: the zone went because its user's encrypted data were reset.
+   */
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ENCRYPTED_DATA_RESET = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__STATUS_DETAIL)
 } Brume__V1__StatusDetail;
 

@@ -357,10 +357,14 @@ struct  Brume__V1__ItemError
    * For serverRecordChanged: the record as the server has it.
    */
   Brume__V1__Record *server_record;
+  /*
+   * a StatusDetail
+   */
+  uint32_t detail;
 };
 #define BRUME__V1__ITEM_ERROR__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__item_error__descriptor) \
-    , 0, {0,NULL}, 0, NULL }
+    , 0, {0,NULL}, 0, NULL, 0 }
 
 
 /* Brume__V1__ZoneID methods */

@@ -65,6 +65,37 @@ struct ZoneTests {
         #expect(try #require(desk.database.incarnation(of: Desk.zone)) > deleted)
     }
 
+    @Test(
+        "a zone that went for a reason says so until it is made again, also after replay",
+        arguments: [
+            (ZoneDeletionReason.purged, ErrorCode.userDeletedZone), (.encryptedDataReset, .zoneNotFound),
+        ])
+    func deletionReasons(reason: ZoneDeletionReason, code: ErrorCode) throws {
+        let replayed = Database(id: Desk.privateID, epoch: 7)
+        let desk = Desk(Database(id: Desk.privateID, epoch: 7), caller: desk.caller)
+        try replayed.apply(#require(desk.makeZone("notes")).entry)
+        let token = try desk.database.databaseChanges(since: nil, resultsLimit: 0).token
+        let commit = desk.database.modifyZones(
+            ModifyZonesRequest(database: .private, deletions: [Desk.zone]), caller: desk.caller, nowMilliseconds: 1,
+            deletionReason: reason
+        ).commit
+        try replayed.apply(#require(commit).entry)
+        for database in [desk.database, replayed] {
+            let page = try database.databaseChanges(since: token, resultsLimit: 0)
+            #expect(page.deletions == [.init(zone: Desk.zone, reason: reason)])
+            guard case .failure(let error) = database.zone(Desk.zone) else {
+                Issue.record("the zone is there")
+                continue
+            }
+            #expect(error.code == code)
+            #expect(error.detail == (reason == .encryptedDataReset ? .encryptedDataReset : .none))
+        }
+        #expect(desk.makeZone("notes") != nil)
+        _ = desk.deleteZone("notes")
+        guard case .failure(let plain) = desk.database.zone(Desk.zone) else { return }
+        #expect(plain.code == .zoneNotFound && plain.detail == .none)
+    }
+
     @Test("the public database has its default zone alone, and no subscriptions of these kinds")
     func publicDatabase() {
         let alice = Desk.ofPublicDatabase(user: "_alice")

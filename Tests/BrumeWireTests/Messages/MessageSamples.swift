@@ -66,7 +66,8 @@ enum MessageSamples {
             serverRecord: recordBytes)
     }
 
-    static let error = ServiceError(.zoneNotFound, "no such zone; é", retryAfterMilliseconds: .max)
+    static let error = ServiceError(
+        .zoneNotFound, "no such zone; é", retryAfterMilliseconds: .max, detail: .encryptedDataReset)
 
     static var notificationInfo: NotificationInfo {
         var info = NotificationInfo()
