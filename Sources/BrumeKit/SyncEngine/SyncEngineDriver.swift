@@ -23,6 +23,11 @@ final class SyncEngineDriver: Sendable {
         var timerMilliseconds = UInt64.max
         var listener: Task<Void, Never>?
         var delegateCall: DelegateCall?
+
+        /// Callers of ``waitUntilAtRest()`` that wait.
+        var restWaiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var lastRestWaiter: UInt64 = 0
+        var cancelledRestWaiters: Set<UInt64> = []
     }
 
     /// Objects that are let go of with the app's last reference to them.
@@ -77,14 +82,15 @@ final class SyncEngineDriver: Sendable {
 
     /// The engine is gone: nothing more is begun, and what is under way is given up.
     func stop() {
-        let (tasks, callers) = held.withLock { held in
+        let (tasks, callers, waiters) = held.withLock { held in
             held.isStopped = true
             let tasks = [held.request?.task, held.timer, held.listener].compactMap { $0 }
             let callers = held.callers.values.map { $0 }
             held.callers = [:]
-            return (tasks, callers)
+            return (tasks, callers, exchange(&held.restWaiters, with: [:]).values)
         }
         for task in tasks { task.cancel() }
+        for waiter in waiters { waiter.resume(returning: true) }
         for caller in callers { caller.resume(returning: .failure(.delegateGone)) }
         if let token = accountObserver.withLock({ $0 }) { NotificationCenter.default.removeObserver(token.observer) }
         statuses.finish()
@@ -208,6 +214,47 @@ final class SyncEngineDriver: Sendable {
         for action in actions { perform(action) }
         armTimer()
         statuses.changed(status)
+        wakeAtRest()
+    }
+
+    // MARK: Rest
+
+    private func wakeAtRest() {
+        let now = clock.nowMilliseconds
+        let waiters = held.withLock { held in
+            held.restWaiters.isEmpty || !held.machine.isAtRest(now: now)
+                ? nil : exchange(&held.restWaiters, with: [:]).values
+        }
+        for waiter in waiters ?? [:].values { waiter.resume(returning: true) }
+    }
+
+    /// Returns once nothing is under way and nothing is due before a later time; at once when the engine is gone.
+    func waitUntilAtRest() async throws(CancellationError) {
+        let id = held.withLock { held in
+            held.lastRestWaiter += 1
+            return held.lastRestWaiter
+        }
+        let isAtRest = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now = clock.nowMilliseconds
+                let outcome: Bool? = held.withLock { held in
+                    if held.cancelledRestWaiters.remove(id) != nil { return false }
+                    if held.isStopped || held.machine.isAtRest(now: now) { return true }
+                    held.restWaiters[id] = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            let waiter = held.withLock { held in
+                let waiter = held.restWaiters.removeValue(forKey: id)
+                if waiter == nil { held.cancelledRestWaiters.insert(id) }
+                return waiter
+            }
+            waiter?.resume(returning: false)
+        }
+        held.withLock { _ = $0.cancelledRestWaiters.remove(id) }
+        if !isAtRest { throw CancellationError() }
     }
 
     private func perform(_ action: SyncEngineStateMachine.Action) {

@@ -12,6 +12,12 @@ enum TestLimits {
     /// Rules of one script that have not fired yet: each call is held against each.
     static let rulesMax = 1_000
 
+    /// Events that a delegate remembers: the oldest ones go when there are more, a tenth at a time.
+    static let eventsMax = 10_000
+
+    /// How often a clock is turned for an engine that does not come to rest: more pauses than any that ends needs.
+    static let idleTurnsMax = 100
+
     /// How old a folder is before it can be one that a process left behind: its owner has locked it long ago.
     static let staleFolderSeconds: Double = 60
 

@@ -275,6 +275,12 @@ package struct SyncEngineStateMachine: Sendable {
         return deadline
     }
 
+    /// Whether nothing is under way, and nothing is due before a later time.
+    package func isAtRest(now: UInt64) -> Bool {
+        step == nil && fetchCycle == nil && sendCycle == nil && calls.isEmpty && outbox.isEmpty
+            && deadlineMilliseconds ?? .max > now
+    }
+
     /// Whether something is to be sent.
     var hasUnsent: Bool {
         !state.zoneChanges.isEmpty || !state.recordChanges.isEmpty || state.hasUntrackedChanges
