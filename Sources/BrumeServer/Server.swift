@@ -9,7 +9,7 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: set up by one thread; `drain` and `wait` may come from any.
 package final class Server: @unchecked Sendable {
-    private let core: ServerCore
+    let core: ServerCore
     private let lock: DirectoryLock
     /// Whether its loops run, or did.
     private var hasStarted = false

@@ -4,6 +4,20 @@ import Testing
 
 @Suite("A delegate for tests of sync engines", .timeLimit(.minutes(1)))
 struct TestSyncEngineDelegateTests {
+    @Test("gives records from a closure, and leaves out those that it has none for")
+    func closure() async throws {
+        try await TestServer.run { server in
+            let delegate = TestSyncEngineDelegate { id in id.recordName == "a" ? note("a", "from the closure") : nil }
+            let engine = delegate.makeEngine(
+                on: try server.device(of: "ada", clock: TestClock()), automaticallySync: false)
+            try await server.seed([note("z")], of: "ada")
+            engine.state.add(pendingRecordZoneChanges: ["a", "b"].map { .saveRecord(note($0).recordID) })
+            try await engine.sendChanges()
+            #expect(delegate.savedRecords.map { $0["text"] } == ["from the closure"])
+            #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(note("b").recordID)])
+        }
+    }
+
     @Test("tells the saves that failed, and the events in their order")
     func failures() async throws {
         try await TestServer.run { server in
@@ -35,6 +49,22 @@ struct TestSyncEngineDelegateTests {
             let engine = delegate.makeEngine(on: phone)
             let error = await #expect(throws: TestServerError.self) { try await delegate.waitUntilIdle(engine) }
             #expect(error?.description.contains("turns of its clock") == true)
+        }
+    }
+
+    @Test("goes on with its state after the app was started again")
+    func relaunch() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada", clock: TestClock())
+            let delegate = TestSyncEngineDelegate()
+            try await server.seed([note("a")], of: "ada")
+            let engine = delegate.makeEngine(on: phone)
+            try await delegate.waitUntilIdle(engine)
+            let again = TestSyncEngineDelegate()
+            let relaunched = again.makeEngine(
+                on: try phone.relaunched(), stateSerialization: delegate.stateSerialization)
+            try await again.waitUntilIdle(relaunched)
+            #expect(again.fetchedRecords.isEmpty)
         }
     }
 }

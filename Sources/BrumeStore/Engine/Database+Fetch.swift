@@ -43,6 +43,13 @@ extension Database {
         }
     }
 
+    /// All records of a zone, in no order; none when there is no such zone. Checks no permissions.
+    package func allRecords(in zone: ZoneID) -> [SharedBytes] {
+        guard case .success(let index) = zoneIndex(of: zone) else { return [] }
+        let slots = zoneStates[index].slots
+        return zoneStates[index].liveSlots.map { slots.bytes(of: $0.slot) }
+    }
+
     private static let missingRecord = ServiceError(.unknownItem, "there is no such record; it may be deleted")
 
     /// Whether the caller may read the record. What they may not is as if it were not there, whatever they ask.

@@ -1,15 +1,17 @@
 internal import BrumeKit
 internal import BrumeLock
 
-/// The devices that a server gave away and that are still there.
+/// The devices that a server gave away and that still exist.
 final class DeviceList: Sendable {
     private struct State {
         var made = 0
-        /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
-        var transports: [WeakTransport] = []
+        var devices: [Entry] = []
+        /// Ids of the kit's own devices.
+        var kitsIDs: Set<[UInt8]> = []
     }
 
-    private struct WeakTransport: Sendable {
+    /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
+    private struct Entry: Sendable {
         weak var transport: DeviceTransport?
     }
 
@@ -17,16 +19,19 @@ final class DeviceList: Sendable {
 
     /// Makes a device with a state folder in the server's.
     ///
-    /// - Parameter host: Kept by the device.
+    /// - Parameters:
+    ///   - host: Kept by the device.
+    ///   - isKits: Whether the kit uses the device itself: it is no device of the test's.
     func add(
-        to host: any Sendable, account: TestAccount?, folder: TestFolder,
+        to host: any Sendable, account: TestAccount?, folder: TestFolder, isKits: Bool = false,
         configuration: (_ stateFolder: String) -> BrumeConfiguration
     ) throws -> TestDevice {
         let number = try state.withLock { state in
-            state.transports.removeAll { $0.transport == nil }
-            guard state.transports.count < TestLimits.devicesMax else {
-                throw TestServerError("the test server has \(state.transports.count) devices, which is the limit")
+            state.devices.removeAll { $0.transport == nil }
+            guard state.devices.count < TestLimits.devicesMax else {
+                throw TestServerError("the test server has \(state.devices.count) devices, which is the limit")
             }
+            if isKits { return 0 }
             state.made += 1
             return state.made
         }
@@ -34,14 +39,22 @@ final class DeviceList: Sendable {
         let device = try TestDevice(
             name: name, account: account, configuration: configuration(folder.path + "/devices/" + name), list: self,
             host: host)
+        if isKits { state.withLock { _ = $0.kitsIDs.insert(device.identity.id) } }
         return device
     }
 
     func insert(_ transport: DeviceTransport) {
-        state.withLock { $0.transports.append(WeakTransport(transport: transport)) }
+        state.withLock { $0.devices.append(Entry(transport: transport)) }
     }
 
-    private var all: [DeviceTransport] { state.withLock { $0.transports.compactMap(\.transport) } }
+    private var all: [DeviceTransport] { state.withLock { $0.devices.compactMap(\.transport) } }
+
+    // MARK: As the server knows them
+
+    /// Whether an id is of one of the kit's own devices.
+    func isKits(_ id: [UInt8]) -> Bool { state.withLock { $0.kitsIDs.contains(id) } }
+
+    // MARK: All of them
 
     /// Calls of all devices fail with the sentence from now on.
     func end(_ sentence: String) {

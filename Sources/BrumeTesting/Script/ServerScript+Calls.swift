@@ -117,7 +117,8 @@ extension ServerScript {
     }
 
     /// Databases hold so many records at most, users' own records aside: saves of further ones fail with `quotaExceeded`, while
-    /// changes and deletions succeed. Fires with each save that fails.
+    /// changes and deletions succeed. Fires with each save that fails. For a quota in bytes, as servers have it, use
+    /// ``TestServer/setQuota(_:of:)``.
     ///
     /// - Parameters:
     ///   - scope: The private databases, each by itself, or the public one. The shared database has no room of its own.

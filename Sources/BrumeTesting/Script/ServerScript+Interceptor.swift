@@ -8,7 +8,7 @@ extension ServerScript: ServerInterceptor {
     package func plan(
         for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer
     ) -> CallPlan {
-        guard let request = CallRequest(method, payload) else { return CallPlan() }
+        guard !devices.isKits(peer.deviceID), let request = CallRequest(method, payload) else { return CallPlan() }
         for entry in entries where !entry.rule.isDone {
             switch entry.action {
             case .call(let pattern, let moment, let action):
@@ -54,6 +54,7 @@ extension ServerScript: ServerInterceptor {
         _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase,
         of peer: InterceptedPeer
     ) {
+        if devices.isKits(peer.deviceID) { return }
         var recordCount = database.recordCount
         for entry in entries where !entry.rule.isDone {
             switch entry.action {

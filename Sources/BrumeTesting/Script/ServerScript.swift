@@ -65,8 +65,11 @@ public final class ServerScript: Sendable {
     }
 
     let state = Lock(State())
+    let devices: DeviceList
 
-    init() {}
+    init(devices: DeviceList) {
+        self.devices = devices
+    }
 
     /// The rules that have not fired as often as they were told, in words; those for always, never. At the end of a test:
     /// `#expect(server.script.unfired.isEmpty)`.

@@ -31,7 +31,8 @@ public final class TestServer: Sendable {
 
     private let running: Lock<RunningServer?>
     private let accounts = Lock<[String: TestAccount]>([:])
-    private let devices = DeviceList()
+    let devices: DeviceList
+    private let seedingDevices = Lock<[String: TestDevice]>([:])
     private let folder: TestFolder
 
     private init(_ server: RunningServer, options: Options, script: ServerScript) {
@@ -40,6 +41,7 @@ public final class TestServer: Sendable {
         address = "127.0.0.1:\(server.port)"
         caPath = server.caPath
         folder = server.folder
+        devices = script.devices
         running = Lock(server)
     }
 
@@ -68,7 +70,7 @@ public final class TestServer: Sendable {
     ) async throws -> TestServer {
         try await ServerSlots.enter()
         return try await BlockingWork.run {
-            let script = ServerScript()
+            let script = ServerScript(devices: DeviceList())
             let running: RunningServer
             do {
                 running = try RunningServer(options, script: script)
@@ -145,13 +147,23 @@ public final class TestServer: Sendable {
         devices.circumstancesChanged()
     }
 
+    /// Does something with the server.
+    ///
+    /// - Throws: ``TestServerError`` when it was stopped, and what the body throws.
+    func withServer<Value>(_ body: (Server) throws -> Value) throws -> Value {
+        try running.withLock { running in
+            guard let server = running?.server else { throw Self.stopped }
+            return try body(server)
+        }
+    }
+
     /// Whether the server has not been stopped.
     public var isRunning: Bool { running.withLock { $0 != nil } }
 
     private static let stoppedSentence =
         "the test server of this device was stopped: use its devices before, or TestServer.restart() instead of stop()"
 
-    private static let stopped = TestServerError(
+    static let stopped = TestServerError(
         "the test server was stopped: ask it for accounts and devices before that, or start another one")
 
     // MARK: Accounts and devices
@@ -263,8 +275,33 @@ public final class TestServer: Sendable {
     }
 
     private func device(account: TestAccount?, clock: TestClock?) throws -> TestDevice {
+        try device(account: account, clock: clock, host: self, isKits: false)
+    }
+
+    /// The kit's own device of an account, for what a test asks of the server: scripts and the list of calls pass it over.
+    func seedingDevice(of name: String) throws -> TestDevice {
+        let account = try account(name)
+        return try seedingDevices.withLock { devices in
+            if let device = devices[account.name] { return device }
+            // It does not keep the server running.
+            let device = try device(account: account, clock: nil, host: folder, isKits: true)
+            devices[account.name] = device
+            return device
+        }
+    }
+
+    /// The names of accounts by their users' record names.
+    var accountNamesByUser: [String: String] {
+        accounts.withLock { accounts in
+            Dictionary(uniqueKeysWithValues: accounts.values.map { ($0.userRecordID.recordName, $0.name) })
+        }
+    }
+
+    private func device(
+        account: TestAccount?, clock: TestClock?, host: any Sendable, isKits: Bool
+    ) throws -> TestDevice {
         guard isRunning else { throw Self.stopped }
-        return try devices.add(to: self, account: account, folder: folder) { stateFolder in
+        return try devices.add(to: host, account: account, folder: folder, isKits: isKits) { stateFolder in
             var configuration = BrumeConfiguration(
                 server: address, caPath: caPath, token: account?.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)

@@ -18,6 +18,9 @@ enum TestLimits {
     /// How often a clock is turned for an engine that does not come to rest: more pauses than any that ends needs.
     static let idleTurnsMax = 100
 
+    /// Records that are put into a database with one request: fewer than a request may have, as each may be large.
+    static let seededRecordsPerRequest = 100
+
     /// How old a folder is before it can be one that a process left behind: its owner has locked it long ago.
     static let staleFolderSeconds: Double = 60
 

@@ -1,0 +1,86 @@
+package import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// The testing kit's access to databases, without a client. Callable from any thread; `done` is called on a loop of the server.
+extension Server {
+    /// Reads all that a database holds, when it is durable. A database that does not exist is empty, and is not created.
+    package func contents(
+        of id: DatabaseID, done: @escaping @Sendable (Result<DatabaseContents, ServiceError>) -> Void
+    ) {
+        withDatabase(id) { shard, result in
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success(let loaded):
+                let database = loaded.database
+                let zones = database.zones.map {
+                    DatabaseContents.Zone(id: $0.id, records: database.allRecords(in: $0.id))
+                }
+                let contents = DatabaseContents(zones: zones, storedBytes: database.storedBytes)
+                shard.whenDurable(loaded.lastPosition) { done(.success(contents)) }
+            }
+        }
+    }
+
+    /// Deletes zones of a private database for a reason that no client can give. Its devices are told as of any deletion.
+    ///
+    /// - Parameters:
+    ///   - zones: Nil: all but the default zone.
+    ///   - done: Called with the first error, if there is one.
+    package func deleteZones(
+        _ zones: [ZoneID]?, of id: DatabaseID, reason: ZoneDeletionReason,
+        done: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        withDatabase(id) { shard, result in
+            switch result {
+            case .failure(let error): done(error)
+            case .success(let loaded):
+                if let refusal = shard.log.writeRefusal { return done(refusal) }
+                let zones = zones ?? loaded.database.zones.map(\.id).filter { !$0.isDefault }
+                let decision = loaded.database.modifyZones(
+                    ModifyZonesRequest(database: .private, deletions: zones),
+                    caller: Caller(user: id.owner, isOwner: true), nowMilliseconds: shard.loop.wallClockMilliseconds,
+                    deletionReason: reason)
+                if let commit = decision.commit { shard.append(commit, to: loaded, origin: []) }
+                let error = decision.answer.deletions.compactMap(\.self).first
+                shard.whenDurable(loaded.lastPosition) { done(error) }
+            }
+        }
+    }
+
+    /// Gives an account a quota of its own in bytes, 0: no limit; nil: the server's default again. Its sessions have it at
+    /// once.
+    package func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
+        try core.accounts.setQuota(bytes, ofAccount: name)
+    }
+
+    private func withDatabase(
+        _ id: DatabaseID, _ body: @escaping @Sendable (Shard, Result<LoadedDatabase, ServiceError>) -> Void
+    ) {
+        let shard = core.shard(of: id)
+        shard.loop.execute {
+            switch shard.access(id, keepsEmpty: false) {
+            case .loaded(let loaded): body(shard, .success(loaded))
+            case .unavailable(let error): body(shard, .failure(error))
+            case .loading(let load):
+                if let refusal = shard.wait(for: load, byteCount: 0, { body(shard, $0) }) {
+                    body(shard, .failure(refusal))
+                }
+            }
+        }
+    }
+}
+
+/// All that a database holds.
+package struct DatabaseContents: Sendable {
+    package struct Zone: Sendable {
+        package let id: ZoneID
+        /// Encoded `brume.v1.Record`s, in no order.
+        package let records: [SharedBytes]
+    }
+
+    /// The default zone first, then the others in the order of their creation.
+    package let zones: [Zone]
+    /// What a quota counts.
+    package let storedBytes: Int
+}
