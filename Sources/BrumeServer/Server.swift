@@ -69,7 +69,7 @@ package final class Server: @unchecked Sendable {
                 opening: disk,
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
-                newEpoch: max(1, Self.randomNumber()), startCheck: configuration.startCheck,
+                newEpoch: configuration.run ?? max(1, Self.randomNumber()), startCheck: configuration.startCheck,
                 history: configuration.history, threads: .system(count: ServerLimits.loadThreads))
             schemas = try SchemaRegistry(disk: disk, log: log, manifest: opened.manifest, failStop: failStop)
             containers = try opened.containers()
@@ -264,9 +264,13 @@ package final class Server: @unchecked Sendable {
     // MARK: Accounts, for the process that runs the server
 
     /// Makes an account with one token, which is returned this once.
-    package func addAccount(name: String, email: String) throws(ServerError) -> (account: Account, token: String) {
+    ///
+    /// - Parameter id: 16 bytes that no other account has, from which its user record names derive; nil: random ones.
+    package func addAccount(
+        name: String, email: String, id: [UInt8]? = nil
+    ) throws(ServerError) -> (account: Account, token: String) {
         let (account, token) = try core.accounts.add(
-            name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds())
+            name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds(), id: id)
         return (view(account), token)
     }
 

@@ -98,6 +98,8 @@ package struct ServerConfiguration: Sendable {
     /// What one account's saves may teach one of them.
     package var teacherShare = SchemaShare.ofTeacher
     package var log = Log.standardError(.info)
+    /// The number of this run in change tags and tokens: not 0, and a different one at each start. Nil: a random number.
+    package var run: UInt32?
     /// For tests of apps: what makes the server behave otherwise.
     package var interceptor: (any ServerInterceptor)?
 

@@ -22,7 +22,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     ///     `invalidArguments`. Names that start with an underscore are the server's (user records have them): such a
     ///     record can be fetched, but not made. Without a name, a new UUID is the name.
     ///   - zoneID: The zone that holds the record.
-    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
+    public init(recordName: String = CKRecordID.newRecordName, zoneID: CKRecordZone.ID = .default) {
         self.recordName = recordName
         self.zoneID = zoneID
     }

@@ -35,7 +35,7 @@ public class CKShare: CKRecord, @unchecked Sendable {
     public convenience init(rootRecord: CKRecord) {
         self.init(
             rootRecord: rootRecord,
-            shareID: CKRecord.ID(recordName: "Share-\(UUID().uuidString)", zoneID: rootRecord.recordID.zoneID))
+            shareID: CKRecord.ID(recordName: "Share-\(GeneratedName.next)", zoneID: rootRecord.recordID.zoneID))
     }
 
     /// The same under an id of the app's own, in the record's zone; another zone traps.

@@ -14,7 +14,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     ///
     /// A name of the app's own is better: saving it again replaces the subscription instead of adding one.
     public convenience init() {
-        self.init(subscriptionID: UUID().uuidString)
+        self.init(subscriptionID: GeneratedName.next)
     }
 
     /// A subscription to a database, under a name that is the app's to choose: 1 to 255 bytes, others trap.

@@ -76,7 +76,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         ]
     ) {
         self.init(
-            recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString,
+            recordType: recordType, predicate: predicate, subscriptionID: GeneratedName.next,
             options: querySubscriptionOptions)
     }
 

@@ -17,7 +17,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
     ///
     /// A name of the app's own is better: saving it again replaces the subscription instead of adding one.
     public convenience init(zoneID: CKRecordZone.ID) {
-        self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
+        self.init(zoneID: zoneID, subscriptionID: GeneratedName.next)
     }
 
     /// A subscription to a zone, under a name that is the app's to choose: 1 to 255 bytes, others trap.

@@ -120,13 +120,15 @@ final class AccountStore: @unchecked Sendable {
     // MARK: Changes
 
     /// Makes an account with one token. The token is returned this once.
-    func add(name: String, email: String, nowMilliseconds: Int64) throws(ServerError) -> (
+    ///
+    /// - Parameter id: 16 bytes that no other account has; nil: random ones.
+    func add(name: String, email: String, nowMilliseconds: Int64, id: [UInt8]? = nil) throws(ServerError) -> (
         account: StoredAccount, token: String
     ) {
         if let problem = Self.problem(name: name, email: email) { throw ServerError(.accountInvalid, problem) }
         let token = AccountToken.make()
         let account = StoredAccount(
-            name: name, email: email, createdMilliseconds: nowMilliseconds, id: SecureRandom.bytes(16),
+            name: name, email: email, createdMilliseconds: nowMilliseconds, id: id ?? SecureRandom.bytes(16),
             tokenHashes: [AccountToken.hash(token)!])
         try change { (state) throws(ServerError) in
             guard state.accounts[name] == nil else {

@@ -39,7 +39,7 @@ extension Server {
                 let zones = zones ?? loaded.database.zones.map(\.id).filter { !$0.isDefault }
                 let decision = loaded.database.modifyZones(
                     ModifyZonesRequest(database: .private, deletions: zones),
-                    caller: Caller(user: id.owner, isOwner: true), nowMilliseconds: shard.loop.wallClockMilliseconds,
+                    caller: Caller(user: id.owner, isOwner: true), nowMilliseconds: shard.wallClockMilliseconds,
                     deletionReason: reason)
                 if let commit = decision.commit { shard.append(commit, to: loaded, origin: []) }
                 let error = decision.answer.deletions.compactMap(\.self).first

@@ -6,6 +6,9 @@ package import BrumeWire
 ///
 /// Called on the server's loops, several at a time.
 package protocol ServerInterceptor: AnyObject, Sendable {
+    /// The time that records are dated by, in milliseconds since 1970. Nil: the machine's.
+    var wallClockMilliseconds: Int64? { get }
+
     /// An account says hello. Nil: it is taken in.
     func refusal(ofAccount name: String) -> ServiceError?
 

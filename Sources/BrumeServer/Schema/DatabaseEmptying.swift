@@ -110,7 +110,7 @@ extension Shard {
         if let refusal = log.writeRefusal { return done(.failure(refusal)) }
         // It was used in this turn or the one before, and has commits that no snapshot holds: it was not dropped.
         guard let loaded = databases.use(id) else { return done(.success(records)) }
-        guard let (commit, count) = loaded.database.empty(nowMilliseconds: loop.wallClockMilliseconds) else {
+        guard let (commit, count) = loaded.database.empty(nowMilliseconds: wallClockMilliseconds) else {
             return whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
         append(commit, to: loaded, origin: [])

@@ -214,7 +214,7 @@ extension Shard {
         let caller = Caller(
             user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName,
             access: access(of: identity, to: database.id), device: identity.deviceID)
-        let now = loop.wallClockMilliseconds
+        let now = wallClockMilliseconds
         switch request {
         case .modifyRecords(var request):
             if let interceptor = server.configuration.interceptor {

@@ -288,9 +288,14 @@ final class Shard: @unchecked Sendable {
 
     func ensureUserRecord(of user: String, in loaded: LoadedDatabase) {
         if log.writeRefusal != nil { return }
-        if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: loop.wallClockMilliseconds) {
+        if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: wallClockMilliseconds) {
             append(commit, to: loaded, origin: [])
         }
+    }
+
+    /// The time that records are dated by, in milliseconds since 1970.
+    var wallClockMilliseconds: Int64 {
+        server.configuration.interceptor?.wallClockMilliseconds ?? loop.wallClockMilliseconds
     }
 
     private func sweepLater() {

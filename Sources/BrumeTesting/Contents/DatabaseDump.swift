@@ -13,9 +13,9 @@ public struct DumpDetails: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The records' change tags.
+    /// The records' change tags. Stable with ``TestServer/Options/predictable``.
     public static let changeTags = DumpDetails(rawValue: 1)
-    /// When records were made and changed, UTC.
+    /// When records were made and changed, UTC. Stable with a clock of the server: ``TestServer/Options/clock``.
     public static let dates = DumpDetails(rawValue: 2)
     /// Who made records and who changed them, by the names of their accounts.
     public static let users = DumpDetails(rawValue: 4)

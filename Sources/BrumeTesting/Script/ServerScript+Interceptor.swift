@@ -5,6 +5,8 @@ package import BrumeWire
 
 /// The server asks, on its loops.
 extension ServerScript: ServerInterceptor {
+    package var wallClockMilliseconds: Int64? { datesRecords ? clock.dateMilliseconds : nil }
+
     package func plan(
         for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer
     ) -> CallPlan {

@@ -65,9 +65,14 @@ public final class ServerScript: Sendable {
     }
 
     let state = Lock(State())
+    let clock: TestClock
+    /// Whether records are dated by the clock.
+    let datesRecords: Bool
     let devices: DeviceList
 
-    init(devices: DeviceList) {
+    init(clock: TestClock, datesRecords: Bool, devices: DeviceList) {
+        self.clock = clock
+        self.datesRecords = datesRecords
         self.devices = devices
     }
 

@@ -8,20 +8,23 @@ final class RunningServer: Sendable {
     let folder: TestFolder
     let server: Server
     let port: UInt16
+    /// Which start of its data this is, from 1.
+    let run: UInt32
 
     var caPath: String { Self.caPath(folder) }
 
     static func caPath(_ folder: TestFolder) -> String { folder.path + "/ca.pem" }
 
-    /// - Parameter folder: That of an earlier run; nil: a new one.
+    /// - Parameter former: The server whose folder and port it takes over; nil: a new folder, and any port.
     init(
-        _ options: TestServer.Options, script: ServerScript, folder: TestFolder? = nil, port: UInt16 = 0
+        _ options: TestServer.Options, script: ServerScript, after former: RunningServer? = nil
     ) throws(TestServerError) {
-        let isNew = folder == nil
-        let folder = if let folder { folder } else { try TestFolder() }
+        let isNew = former == nil
+        let folder = if let former { former.folder } else { try TestFolder() }
+        run = (former?.run ?? 0) + 1
         do throws(TestServerError) {
             if isNew { try Self.prepare(folder, options) }
-            server = try Self.start(folder, options, script, port: port)
+            server = try Self.start(folder, options, script, port: former?.port ?? 0, run: run)
         } catch {
             if isNew { folder.remove() }
             throw error
@@ -40,6 +43,7 @@ final class RunningServer: Sendable {
         } catch {
             throw TestServerError("no certificate can be made for the test server: \(error)")
         }
+        if options.isPredictable { try makePredictable(folder) }
         guard let schema = try options.parsedSchema() else { return }
         do {
             let schemas = try FolderSchemas(
@@ -52,10 +56,20 @@ final class RunningServer: Sendable {
         }
     }
 
+    /// Users' record names and the bytes of tokens derive from the server's key.
+    private static func makePredictable(_ folder: TestFolder) throws(TestServerError) {
+        do {
+            try FileSystem.makeDurableDirectory(dataFolder(folder))
+            try FileSystem.atomicReplace(dataFolder(folder) + "/secret.key", Array(1...32))
+        } catch {
+            throw TestServerError("the test server's key can't be written: \(error); check TMPDIR and the free space")
+        }
+    }
+
     static func dataFolder(_ folder: TestFolder) -> String { folder.path + "/data" }
 
     private static func start(
-        _ folder: TestFolder, _ options: TestServer.Options, _ script: ServerScript, port: UInt16
+        _ folder: TestFolder, _ options: TestServer.Options, _ script: ServerScript, port: UInt16, run: UInt32
     ) throws(TestServerError) -> Server {
         var configuration = ServerConfiguration(
             dataFolder: dataFolder(folder), certificatePath: folder.path + "/server.pem",
@@ -71,6 +85,7 @@ final class RunningServer: Sendable {
         configuration.teacherShare = .whole
         configuration.containersPerAccount = .max
         configuration.interceptor = script
+        if options.isPredictable { configuration.run = run }
         do throws(ServerError) {
             let server = try Server(configuration)
             try server.start()

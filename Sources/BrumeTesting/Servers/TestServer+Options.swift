@@ -21,6 +21,13 @@ extension TestServer {
         /// `BrumeConfiguration.automaticSendDelay`. An app that adds changes behind its database's commits may be
         /// tested with less.
         public var automaticSendDelay = BrumeConfiguration().automaticSendDelay
+        /// The clock that the server dates records by; nil: the machine's. A ``TestServerProcess`` ignores it.
+        public var clock: TestClock?
+        /// Whether names and change tags are the same in every run, so that a test can compare an app's output with an earlier
+        /// one. Change tags and users' record names then depend only on the calls and their order. Within
+        /// ``TestServer/run(accounts:options:isolation:_:)`` that also holds for the names of records and subscriptions that the
+        /// app does not name itself; see ``withPredictableNames(isolation:_:)``. A ``TestServerProcess`` ignores it.
+        public var isPredictable = false
         /// What the server logs, on the standard error output.
         public var log = LogLevel.none
 
@@ -40,6 +47,15 @@ extension TestServer {
 
         /// The defaults.
         public init() {}
+
+        /// The same output in every run: ``isPredictable``, and a ``clock`` that begins with 2001 and stands still until the
+        /// test turns it.
+        public static var predictable: Options {
+            var options = Options()
+            options.isPredictable = true
+            options.clock = TestClock()
+            return options
+        }
 
         /// The schema in a file, as `brume schema export` or `xcrun cktool export-schema` wrote it.
         ///

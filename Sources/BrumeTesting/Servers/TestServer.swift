@@ -2,6 +2,7 @@ public import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
 internal import Foundation
 
 /// A Brume server in the test's process: ready in milliseconds, with a temporary folder, a certificate made on the spot and a
@@ -28,6 +29,9 @@ public final class TestServer: Sendable {
     public let caPath: String
     /// What the server does otherwise than a healthy one.
     public let script: ServerScript
+
+    /// The server's clock, which the test turns. Records are dated by it if ``Options/clock`` was set.
+    public var clock: TestClock { script.clock }
 
     private let running: Lock<RunningServer?>
     private let accounts = Lock<[String: TestAccount]>([:])
@@ -70,7 +74,8 @@ public final class TestServer: Sendable {
     ) async throws -> TestServer {
         try await ServerSlots.enter()
         return try await BlockingWork.run {
-            let script = ServerScript(devices: DeviceList())
+            let script = ServerScript(
+                clock: options.clock ?? TestClock(), datesRecords: options.clock != nil, devices: DeviceList())
             let running: RunningServer
             do {
                 running = try RunningServer(options, script: script)
@@ -94,7 +99,9 @@ public final class TestServer: Sendable {
     ) async throws -> Result {
         let server = try await start(accounts: accounts, options: options)
         do {
-            let result = try await body(server)
+            let result =
+                options.isPredictable
+                ? try await withPredictableNames { try await body(server) } : try await body(server)
             let unfired = server.script.unfired
             if !unfired.isEmpty {
                 throw TestServerError(
@@ -137,7 +144,7 @@ public final class TestServer: Sendable {
                 former.stop()
                 server = nil
                 do {
-                    server = try RunningServer(options, script: script, folder: folder, port: former.port)
+                    server = try RunningServer(options, script: script, after: former)
                 } catch {
                     ServerSlots.leave()
                     throw error
@@ -178,7 +185,9 @@ public final class TestServer: Sendable {
             return try accounts.withLock { accounts in
                 if let account = accounts[name] { return account }
                 do throws(ServerError) {
-                    let (_, token) = try server.addAccount(name: name, email: "\(name)@example.com")
+                    let (_, token) = try server.addAccount(
+                        name: name, email: "\(name)@example.com",
+                        id: options.isPredictable ? Array(SHA256.digest(Array(name.utf8)).prefix(16)) : nil)
                     let made = server.account(
                         named: name, container: options.containerIdentifier, environment: options.modelEnvironment)!
                     let account = TestAccount(
@@ -278,7 +287,7 @@ public final class TestServer: Sendable {
         try device(account: account, clock: clock, host: self, isKits: false)
     }
 
-    /// The kit's own device of an account, for what a test asks of the server: scripts and the list of calls pass it over.
+    /// The kit's own device of an account, for what a test asks of the server: scripts pass it over.
     func seedingDevice(of name: String) throws -> TestDevice {
         let account = try account(name)
         return try seedingDevices.withLock { devices in
