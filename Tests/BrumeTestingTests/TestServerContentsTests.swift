@@ -93,6 +93,7 @@ struct TestServerContentsTests {
             try await delegate.waitUntil { "\($0)".contains("deletions: [\"child\"]") }
             #expect(delegate.records.mapValues { $0["text"] as? String } == [note("parent").recordID: "second"])
             #expect(try await server.dump(of: "ada").contains("second"))
+            #expect(server.calls(.modifyRecords).isEmpty && server.calls(.modifyZones).isEmpty)
             #expect(await failure { try await phone.privateCloudDatabase.save(note("x")) }?.code == .zoneBusy)
             #expect(rule.firedCount == 1 && quota.firedCount == 0)
             quota.remove()

@@ -4,6 +4,40 @@ import Testing
 
 @Suite("A delegate for tests of sync engines", .timeLimit(.minutes(1)))
 struct TestSyncEngineDelegateTests {
+    @Test("sends and fetches by the engine's own schedule, without a wait, and has what an app would have")
+    func sync() async throws {
+        try await TestServer.run { server in
+            let clock = TestClock()
+            let (phone, laptop) = (TestSyncEngineDelegate(), TestSyncEngineDelegate())
+            let device = try server.device(of: "ada", clock: clock)
+            let phoneEngine = phone.makeEngine(on: device)
+            phone.save([note("a"), note("b")], with: phoneEngine)
+            try await phone.waitUntilIdle(phoneEngine)
+            #expect(phone.savedRecords.map(\.recordID.recordName) == ["a", "b"])
+            #expect(phoneEngine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(phone.stateSerialization != nil)
+            #expect(clock.now > .zero)
+            // A zone's first fetch tells of no deletions before it.
+            try await phoneEngine.fetchChanges()
+            // The idle engine has asked for all that it asks for.
+            server.forgetCalls()
+            try await phone.waitUntilIdle(phoneEngine)
+            #expect(server.calls(.modifyRecords).isEmpty)
+
+            let laptopDevice = try server.device(of: "ada", clock: TestClock())
+            let laptopEngine = laptop.makeEngine(on: laptopDevice)
+            try await laptop.waitUntilIdle(laptopEngine)
+            #expect(Set(laptop.fetchedRecords.map(\.recordID.recordName)) == ["a", "b"])
+            #expect(laptop.records[note("a").recordID]?["text"] == "text")
+            laptop.delete([note("a").recordID], with: laptopEngine)
+            try await server.script.waitUntilListening(device)
+            try await laptop.waitUntilIdle(laptopEngine)
+            try await phone.waitUntil { "\($0)".contains("deletions: [\"a\"]") }
+            #expect(phone.fetchedDeletions == [note("a").recordID])
+            #expect(phone.records.keys.map(\.recordName) == ["b"])
+        }
+    }
+
     @Test("gives records from a closure, and leaves out those that it has none for")
     func closure() async throws {
         try await TestServer.run { server in

@@ -56,9 +56,19 @@ package struct CallPlan: Sendable {
         case waits(@Sendable (_ resume: @escaping @Sendable (Step) -> Void) -> Void)
     }
 
+    /// How a call ended for its peer.
+    package enum Outcome: Sendable {
+        case answered([UInt8])
+        case failed(ServiceError)
+        /// The connection ended, or the peer gave the call up.
+        case unanswered
+    }
+
     package var beforeEffect: Step
     /// When the answer is about to leave. Streams have none.
     package var afterEffect: Step
+    /// Called once, on a loop of the server, before the peer is told.
+    package var ended: (@Sendable (Outcome) -> Void)?
 
     package init(beforeEffect: Step = .goesOn, afterEffect: Step = .goesOn) {
         self.beforeEffect = beforeEffect

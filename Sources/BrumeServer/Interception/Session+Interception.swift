@@ -9,7 +9,8 @@ extension Session {
         _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, _ interceptor: any ServerInterceptor
     ) {
         let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
-        if case .goesOn = plan.afterEffect {} else { lastSteps[stream] = plan.afterEffect }
+        let call = InterceptedCall(afterEffect: plan.afterEffect, ended: plan.ended)
+        if call.isOfInterest { interceptedCalls[stream] = call }
         switch plan.beforeEffect {
         case .goesOn: shard.handle(method, payload, session: self, stream: stream)
         case .fails(let error): fail(stream: stream, error)
@@ -33,6 +34,24 @@ extension Session {
         }
     }
 
+    /// What a call's plan wants before its answer leaves; nil: nothing, or no more.
+    func takeStepAfterEffect(stream: UInt32) -> CallPlan.Step? {
+        guard let step = interceptedCalls[stream]?.afterEffect else { return nil }
+        if case .goesOn = step { return nil }
+        interceptedCalls[stream]!.afterEffect = .goesOn
+        return step
+    }
+
+    /// A call has ended.
+    func noteEnd(of stream: UInt32, _ outcome: CallPlan.Outcome) {
+        interceptedCalls.removeValue(forKey: stream)?.ended?(outcome)
+    }
+
+    /// All calls have ended with their connection.
+    func noteEndOfAllCalls() {
+        for call in exchange(&interceptedCalls, with: [:]).values { call.ended?(.unanswered) }
+    }
+
     /// The outcome of a call that took effect, as its plan wants it.
     func give(_ reply: Shard.Reply, stream: UInt32, _ step: CallPlan.Step) {
         switch step {
@@ -48,5 +67,17 @@ extension Session {
                 }
             }
         }
+    }
+}
+
+/// What an interceptor still wants of a call.
+struct InterceptedCall {
+    var afterEffect: CallPlan.Step
+    let ended: (@Sendable (CallPlan.Outcome) -> Void)?
+
+    /// Whether the session has to keep it.
+    var isOfInterest: Bool {
+        if case .goesOn = afterEffect { return ended != nil }
+        return true
     }
 }

@@ -19,6 +19,7 @@ extension Session {
         if due.sendsPing { write(.ping, payload: Array(repeating: 0, count: 8)) }
         for call in due.expiredCalls { count(call, failure: .networkFailure) }
         for stream in due.expired {
+            if !interceptedCalls.isEmpty { noteEnd(of: stream, .unanswered) }
             queries[stream]?.cancel()
             writeStatus(
                 stream: stream,

@@ -52,6 +52,7 @@ extension Session {
         case .cancel:
             switch machine.cancelReceived(stream: header.stream) {
             case .cancelled(let method):
+                if !interceptedCalls.isEmpty { noteEnd(of: header.stream, .unanswered) }
                 shard.figures.cancelled(method: method)
                 if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
                 queries[header.stream]?.cancel()

@@ -46,8 +46,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     var heldByteCount = 0
     /// Queries that run for this session's calls, here or on another loop.
     @exclusivity(unchecked) var queries: [UInt32: QueryTicket] = [:]
-    /// What an interceptor wants of calls when their answers leave.
-    @exclusivity(unchecked) var lastSteps: [UInt32: CallPlan.Step] = [:]
+    /// What an interceptor wants of calls when they end.
+    @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
     /// What the account may take of the loop's time; nil before the session has arrived at its data.
     @exclusivity(unchecked) var timeShare: TimeShare?
     /// Frames are not read on until the account's turn comes.
@@ -113,6 +113,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     /// The calls that are open end with the connection.
     func endOpenCalls() {
+        if !interceptedCalls.isEmpty { noteEndOfAllCalls() }
         for (stream, method) in machine.closed() {
             shard.figures.cancelled(method: method)
             if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: stream) }
@@ -142,7 +143,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Gives the outcome of a unary call.
     func give(_ reply: Shard.Reply, stream: UInt32) {
         if !queries.isEmpty { queries[stream] = nil }
-        if !lastSteps.isEmpty, let step = lastSteps.removeValue(forKey: stream) {
+        if !interceptedCalls.isEmpty, let step = takeStepAfterEffect(stream: stream) {
             return give(reply, stream: stream, step)
         }
         switch reply {
@@ -154,6 +155,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The answer of a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
+        if !interceptedCalls.isEmpty { noteEnd(of: stream, .answered(message)) }
         countCalls()
         count(call, failure: message.count <= Limits.frameBytes ? nil : .limitExceeded)
         guard message.count <= Limits.frameBytes else {
@@ -167,6 +169,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The failure of a call.
     func fail(stream: UInt32, _ error: ServiceError) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
+        if !interceptedCalls.isEmpty { noteEnd(of: stream, .failed(error)) }
         countCalls()
         count(call, failure: error.code)
         writeStatus(
@@ -270,7 +273,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         for (stream, _) in deviceStreams { stream.close() }
         deviceStreams = []
         queries = [:]
-        lastSteps = [:]
+        interceptedCalls = [:]
         home = nil
         connection = nil
     }

@@ -12,7 +12,13 @@ final class DeviceList: Sendable {
 
     /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
     private struct Entry: Sendable {
+        let name: String
+        /// The one that the device had first: signing in with another account changes it.
+        let id: [UInt8]
         weak var transport: DeviceTransport?
+        weak var container: CKContainer?
+
+        func hasID(_ id: [UInt8]) -> Bool { id == self.id || id == (try? container?.deviceID()) }
     }
 
     private let state = Lock(State())
@@ -43,8 +49,9 @@ final class DeviceList: Sendable {
         return device
     }
 
-    func insert(_ transport: DeviceTransport) {
-        state.withLock { $0.devices.append(Entry(transport: transport)) }
+    func insert(_ transport: DeviceTransport, _ device: ScriptedDevice) {
+        let entry = Entry(name: device.name, id: device.id, transport: transport, container: device.container)
+        state.withLock { $0.devices.append(entry) }
     }
 
     private var all: [DeviceTransport] { state.withLock { $0.devices.compactMap(\.transport) } }
@@ -53,6 +60,12 @@ final class DeviceList: Sendable {
 
     /// Whether an id is of one of the kit's own devices.
     func isKits(_ id: [UInt8]) -> Bool { state.withLock { $0.kitsIDs.contains(id) } }
+
+    /// The name of the device that goes by an id; nil for none of this list's.
+    func name(ofDeviceWithID id: [UInt8]) -> String? {
+        let devices = state.withLock { $0.devices }
+        return (devices.first { $0.id == id } ?? devices.first { $0.hasID(id) })?.name
+    }
 
     // MARK: All of them
 

@@ -49,7 +49,7 @@ public final class TestDevice: Sendable {
         } catch {
             throw TestServerError(error.localizedDescription)
         }
-        list.insert(transport)
+        list.insert(transport, identity)
     }
 
     /// The user's own database.

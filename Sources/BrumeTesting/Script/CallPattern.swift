@@ -1,6 +1,6 @@
 public import BrumeKit
 
-/// Which calls of devices a script means.
+/// Which calls of devices a script, or ``TestServer/calls(_:)``, means.
 ///
 /// ```swift
 /// .modifyRecords                          // every request that saves or deletes records
@@ -10,21 +10,17 @@ public import BrumeKit
 ///
 /// Each part narrows what came before.
 public struct CallPattern: Sendable, CustomStringConvertible {
-    enum Kind: String, Sendable {
-        case any, modifyRecords, fetchRecords, query, fetchZoneChanges, fetchDatabaseChanges, modifyZones, fetchZones
-        case modifySubscriptions, fetchSubscriptions, listen
-    }
-
-    var kind: Kind
+    /// Nil: any but `listen`.
+    var method: CallMethod?
     var zone: String?
     var recordType: String?
     var recordName: String?
     var peer = PeerPattern()
 
-    private init(_ kind: Kind) { self.kind = kind }
+    private init(_ method: CallMethod?) { self.method = method }
 
     /// Every call but the opening of a notification stream.
-    public static let any = CallPattern(.any)
+    public static let any = CallPattern(nil)
     /// Saves and deletions of records.
     public static let modifyRecords = CallPattern(.modifyRecords)
     /// Fetches of records by their ids.
@@ -83,12 +79,30 @@ public struct CallPattern: Sendable, CustomStringConvertible {
 
     /// The pattern in words.
     public var description: String {
-        var words = [kind.rawValue]
+        var words = [method?.rawValue ?? "any"]
         if let zone { words.append("in \(zone)") }
         if let recordType { words.append("of \(recordType)") }
         if let recordName { words.append("touching \(recordName)") }
         words += peer.words
         return words.joined(separator: " ")
+    }
+}
+
+extension CallPattern {
+    /// Whether what a call asks for fits, whoever asks.
+    func fits(
+        _ method: CallMethod, zones: [String], recordTypes: Set<String>, recordNames: [String]
+    ) -> Bool {
+        guard self.method == method || (self.method == nil && method != .listen) else { return false }
+        if let zone, !zones.contains(zone) { return false }
+        if let recordType, !recordTypes.contains(recordType) { return false }
+        if let recordName, !recordNames.contains(recordName) { return false }
+        return true
+    }
+
+    func fits(_ request: CallRequest) -> Bool {
+        fits(
+            request.method, zones: request.zones, recordTypes: request.recordTypes, recordNames: request.recordNames)
     }
 }
 

@@ -1,96 +1,74 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// What a pattern asks of a call: which kind, and what it names. Decoded only as far as a pattern asks for it.
+/// What a call of an app asks for, as patterns and the list of calls look at it.
 struct CallRequest {
-    let kind: CallPattern.Kind
-    private let method: Method
-    private let payload: UnsafeRawBufferPointer
+    private(set) var method: CallMethod
+    /// What a fetch of changes asks for; nil for all else.
+    private(set) var tokenUse: TokenExpiry.Use?
+    private(set) var zones: [String] = []
+    private(set) var recordTypes: Set<String> = []
+    private(set) var recordNames: [String] = []
+    private(set) var saveCount = 0
+    private(set) var deletionCount = 0
 
-    /// Nil for what is no call of an app's.
+    /// Nil for what is no call of an app's. A request that can't be decoded names nothing: the server will refuse it.
     init?(_ method: Method, _ payload: UnsafeRawBufferPointer) {
         switch method {
-        case .recordsModify: kind = .modifyRecords
-        case .recordsFetch: kind = .fetchRecords
-        case .recordsQuery: kind = .query
-        case .recordsChanges: kind = .fetchZoneChanges
-        case .databasesChanges: kind = .fetchDatabaseChanges
-        case .zonesModify: kind = .modifyZones
-        case .zonesFetch, .zonesList: kind = .fetchZones
-        case .subscriptionsModify: kind = .modifySubscriptions
-        case .subscriptionsFetch, .subscriptionsList: kind = .fetchSubscriptions
-        case .notificationsOpen: kind = .listen
+        case .recordsModify: self.method = .modifyRecords
+        case .recordsFetch: self.method = .fetchRecords
+        case .recordsQuery: self.method = .query
+        case .recordsChanges: self.method = .fetchZoneChanges
+        case .databasesChanges: self.method = .fetchDatabaseChanges
+        case .zonesModify: self.method = .modifyZones
+        case .zonesFetch, .zonesList: self.method = .fetchZones
+        case .subscriptionsModify: self.method = .modifySubscriptions
+        case .subscriptionsFetch, .subscriptionsList: self.method = .fetchSubscriptions
+        case .notificationsOpen: self.method = .listen
         default: return nil
         }
-        self.method = method
-        self.payload = payload
+        var named = self
+        if (try? named.read(method, payload)) != nil { self = named }
     }
 
-    func matches(_ pattern: CallPattern) -> Bool {
-        guard pattern.kind == kind || (pattern.kind == .any && kind != .listen) else { return false }
-        if pattern.zone == nil, pattern.recordType == nil, pattern.recordName == nil { return true }
-        let names = self.names
-        if let zone = pattern.zone, !names.zones.contains(zone) { return false }
-        if let type = pattern.recordType, !names.recordTypes.contains(type) { return false }
-        if let name = pattern.recordName, !names.recordNames.contains(name) { return false }
-        return true
-    }
-
-    private struct Names {
-        var zones: Set<String> = []
-        var recordTypes: Set<String> = []
-        var recordNames: Set<String> = []
-    }
-
-    /// Of a request that can't be decoded, none: the server will refuse it.
-    private var names: Names {
+    private mutating func read(_ method: Method, _ payload: UnsafeRawBufferPointer) throws(ServiceError) {
         let coder = MessageCoder()
-        var names = Names()
-        do throws(ServiceError) {
-            switch method {
-            case .recordsModify:
-                for zone in try coder.decodeModifyRecordsRequest(payload).zones {
-                    names.zones.insert(zone.zone.name)
-                    names.recordTypes.formUnion(zone.saves.map(\.type))
-                    names.recordNames.formUnion(zone.saves.map(\.name) + zone.deletions)
-                }
-            case .recordsFetch:
-                for zone in try coder.decodeFetchRecordsRequest(payload).zones {
-                    names.zones.insert(zone.zone.name)
-                    names.recordNames.formUnion(zone.names)
-                }
-            case .recordsQuery:
-                let request = try coder.decodeQueryRequest(payload)
-                if let zone = request.zone { names.zones.insert(zone.name) }
-                names.recordTypes.insert(request.query.recordType)
-            case .recordsChanges: names.zones.insert(try coder.decodeZoneChangesRequest(payload).zone.name)
-            case .zonesModify:
-                let request = try coder.decodeModifyZonesRequest(payload)
-                names.zones.formUnion((request.saves + request.deletions).map(\.name))
-            case .zonesFetch: names.zones.formUnion(try coder.decodeFetchZonesRequest(payload).1.map(\.name))
-            default: break
+        switch method {
+        case .recordsModify:
+            for zone in try coder.decodeModifyRecordsRequest(payload).zones {
+                zones.append(zone.zone.name)
+                recordTypes.formUnion(zone.saves.map(\.type))
+                recordNames += zone.saves.map(\.name) + zone.deletions
+                saveCount += zone.saves.count
+                deletionCount += zone.deletions.count
             }
-        } catch {
-            return Names()
-        }
-        return names
-    }
-
-    /// The change token that a fetch of changes carries and what it is of; nil for all else.
-    var tokenUse: TokenExpiry.Use? {
-        let coder = MessageCoder()
-        do throws(ServiceError) {
-            switch method {
-            case .recordsChanges:
-                let request = try coder.decodeZoneChangesRequest(payload)
-                return TokenExpiry.Use(database: request.database, zone: request.zone.name, token: request.token)
-            case .databasesChanges:
-                let request = try coder.decodeDatabaseChangesRequest(payload)
-                return TokenExpiry.Use(database: request.database, zone: nil, token: request.token)
-            default: return nil
+        case .recordsFetch:
+            for zone in try coder.decodeFetchRecordsRequest(payload).zones {
+                zones.append(zone.zone.name)
+                recordNames += zone.names
             }
-        } catch {
-            return nil
+        case .recordsQuery:
+            let request = try coder.decodeQueryRequest(payload)
+            if let zone = request.zone { zones.append(zone.name) }
+            recordTypes.insert(request.query.recordType)
+        case .recordsChanges:
+            let request = try coder.decodeZoneChangesRequest(payload)
+            zones.append(request.zone.name)
+            tokenUse = TokenExpiry.Use(database: request.database, zone: request.zone.name, token: request.token)
+        case .databasesChanges:
+            let request = try coder.decodeDatabaseChangesRequest(payload)
+            tokenUse = TokenExpiry.Use(database: request.database, zone: nil, token: request.token)
+        case .zonesModify:
+            let request = try coder.decodeModifyZonesRequest(payload)
+            zones = (request.saves + request.deletions).map(\.name)
+            saveCount = request.saves.count
+            deletionCount = request.deletions.count
+        case .zonesFetch: zones = try coder.decodeFetchZonesRequest(payload).1.map(\.name)
+        case .subscriptionsModify:
+            let request = try coder.decodeModifySubscriptionsRequest(payload)
+            saveCount = request.saves.count
+            deletionCount = request.deletions.count
+        default: break
         }
     }
 }

@@ -15,9 +15,11 @@ struct PeerPattern: Sendable {
     var account: String?
     var device: ScriptedDevice?
 
-    func matches(_ peer: InterceptedPeer) -> Bool {
-        if let account, account != peer.account { return false }
-        if let device, device.id != peer.deviceID { return false }
+    func matches(_ peer: InterceptedPeer) -> Bool { matches(account: peer.account, deviceID: peer.deviceID) }
+
+    func matches(account: String?, deviceID: [UInt8]) -> Bool {
+        if let wanted = self.account, wanted != account { return false }
+        if let device, device.id != deviceID { return false }
         return true
     }
 

@@ -11,26 +11,33 @@ extension ServerScript: ServerInterceptor {
         for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer
     ) -> CallPlan {
         guard !devices.isKits(peer.deviceID), let request = CallRequest(method, payload) else { return CallPlan() }
+        var plan = CallPlan()
+        /// Whether a rule has the call.
+        var isTaken = false
         for entry in entries where !entry.rule.isDone {
             switch entry.action {
             case .call(let pattern, let moment, let action):
-                guard pattern.peer.matches(peer), request.matches(pattern), entry.rule.take() else { continue }
-                let step = step(action, entry.rule)
-                return moment == .beforeEffect ? CallPlan(beforeEffect: step) : CallPlan(afterEffect: step)
+                guard !isTaken, pattern.peer.matches(peer), pattern.fits(request), entry.rule.take() else { continue }
+                isTaken = true
+                plan[moment] = step(action, entry.rule)
             case .tokens(let pattern, let expiry):
-                guard pattern.matches(peer), let use = request.tokenUse,
+                guard !isTaken, pattern.matches(peer), let use = request.tokenUse,
                     expiry.hasExpired(use, device: peer.deviceID), entry.rule.fire()
                 else { continue }
-                return CallPlan(
-                    beforeEffect: .fails(
-                        ServiceError(
-                            .changeTokenExpired,
-                            "the test's script expired the token; fetch without a token to start over"
-                        )))
+                isTaken = true
+                plan.beforeEffect = .fails(
+                    ServiceError(
+                        .changeTokenExpired,
+                        "the test's script expired the token; fetch without a token to start over"))
             case .save, .deletion, .quota, .push: continue
             }
         }
-        return CallPlan()
+        let call = LoggedCall(
+            request, account: peer.account, device: devices.name(ofDeviceWithID: peer.deviceID), deviceID: peer.deviceID
+        )
+        let number = log.began(call)
+        plan.ended = { [log] outcome in log.ended(number, method, outcome) }
+        return plan
     }
 
     package func refusal(ofAccount name: String) -> ServiceError? { state.withLock { $0.refusals[name] } }
@@ -130,6 +137,19 @@ extension ServerScript: ServerInterceptor {
             return ids.map { state.listeningWaiters.removeValue(forKey: $0)!.continuation }
         }
         for continuation in met { continuation.resume(returning: true) }
+    }
+}
+
+extension CallPlan {
+    /// What happens at a moment.
+    fileprivate subscript(moment: CallMoment) -> Step {
+        get { moment == .beforeEffect ? beforeEffect : afterEffect }
+        set {
+            switch moment {
+            case .beforeEffect: beforeEffect = newValue
+            case .afterEffect: afterEffect = newValue
+            }
+        }
     }
 }
 

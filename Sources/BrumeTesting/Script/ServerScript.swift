@@ -69,6 +69,7 @@ public final class ServerScript: Sendable {
     /// Whether records are dated by the clock.
     let datesRecords: Bool
     let devices: DeviceList
+    let log = CallLog()
 
     init(clock: TestClock, datesRecords: Bool, devices: DeviceList) {
         self.clock = clock

@@ -68,7 +68,7 @@ extension TestServer {
     /// Puts records into a database and takes others out, as another device of the account does: the test's devices get them
     /// by pushes and in their fetches. Zones that are missing are made.
     ///
-    /// What is there already is overwritten. The records that are given stay as they are. The script doesn't
+    /// What is there already is overwritten. The records that are given stay as they are. The script and ``calls(_:)`` don't
     /// see it.
     ///
     /// ```swift

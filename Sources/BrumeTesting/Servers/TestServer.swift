@@ -287,7 +287,7 @@ public final class TestServer: Sendable {
         try device(account: account, clock: clock, host: self, isKits: false)
     }
 
-    /// The kit's own device of an account, for what a test asks of the server: scripts pass it over.
+    /// The kit's own device of an account, for what a test asks of the server: scripts and the list of calls pass it over.
     func seedingDevice(of name: String) throws -> TestDevice {
         let account = try account(name)
         return try seedingDevices.withLock { devices in

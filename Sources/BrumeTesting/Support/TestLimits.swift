@@ -12,7 +12,10 @@ enum TestLimits {
     /// Rules of one script that have not fired yet: each call is held against each.
     static let rulesMax = 1_000
 
-    /// Events that a delegate remembers: the oldest ones go when there are more, a tenth at a time.
+    /// Calls that a server remembers: the oldest ones go when there are more, a tenth at a time.
+    static let loggedCallsMax = 10_000
+
+    /// Events that a delegate remembers, in the same way.
     static let eventsMax = 10_000
 
     /// How often a clock is turned for an engine that does not come to rest: more pauses than any that ends needs.

@@ -1,0 +1,23 @@
+/// What a call asks of the server.
+public enum CallMethod: String, Hashable, Sendable {
+    /// Saves and deletions of records.
+    case modifyRecords
+    /// A fetch of records by their ids.
+    case fetchRecords
+    /// A page of a query.
+    case query
+    /// A page of a zone's changes.
+    case fetchZoneChanges
+    /// A page of a database's changes.
+    case fetchDatabaseChanges
+    /// Saves and deletions of zones.
+    case modifyZones
+    /// A fetch or a list of zones.
+    case fetchZones
+    /// Saves and deletions of subscriptions.
+    case modifySubscriptions
+    /// A fetch or a list of subscriptions.
+    case fetchSubscriptions
+    /// The opening of a device's notification stream.
+    case listen
+}
