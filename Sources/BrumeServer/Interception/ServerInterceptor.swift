@@ -23,6 +23,15 @@ package protocol ServerInterceptor: AnyObject, Sendable {
         _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase, of peer: InterceptedPeer
     )
 
+    /// A page of a zone's changes is about to be answered. Its records are encoded `brume.v1.Record`s.
+    func willAnswer(
+        _ page: inout ZoneChangesPage<SharedBytes, ChangeToken>, to request: ZoneChangesRequest,
+        of peer: InterceptedPeer
+    )
+
+    /// A page of a query's matches is about to be answered.
+    func willAnswer(_ page: inout QueryPage<SharedBytes>, of peer: InterceptedPeer)
+
     /// An event is about to be sent to a device.
     ///
     /// - Parameter event: An encoded `brume.v1.NotificationEvent`.
@@ -64,6 +73,8 @@ package struct CallPlan: Sendable {
         case unanswered
     }
 
+    /// The request to serve instead of the one that came in; nil: no change.
+    package var request: [UInt8]?
     package var beforeEffect: Step
     /// When the answer is about to leave. Streams have none.
     package var afterEffect: Step

@@ -11,7 +11,12 @@ extension Session {
         let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
         let call = InterceptedCall(afterEffect: plan.afterEffect, ended: plan.ended)
         if call.isOfInterest { interceptedCalls[stream] = call }
-        switch plan.beforeEffect {
+        guard let request = plan.request else { return begin(method, payload, stream: stream, plan.beforeEffect) }
+        request.withUnsafeBytes { begin(method, $0, stream: stream, plan.beforeEffect) }
+    }
+
+    private func begin(_ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, _ step: CallPlan.Step) {
+        switch step {
         case .goesOn: shard.handle(method, payload, session: self, stream: stream)
         case .fails(let error): fail(stream: stream, error)
         case .breaksConnection: breakConnection()

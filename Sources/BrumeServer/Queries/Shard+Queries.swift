@@ -106,7 +106,11 @@ extension Shard {
     private func answer(to query: RunningQuery, _ results: QueryResults) -> [UInt8] {
         if query.explains { return coder.encodeExplainResponse(query.plan) }
         let cursor = results.next.map { cursorSealer.seal($0, binding: query.cursorBinding()) }
-        return coder.encodeQueryResponse(QueryPage(matches: results.matches, cursor: cursor ?? []))
+        var page = QueryPage(matches: results.matches, cursor: cursor ?? [])
+        if let interceptor = server.configuration.interceptor {
+            interceptor.willAnswer(&page, of: InterceptedPeer(query.identity))
+        }
+        return coder.encodeQueryResponse(page)
     }
 
     /// What queries and indexes do is one budget; which of them begins a turn changes, as either may take all of it.

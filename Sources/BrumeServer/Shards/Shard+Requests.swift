@@ -254,9 +254,12 @@ extension Shard {
         case .zoneChanges(let request):
             let scope = sealer.scope(database.id, zone: request.zone.name)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
-            let page = try database.zoneChanges(
+            var page = try database.zoneChanges(
                 zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
                 device: identity.deviceID)
+            if let interceptor = server.configuration.interceptor {
+                interceptor.willAnswer(&page, to: request, of: InterceptedPeer(identity))
+            }
             return coder.encodeZoneChangesResponse(
                 ZoneChangesPage(
                     records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),

@@ -8,6 +8,7 @@ final class DeviceList: Sendable {
         var devices: [Entry] = []
         /// Ids of the kit's own devices.
         var kitsIDs: Set<[UInt8]> = []
+        var isServerReachable = true
     }
 
     /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
@@ -51,7 +52,11 @@ final class DeviceList: Sendable {
 
     func insert(_ transport: DeviceTransport, _ device: ScriptedDevice) {
         let entry = Entry(name: device.name, id: device.id, transport: transport, container: device.container)
-        state.withLock { $0.devices.append(entry) }
+        let isServerReachable = state.withLock { state in
+            state.devices.append(entry)
+            return state.isServerReachable
+        }
+        if !isServerReachable { transport.setServerReachable(false) }
     }
 
     private var all: [DeviceTransport] { state.withLock { $0.devices.compactMap(\.transport) } }
@@ -67,7 +72,20 @@ final class DeviceList: Sendable {
         return (devices.first { $0.id == id } ?? devices.first { $0.hasID(id) })?.name
     }
 
+    /// Takes a device's network away.
+    func goOffline(deviceWithID id: [UInt8]) {
+        for device in state.withLock({ $0.devices }) where device.hasID(id) { device.transport?.setOnline(false) }
+    }
+
     // MARK: All of them
+
+    var isServerReachable: Bool { state.withLock { $0.isServerReachable } }
+
+    /// Devices, those to come included, find the server again, or do not.
+    func setServerReachable(_ isReachable: Bool) {
+        state.withLock { $0.isServerReachable = isReachable }
+        for transport in all { transport.setServerReachable(isReachable) }
+    }
 
     /// Calls of all devices fail with the sentence from now on.
     func end(_ sentence: String) {

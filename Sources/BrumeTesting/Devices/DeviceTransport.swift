@@ -8,18 +8,11 @@ final class DeviceTransport: ClientTransport {
         case offline
         /// For good, with the sentence that calls are given.
         case ended(String)
-
-        var failure: TransportFailure? {
-            switch self {
-            case .online: nil
-            case .offline: .offline("the test took the device's network away")
-            case .ended(let sentence): .misconfigured(sentence)
-            }
-        }
     }
 
     private struct State {
         var link = Link.online
+        var isServerReachable = true
         /// By number.
         var connections: [UInt64: DeviceConnection] = [:]
         var connectionsMade: UInt64 = 0
@@ -27,6 +20,17 @@ final class DeviceTransport: ClientTransport {
         weak var session: ClientSession?
         /// Who waits for the end of connections, with the numbers of those that are still there.
         var endWaiters: [EndWaiter] = []
+
+        /// Why there is no way to the server.
+        var failure: TransportFailure? {
+            switch link {
+            case .online where isServerReachable: nil
+            // What waits for no server fails at once, also when it was connected a moment ago.
+            case .online: .offline("the test made the server unreachable")
+            case .offline: .offline("the test took the device's network away")
+            case .ended(let sentence): .misconfigured(sentence)
+            }
+        }
     }
 
     private struct EndWaiter {
@@ -56,6 +60,12 @@ final class DeviceTransport: ClientTransport {
         }
         settle()
         if isOnline { circumstancesChanged() }
+    }
+
+    func setServerReachable(_ isReachable: Bool) {
+        state.withLock { $0.isServerReachable = isReachable }
+        settle()
+        if isReachable { circumstancesChanged() }
     }
 
     /// What kept the device from its server may be over: it tries again at once where something waits.
@@ -94,7 +104,7 @@ final class DeviceTransport: ClientTransport {
     private func settle() {
         execute { [self] in
             let (failure, broken) = state.withLock { state in
-                (state.link.failure, state.link.failure == nil ? [] : Array(state.connections.values))
+                (state.failure, state.failure == nil ? [] : Array(state.connections.values))
             }
             guard let failure else { return }
             for connection in broken { connection.fail(failure) }
@@ -130,7 +140,7 @@ final class DeviceTransport: ClientTransport {
             let connection = DeviceConnection(number: state.connectionsMade, receiver: receiver, transport: self)
             state.connections[connection.number] = connection
             state.session = receiver as? ClientSession
-            return (connection, state.link.failure)
+            return (connection, state.failure)
         }
         if let failure {
             // Also when the network is back by then: what was asked for without one has no connection under it.

@@ -108,9 +108,12 @@ extension ServerScript {
     /// - Parameters:
     ///   - zone: Nil: the tokens of all zones, and of databases.
     ///   - account: Nil: of all accounts' devices.
+    ///   - device: Nil: of all devices.
     @discardableResult
-    public func expireChangeTokens(in zone: CKRecordZone.ID? = nil, of account: String? = nil) -> ScriptRule {
-        let peer = PeerPattern(account: account)
+    public func expireChangeTokens(
+        in zone: CKRecordZone.ID? = nil, of account: String? = nil, on device: TestDevice? = nil
+    ) -> ScriptRule {
+        let peer = PeerPattern(account: account, device: device?.identity)
         let words = ["change tokens"] + (zone.map { ["of \($0.zoneName)"] } ?? []) + peer.words + ["expire"]
         return add(
             words.joined(separator: " "), times: .max, .tokens(peer, TokenExpiry(zone: zone?.zoneName)))

@@ -14,12 +14,13 @@ extension ServerScript: ServerInterceptor {
         var plan = CallPlan()
         /// Whether a rule has the call.
         var isTaken = false
+        var delays: [CallMoment: UInt64] = [:]
         for entry in entries where !entry.rule.isDone {
             switch entry.action {
             case .call(let pattern, let moment, let action):
                 guard !isTaken, pattern.peer.matches(peer), pattern.fits(request), entry.rule.take() else { continue }
                 isTaken = true
-                plan[moment] = step(action, entry.rule)
+                plan[moment] = step(action, entry.rule, peer)
             case .tokens(let pattern, let expiry):
                 guard !isTaken, pattern.matches(peer), let use = request.tokenUse,
                     expiry.hasExpired(use, device: peer.deviceID), entry.rule.fire()
@@ -29,9 +30,18 @@ extension ServerScript: ServerInterceptor {
                     ServiceError(
                         .changeTokenExpired,
                         "the test's script expired the token; fetch without a token to start over"))
-            case .save, .deletion, .quota, .push: continue
+            case .delay(let pattern, let moment, let milliseconds):
+                guard pattern.peer.matches(peer), pattern.fits(request), entry.rule.fire() else { continue }
+                delays[moment, default: 0] += milliseconds
+            case .pages(let pattern, let itemCount):
+                guard plan.request == nil, pattern.peer.matches(peer), pattern.fits(request), !entry.rule.isDone,
+                    let limited = PageLimit.limited(method, payload, itemCount: itemCount), entry.rule.fire()
+                else { continue }
+                plan.request = limited
+            case .save, .deletion, .quota, .push, .childrenFirst, .indexLag: continue
             }
         }
+        for (moment, milliseconds) in delays { plan[moment] = delayed(plan[moment], milliseconds) }
         let call = LoggedCall(
             request, account: peer.account, device: devices.name(ofDeviceWithID: peer.deviceID), deviceID: peer.deviceID
         )
@@ -43,7 +53,7 @@ extension ServerScript: ServerInterceptor {
     package func refusal(ofAccount name: String) -> ServiceError? { state.withLock { $0.refusals[name] } }
 
     /// What happens counts when it does, which may be after the call's effect.
-    private func step(_ action: CallAction, _ rule: ScriptRule) -> CallPlan.Step {
+    private func step(_ action: CallAction, _ rule: ScriptRule, _ peer: InterceptedPeer) -> CallPlan.Step {
         switch action {
         case .isHeld(let hold): .waits { hold.hold($0) }
         case .fails(let error):
@@ -54,6 +64,13 @@ extension ServerScript: ServerInterceptor {
         case .breaksConnection:
             .waits { resume in
                 rule.noteFired()
+                resume(.breaksConnection)
+            }
+        case .losesNetwork:
+            .waits { [devices] resume in
+                rule.noteFired()
+                // First, so that the device does not come back by itself.
+                devices.goOffline(deviceWithID: peer.deviceID)
                 resume(.breaksConnection)
             }
         }
@@ -104,7 +121,7 @@ extension ServerScript: ServerInterceptor {
                             .quotaExceeded, "the test's script leaves no room in the database; delete some records")
                     }
                 }
-            case .call, .tokens, .push: continue
+            case .call, .delay, .pages, .childrenFirst, .indexLag, .tokens, .push: continue
             }
         }
     }

@@ -14,7 +14,8 @@ internal import BrumeWire
 /// ```
 ///
 /// Rules are asked in the order in which they were written; the first that fits a call, and has not fired as often as it was
-/// told, has it. All others are served as ever, and errors go over the wire, so that the SDK reads them as any server's.
+/// told, has it. Delays and page sizes come on top of that. All others are served as ever, and errors go over the wire, so
+/// that the SDK reads them as any server's.
 ///
 /// A rule that a test needs and that never fires is a mistake of the test: ``unfired`` names those rules, and
 /// ``TestServer/run(accounts:options:isolation:_:)`` throws when there is one.
@@ -24,6 +25,10 @@ public final class ServerScript: Sendable {
     struct Entry: Sendable {
         enum Action: Sendable {
             case call(CallPattern, CallMoment, CallAction)
+            case delay(CallPattern, CallMoment, milliseconds: UInt64)
+            case pages(CallPattern, itemCount: Int)
+            case childrenFirst(ChildrenFirst)
+            case indexLag(milliseconds: UInt64)
             case save(SavePattern, ServiceError)
             case deletion(recordName: String?, PeerPattern, ServiceError)
             case tokens(PeerPattern, TokenExpiry)
@@ -38,6 +43,7 @@ public final class ServerScript: Sendable {
     enum CallAction: Sendable {
         case fails(ServiceError)
         case breaksConnection
+        case losesNetwork
         case isHeld(ScriptHold)
     }
 
@@ -59,6 +65,8 @@ public final class ServerScript: Sendable {
         var refusals: [String: ServiceError] = [:]
         /// Open notification streams of each device.
         var listening: [[UInt8]: Int] = [:]
+        /// Calls that wait for the clock.
+        var delays: [Int: ScriptDelay] = [:]
         var listeningWaiters: [Int: (device: [UInt8], continuation: CheckedContinuation<Bool, Never>)] = [:]
         var lastWaiter = 0
         var cancelledWaiters: Set<Int> = []
@@ -90,13 +98,14 @@ public final class ServerScript: Sendable {
     /// Removes all rules and lets go of what they hold: the server is a healthy one again.
     public func removeAll() {
         let entries = state.withLock { state in
-            defer { state.entries = [] }
+            defer { state.entries.removeAll { !$0.isWithholding } }
             return state.entries
         }
         for entry in entries {
             entry.rule.remove()
             entry.hold?.release()
         }
+        endDelays(.goesOn)
     }
 
     /// The server is about to stop: what is held fails.
@@ -105,6 +114,7 @@ public final class ServerScript: Sendable {
         let step = CallPlan.Step.fails(
             ServiceError(.serviceUnavailable, "the test server was stopped while a script held the call"))
         for entry in entries { entry.hold?.release(step) }
+        endDelays(step)
     }
 
     func add(_ description: String, times: Int, _ action: Entry.Action) -> ScriptRule {
@@ -116,7 +126,7 @@ public final class ServerScript: Sendable {
     func add(_ entry: Entry) {
         state.withLock { state in
             if state.entries.count >= TestLimits.rulesMax {
-                state.entries.removeAll { $0.rule.isDone && !$0.rule.isUnfired }
+                state.entries.removeAll { $0.rule.isDone && !$0.rule.isUnfired && !$0.isWithholding }
             }
             precondition(
                 state.entries.count < TestLimits.rulesMax,
@@ -136,4 +146,7 @@ extension ServerScript.Entry {
         default: nil
         }
     }
+
+    /// Whether it keeps records of a fetch that is under way.
+    var isWithholding: Bool { if case .childrenFirst(let order) = action { order.isWithholding } else { false } }
 }

@@ -1,4 +1,4 @@
-/// What devices asked of the server.
+/// What devices asked of the server, and whether they reach it.
 extension TestServer {
     /// The calls of devices that reached the server, in the order in which they came, those that have not ended included.
     ///
@@ -15,4 +15,18 @@ extension TestServer {
 
     /// Forgets the calls so far, so that a test sees those of its next step alone.
     public func forgetCalls() { script.log.removeAll() }
+
+    /// Whether devices that have a network reach the server.
+    public var isReachable: Bool { devices.isServerReachable }
+
+    /// No device reaches the server from now on, as when it is down or a firewall is in between. Their connections break, and calls
+    /// fail at once with `networkUnavailable`, writes in flight with `serverResponseLost`; those of the qualities of service `utility`
+    /// and `background` wait, and so do listeners to ``BrumeKit/CKContainer/notifications``.
+    ///
+    /// For a single device there is ``TestDevice/goOffline()``, for the time in the midst of a call
+    /// ``ServerScript/loseNetwork(during:_:times:)``.
+    public func goUnreachable() { devices.setServerReachable(false) }
+
+    /// Devices reach the server again. Those with something that waits do so at once.
+    public func goReachable() { devices.setServerReachable(true) }
 }

@@ -21,7 +21,8 @@ extension TestServer {
         /// `BrumeConfiguration.automaticSendDelay`. An app that adds changes behind its database's commits may be
         /// tested with less.
         public var automaticSendDelay = BrumeConfiguration().automaticSendDelay
-        /// The clock that the server dates records by; nil: the machine's. A ``TestServerProcess`` ignores it.
+        /// The clock that the server dates records by, and that delays of its script wait for; see ``TestServer/clock``.
+        /// Nil: records have the machine's time, and the script has a clock of its own. A ``TestServerProcess`` ignores it.
         public var clock: TestClock?
         /// Whether names and change tags are the same in every run, so that a test can compare an app's output with an earlier
         /// one. Change tags and users' record names then depend only on the calls and their order. Within

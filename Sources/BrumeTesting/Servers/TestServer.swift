@@ -30,7 +30,8 @@ public final class TestServer: Sendable {
     /// What the server does otherwise than a healthy one.
     public let script: ServerScript
 
-    /// The server's clock, which the test turns. Records are dated by it if ``Options/clock`` was set.
+    /// The server's clock, which the test turns. Delays of the script wait for it, and records are dated by it if
+    /// ``Options/clock`` was set.
     public var clock: TestClock { script.clock }
 
     private let running: Lock<RunningServer?>

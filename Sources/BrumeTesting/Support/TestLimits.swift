@@ -18,6 +18,9 @@ enum TestLimits {
     /// Events that a delegate remembers, in the same way.
     static let eventsMax = 10_000
 
+    /// Bytes of records that pages of changes may keep for the last one, which still fits into a frame with them.
+    static let withheldBytesMax = 256 * 1024
+
     /// How often a clock is turned for an engine that does not come to rest: more pauses than any that ends needs.
     static let idleTurnsMax = 100
 
