@@ -1,4 +1,4 @@
-public import BrumeKit
+internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
@@ -200,72 +200,6 @@ public final class TestServer: Sendable {
                 }
             }
         }
-    }
-
-    /// The account signs out, as when its token is revoked: its devices' connections end, and their calls fail with
-    /// `notAuthenticated` until ``signIn(_:)``. Its data stays.
-    ///
-    /// - Throws: ``TestServerError`` when the server was stopped.
-    public func signOut(_ name: String) async throws {
-        let account = try account(name)
-        let connections = devices.connections(ofUser: account.userRecordID.recordName)
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                try running.withLock { running in
-                    guard let server = running?.server else { throw Self.stopped }
-                    try server.revokeTokens(name: account.name) { continuation.resume() }
-                }
-            } catch {
-                continuation.resume(throwing: error is TestServerError ? error : TestServerError("\(error)"))
-            }
-        }
-        await connections.ended()
-    }
-
-    /// What the account is from now on, for all of its devices: with `restricted` and `temporarilyUnavailable` their connections
-    /// end and their calls fail with `managedAccountRestricted` and `accountTemporarilyUnavailable`, and `accountStatus()` says
-    /// so; `noAccount` is ``signOut(_:)``, and `available` makes it as it was.
-    ///
-    /// - Throws: ``TestServerError`` when the server was stopped.
-    public func setAccountStatus(_ status: CKAccountStatus, of name: String) async throws {
-        let error: ServiceError
-        switch status {
-        case .restricted:
-            error = ServiceError(.managedAccountRestricted, "the test restricted the account \(name)")
-        case .temporarilyUnavailable:
-            error = ServiceError(.accountTemporarilyUnavailable, "the test made the account \(name) unavailable")
-        case .noAccount: return try await signOut(name)
-        case .available: return try signIn(name)
-        case .couldNotDetermine:
-            preconditionFailure("what can't be determined is a server that can't be reached: stop it")
-        }
-        let account = try account(name)
-        let connections = devices.connections(ofUser: account.userRecordID.recordName)
-        script.state.withLock { $0.refusals[account.name] = error }
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let isRunning = running.withLock { running in
-                running?.server.endSessions(ofAccount: account.name, reason: error) { continuation.resume() } != nil
-            }
-            if !isRunning { continuation.resume(throwing: Self.stopped) }
-        }
-        await connections.ended()
-    }
-
-    /// The account is there again, on the devices that it had.
-    ///
-    /// - Throws: ``TestServerError`` when the server was stopped.
-    public func signIn(_ name: String) throws {
-        let account = try account(name)
-        script.state.withLock { $0.refusals[account.name] = nil }
-        try running.withLock { running in
-            guard let server = running?.server else { throw Self.stopped }
-            do throws(ServerError) {
-                try server.restoreToken(account.token, name: account.name)
-            } catch {
-                throw TestServerError("\(name) can't sign in: \(error)")
-            }
-        }
-        devices.circumstancesChanged()
     }
 
     /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state folder of
