@@ -17,8 +17,10 @@ struct QuotaRoom: Sendable {
 /// One that stores no more than before never does: who is over the quota can still change and delete.
 extension ZoneBatch {
     /// Fails the staged saves that find no room. Returns whether there were any.
+    ///
+    /// - Parameter allThatGrow: If one finds none, those that would find some fail with it.
     @discardableResult
-    mutating func failOverQuota(in zone: ZoneState) -> Bool {
+    mutating func failOverQuota(in zone: ZoneState, allThatGrow: Bool = false) -> Bool {
         // Mostly there is room for all of it.
         guard let quota, records.count > quota.bytes else { return false }
         var room = quota.bytes
@@ -36,6 +38,14 @@ extension ZoneBatch {
             }
         }
         if refused.isEmpty { return false }
+        if allThatGrow {
+            for (index, save) in staged.enumerated() where !refused.contains(index) {
+                let bytes = grownBytes(save, in: zone)
+                if bytes <= 0 { continue }
+                fail(stagedSave: index, overQuota(by: bytes, of: quota))
+                refused.insert(index)
+            }
+        }
         keepStaged { index, _ in !refused.contains(index) }
         return true
     }

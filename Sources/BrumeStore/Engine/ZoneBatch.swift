@@ -127,8 +127,14 @@ struct ZoneBatch {
         failOverQuota(in: zone)
         if needsReferencesSettled(in: zone) {
             settleReferences(in: zone)
-            // What was to be deleted or to shrink, and made room, may have to stay as it is.
-            while !(isAtomic && hasFailed), failOverQuota(in: zone) { settleReferences(in: zone) }
+            // What was to be deleted or to shrink, and made room, may have to stay as it is. Whoever finds no room the second
+            // time takes all with it that would grow: one after the other they could fail each other for as many rounds as
+            // there are items.
+            var isLast = false
+            while !(isAtomic && hasFailed), failOverQuota(in: zone, allThatGrow: isLast) {
+                settleReferences(in: zone)
+                isLast = true
+            }
         }
         if isAtomic, hasFailed { failInnocents() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
