@@ -3,7 +3,7 @@ struct PrefixIndex {
     /// Longer prefixes are filed under their first bytes.
     static let bytesLimit = 32
 
-    private var postings: [UInt64: [SubscriptionPosting]] = [:]
+    private var postings: [UInt64: SubscriptionPostings] = [:]
     /// Prefixes of each length.
     private var counts = [Int](repeating: 0, count: bytesLimit + 1)
 
@@ -11,7 +11,7 @@ struct PrefixIndex {
 
     mutating func insert(_ posting: SubscriptionPosting, _ prefix: [UInt8]) {
         counts[prefix.count] += 1
-        prefix.withUnsafeBytes { postings[SubscriptionHash.of($0), default: []].append(posting) }
+        prefix.withUnsafeBytes { postings[SubscriptionHash.of($0), default: SubscriptionPostings()].insert(posting) }
     }
 
     mutating func remove(_ slot: Int32, _ prefix: [UInt8]) {

@@ -21,11 +21,11 @@ final class SubscriptionGroup {
     private var lastFieldNumber = 0
     /// Terms about what the server keeps for every record.
     private var systemTermCount = 0
-    private var equal: [UInt64: [SubscriptionPosting]] = [:]
+    private var equal: [UInt64: SubscriptionPostings] = [:]
     /// What each is filed under. Those that are missing are residual.
     private var filed: [Int32: [AccessTerm]] = [:]
     /// Those that have to be evaluated for every record.
-    private var residual: [SubscriptionPosting] = []
+    private var residual = SubscriptionPostings()
     private var owners: [String: Int] = [:]
 
     var isEmpty: Bool { owners.isEmpty }
@@ -39,7 +39,7 @@ final class SubscriptionGroup {
         owners[owner, default: 0] += 1
         let posting = SubscriptionPosting(slot: slot, reasons: query.options.intersection(.reasons))
         guard let access = SubscriptionAccess(query.predicate, load: load) else {
-            residual.append(posting)
+            residual.insert(posting)
             return
         }
         filed[slot] = access.terms
@@ -50,7 +50,7 @@ final class SubscriptionGroup {
             switch term {
             case .equal(_, let value):
                 field.equalCount += 1
-                equal[SubscriptionHash.of(value, key: field.number), default: []].append(posting)
+                equal[SubscriptionHash.of(value, key: field.number), default: SubscriptionPostings()].insert(posting)
             case .prefix(_, let prefix): field.prefixes.insert(posting, prefix)
             case .range(_, let kind, let range): field.ranges[kind, default: IntervalIndex()].insert(posting, range)
             }
@@ -61,11 +61,7 @@ final class SubscriptionGroup {
         owners[owner]! -= 1
         if owners[owner] == 0 { owners[owner] = nil }
         guard let terms = filed.removeValue(forKey: slot) else {
-            if let index = residual.firstIndex(where: { $0.slot == slot }) {
-                residual.swapAt(index, residual.count - 1)
-                residual.removeLast()
-            }
-            return
+            return residual.remove(slot)
         }
         for term in terms {
             let field = field(of: term)

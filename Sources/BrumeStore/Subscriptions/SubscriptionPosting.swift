@@ -7,18 +7,53 @@ struct SubscriptionPosting {
     let slot: Int32
     /// What it wants to be told of.
     let reasons: QuerySubscription.Options
-
-    /// In the place of one that was removed: it wants nothing.
-    static let none = SubscriptionPosting(slot: -1, reasons: [])
 }
 
-extension [UInt64: [SubscriptionPosting]] {
+/// The subscriptions under one term, each once, in no order. To remove one of a hundred thousand takes as long as to remove the
+/// only one.
+struct SubscriptionPostings {
+    /// Fewer are searched one by one.
+    private static let searchedCount = 16
+
+    private var postings: [SubscriptionPosting] = []
+    /// Where the posting of a slot stands, once there are many.
+    private var places: [Int32: Int] = [:]
+
+    var count: Int { postings.count }
+    var isEmpty: Bool { postings.isEmpty }
+
+    mutating func insert(_ posting: SubscriptionPosting) {
+        if place(of: posting.slot) != nil { return }
+        postings.append(posting)
+        if !places.isEmpty {
+            places[posting.slot] = postings.count - 1
+        } else if postings.count > Self.searchedCount {
+            for (place, posting) in postings.enumerated() { places[posting.slot] = place }
+        }
+    }
+
+    mutating func remove(_ slot: Int32) {
+        guard let place = place(of: slot) else { return }
+        let last = postings.removeLast()
+        if !places.isEmpty { places[slot] = nil }
+        if place == postings.count { return }
+        postings[place] = last
+        if !places.isEmpty { places[last.slot] = place }
+    }
+
+    func forEach(_ body: (SubscriptionPosting) -> Void) {
+        for posting in postings { body(posting) }
+    }
+
+    private func place(of slot: Int32) -> Int? {
+        places.isEmpty ? postings.firstIndex { $0.slot == slot } : places[slot]
+    }
+}
+
+extension [UInt64: SubscriptionPostings] {
     mutating func remove(_ slot: Int32, under hash: UInt64) {
-        guard let index = self[hash]?.firstIndex(where: { $0.slot == slot }) else { return }
-        let last = self[hash]!.count - 1
-        self[hash]!.swapAt(index, last)
-        self[hash]!.removeLast()
-        if last == 0 { self[hash] = nil }
+        self[hash]?.remove(slot)
+        if self[hash]?.isEmpty == true { self[hash] = nil }
     }
 }
 
