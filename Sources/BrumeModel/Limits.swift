@@ -168,6 +168,10 @@ package enum Limits {
     /// Bytes of a predicate, encoded: a subscription keeps it.
     package static let predicateBytes = 256 * 1024
 
+    /// Bytes of all texts that a predicate searches for: they are broken into words in one piece of work, a third of a
+    /// microsecond for each byte in the slowest of scripts.
+    package static let predicateSearchBytes = 4 * 1024
+
     /// Keys that a query sorts by.
     package static let querySortKeys = 16
 
@@ -183,6 +187,10 @@ package enum Limits {
 
     /// The same of fields.
     package static let fieldsPerTeacher = 2_000
+
+    /// Fields that the schema does not know yet in all records of one request, each as often as it comes: each is looked
+    /// up for what the schema is to learn, a microsecond or two.
+    package static let fieldsTaughtPerRequest = 32_768
 
     /// Security roles that a schema makes.
     package static let rolesPerSchema = 100

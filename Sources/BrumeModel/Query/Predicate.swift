@@ -66,6 +66,8 @@ package struct PredicateSize: Equatable, Sendable {
     package var terms = 0
     /// Values that fields are compared with.
     package var values = 0
+    /// Of the texts that are searched for.
+    package var searchBytes = 0
     /// Of the tree; a comparison alone has 1.
     package var depth = 0
 
@@ -82,6 +84,12 @@ package struct PredicateSize: Equatable, Sendable {
             return ServiceError(
                 .limitExceeded,
                 "a predicate has \(terms) terms; the limit is \(Limits.predicateTerms): use IN, or several queries")
+        }
+        if searchBytes > Limits.predicateSearchBytes {
+            return ServiceError(
+                .limitExceeded,
+                "a predicate searches for texts of \(searchBytes) bytes; the limit is \(Limits.predicateSearchBytes): search for fewer words"
+            )
         }
         if values > Limits.predicateValues {
             return ServiceError(
@@ -114,7 +122,11 @@ extension Predicate {
         case .between:
             size.terms += 1
             size.values += 2
-        case .comparison, .anyElement, .text, .distance:
+        case .text(let text, _):
+            size.terms += 1
+            size.values += 1
+            size.searchBytes += text.utf8.count
+        case .comparison, .anyElement, .distance:
             size.terms += 1
             size.values += 1
         case .constant:

@@ -65,6 +65,12 @@ final class SubscriptionMatcher {
         of records: [CommittedRecord], in table: SubscriptionTable, gate: SubscriptionGate
     ) -> CommitMatches {
         var result = CommitMatches()
+        /// Groups whose owners are all told to fetch.
+        var overflowingGroups = Set<ObjectIdentifier>()
+        func overflow(_ group: SubscriptionGroup) {
+            guard overflowingGroups.insert(ObjectIdentifier(group)).inserted else { return }
+            result.overflowingOwners.formUnion(group.ownerNames)
+        }
         /// Subscriptions that this commit has ended.
         var ended = Set<Int32>()
         // Names of users whose subscriptions are gone stay until they are more than there can be subscriptions.
@@ -75,9 +81,7 @@ final class SubscriptionMatcher {
             guard table.index.concerns(record.type) else { continue }
             if meter.isSpent || result.matches.count >= limits.events {
                 // Who else would have been told is not found out.
-                table.index.forEachGroup(ofType: record.type, zone: record.zone.name) {
-                    result.overflowingOwners.formUnion($0.ownerNames)
-                }
+                table.index.forEachGroup(ofType: record.type, zone: record.zone.name) { overflow($0) }
                 continue
             }
             mark += 1
@@ -109,7 +113,7 @@ final class SubscriptionMatcher {
                             SubscriptionMatch(
                                 subscription: subscription, record: record, isOwn: creator == subscription.owner))
                     }
-                    if !isComplete { result.overflowingOwners.formUnion(group.ownerNames) }
+                    if !isComplete { overflow(group) }
                 }
             }
         }
@@ -134,7 +138,8 @@ final class SubscriptionMatcher {
         if let known = candidates[Int(slot)] { return known }
         let query = subscription.query!
         let size = query.predicate.size
-        meter.charge(16 * (size.terms + size.values))
+        // A byte of text that is searched for takes as long as a few comparisons: it is broken into words.
+        meter.charge(16 * (size.terms + size.values) + 8 * size.searchBytes)
         let owner: Int
         if let known = shareOfOwner[subscription.owner] {
             owner = known

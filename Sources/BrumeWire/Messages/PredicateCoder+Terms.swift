@@ -129,6 +129,7 @@ extension Predicate {
                     .invalidArguments,
                     "a text search has the unknown match \(message.match.rawValue); use one of brume.v1.TextMatch")
             }
+            size.searchBytes += message.text.len
             self = .text(try BrumeWire.text(message.text, "the text of a search"), match)
         case BRUME__V1__PREDICATE_NODE__KIND_DISTANCE:
             size.values += 1
