@@ -21,17 +21,17 @@ struct FairQueue<Element> {
         }
     }
 
-    private var lines: [Identity.Role: Line] = [:]
+    private var lines: [ClientShare.Key: Line] = [:]
     /// Accounts with elements, the one whose turn is next first.
-    private var order: [Identity.Role] = []
+    private var order: [ClientShare.Key] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
     /// How many of an account's wait.
-    func count(of account: Identity.Role) -> Int { lines[account]?.count ?? 0 }
+    func count(of account: ClientShare.Key) -> Int { lines[account]?.count ?? 0 }
 
-    mutating func append(_ element: Element, of account: Identity.Role) {
+    mutating func append(_ element: Element, of account: ClientShare.Key) {
         if lines[account] == nil {
             lines[account] = Line()
             order.append(account)
@@ -42,8 +42,8 @@ struct FairQueue<Element> {
 
     /// The next element of the next account that `mayTake` admits; nil where there is none.
     mutating func popFirst(
-        where mayTake: (Identity.Role) -> Bool = { _ in true }
-    ) -> (account: Identity.Role, element: Element)? {
+        where mayTake: (ClientShare.Key) -> Bool = { _ in true }
+    ) -> (account: ClientShare.Key, element: Element)? {
         guard let index = order.firstIndex(where: mayTake) else { return nil }
         let account = order.remove(at: index)
         let element = lines[account]!.popFirst()!

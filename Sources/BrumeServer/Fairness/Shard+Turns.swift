@@ -14,7 +14,7 @@ extension Shard {
         case call(() -> Void)
     }
 
-    func timeShare(of account: Identity.Role) -> TimeShare {
+    func timeShare(of account: ClientShare.Key) -> TimeShare {
         if let known = timeShares[account] { return known }
         let share = TimeShare(account: account, limits: server.configuration.timeShareLimits)
         timeShares[account] = share
@@ -27,7 +27,7 @@ extension Shard {
     }
 
     /// Runs a call of another loop's session: at once, or when its account's turn comes.
-    func takeTurn(of account: Identity.Role, _ call: @escaping () -> Void) {
+    func takeTurn(of account: ClientShare.Key, _ call: @escaping () -> Void) {
         let share = timeShare(of: account)
         if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
     }
@@ -35,7 +35,7 @@ extension Shard {
     /// The session is read on when its account's turn comes.
     func waitForTurn(_ session: Session, _ share: TimeShare) { wait(.session(session), of: share.account) }
 
-    private func wait(_ turn: Turn, of account: Identity.Role) {
+    private func wait(_ turn: Turn, of account: ClientShare.Key) {
         turns.append(turn, of: account)
         giveTurnsNextTurn()
     }

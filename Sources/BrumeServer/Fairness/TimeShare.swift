@@ -16,7 +16,7 @@ final class TimeShare {
         var turnCount = ServerLimits.accountTurnCount
     }
 
-    let account: Identity.Role
+    let account: ClientShare.Key
     /// Sessions of the account on this loop. Without any, and without a debt, the share is forgotten.
     var sessionCount = 0
     private let limits: Limits
@@ -24,7 +24,7 @@ final class TimeShare {
     private var spentNanoseconds: UInt64 = 0
     private var count = 0
 
-    init(account: Identity.Role, limits: Limits) {
+    init(account: ClientShare.Key, limits: Limits) {
         self.account = account
         self.limits = limits
     }

@@ -9,8 +9,8 @@ final class RunningQuery {
     /// What was asked for, and by whom.
     let query: Query
     let identity: Identity
-    /// The account whose share of the loop's time it takes.
-    var account: Identity.Role { identity.role }
+    /// Whose share of the loop's time it takes.
+    var account: ClientShare.Key { ticket.account }
     /// The loop's schemas when it began, by which the caller might read what was asked for.
     let schemasVersion: UInt64
     /// What its cursor is bound to, worked out when there is one.

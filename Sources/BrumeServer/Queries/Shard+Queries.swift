@@ -24,7 +24,7 @@ extension Shard {
                     "\(queries.count) queries run on this part of the server, which is the limit; try again shortly",
                     retryAfterMilliseconds: 1_000)
             }
-            guard queries.count(of: identity.role) < ServerLimits.queriesPerAccount else {
+            guard queries.count(of: ticket.account) < ServerLimits.queriesPerAccount else {
                 throw ServiceError(
                     .requestRateLimited,
                     "\(ServerLimits.queriesPerAccount) queries of this account run, which is the limit; wait for their answers",

@@ -199,7 +199,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
                     retryAfterMilliseconds: 100))
             return nil
         }
-        let ticket = QueryTicket()
+        let ticket = QueryTicket(of: share.key)
         queries[stream] = ticket
         return ticket
     }

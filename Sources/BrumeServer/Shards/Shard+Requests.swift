@@ -79,7 +79,7 @@ extension Shard {
         let share = session.share!
         let input = share.input.hold(requestBytes)
         owner.loop.execute { [ticket] in
-            owner.takeTurn(of: identity.role) {
+            owner.takeTurn(of: share.key) {
                 owner.perform(
                     request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share
                 ) { reply, output in
@@ -207,6 +207,10 @@ extension Shard {
         }
     }
 
+    private static let tooManyEvents = ServiceError(
+        .requestRateLimited, "devices are still being told of earlier changes of this database; try again shortly",
+        retryAfterMilliseconds: 1_000)
+
     private func answer(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operation: Operation
     ) throws(ServiceError) -> [UInt8] {
@@ -227,6 +231,7 @@ extension Shard {
                     of: InterceptedPeer(identity))
                 request.forgetWhatIsKnown()
             }
+            if loaded.hub.waitingEvents > ServerLimits.eventsWaiting { throw Self.tooManyEvents }
             let quotaBytes =
                 switch database.id.scope {
                 case .public: server.configuration.publicQuotaBytes

@@ -9,7 +9,7 @@ struct TimeShareTests {
 
     @Test("it lasts for the turn, and what was spent beyond it is paid off by the turns that follow")
     func debt() {
-        let share = TimeShare(account: .anonymous, limits: limits)
+        let share = TimeShare(account: .account("a"), limits: limits)
         #expect(share.mayBegin(inTurn: 1))
         share.spend(nanoseconds: 4 * milliseconds, inTurn: 1)
         #expect(share.mayBegin(inTurn: 1), "a share that is left may be begun")
@@ -20,7 +20,7 @@ struct TimeShareTests {
 
     @Test("turns in which nothing was asked pay too, however many they were")
     func absence() {
-        let share = TimeShare(account: .anonymous, limits: limits)
+        let share = TimeShare(account: .account("a"), limits: limits)
         share.spend(nanoseconds: .max / 2, inTurn: 1)
         #expect(!share.mayBegin(inTurn: 1_000))
         #expect(share.mayBegin(inTurn: .max))
@@ -28,7 +28,7 @@ struct TimeShareTests {
 
     @Test("where the clock stands still requests are counted")
     func count() {
-        let share = TimeShare(account: .anonymous, limits: limits)
+        let share = TimeShare(account: .account("a"), limits: limits)
         for _ in 0..<3 {
             #expect(share.mayBegin(inTurn: 7))
             share.spend(nanoseconds: 0, inTurn: 7)
@@ -40,7 +40,7 @@ struct TimeShareTests {
 
 @Suite("A queue of many accounts")
 struct FairQueueTests {
-    private func account(_ name: String) -> Identity.Role { .account(name: name) }
+    private func account(_ name: String) -> ClientShare.Key { .account(name) }
 
     @Test("one account after the other, and for each in the order of arrival")
     func order() {
