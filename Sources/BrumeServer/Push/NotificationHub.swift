@@ -20,12 +20,15 @@ final class NotificationHub {
         var matches: CommitMatches
 
         var isEmpty: Bool { hints.isEmpty && matches.isEmpty }
+
+        /// Events that it makes, orders to fetch included.
+        var eventCount: Int { hints.count + matches.matches.count + matches.overflowingOwners.count }
     }
 
     let database: Database
     let coder: MessageCoder
     private let backlogEvents: Int
-    private let backlogBytes: Int
+    let backlogBytes: Int
     @exclusivity(unchecked) private(set) var mailboxes: [String: NotificationMailbox] = [:]
     /// Where the ring of a user begins who has none yet: nothing is known of what was before.
     private var floor: ChangePosition
@@ -37,14 +40,19 @@ final class NotificationHub {
     @exclusivity(unchecked) var undelivered: [NotificationMailbox] = []
     var undeliveredEvents = 0
     /// All rings' events, oldest first, where several users share the room for them.
-    @exclusivity(unchecked) private var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
+    @exclusivity(unchecked) var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
     @exclusivity(unchecked) private var eventCount = 0 {
         didSet { figures.backlogEvents += eventCount - oldValue }
     }
-    @exclusivity(unchecked) private var ringBytes = 0 {
+    @exclusivity(unchecked) private(set) var ringBytes = 0 {
         didSet { figures.backlogBytes += ringBytes - oldValue }
     }
+    /// Durable commits whose events are not all made, the oldest first.
+    @exclusivity(unchecked) var publishing: [Publishing] = []
+    var publishedCommits: [UInt64] = []
+    /// Events that wait to be made.
+    var waitingEvents = 0
     /// Of all hubs of the shard.
     let figures: PushFigures
 
@@ -81,7 +89,7 @@ final class NotificationHub {
         ringBytes + mailboxes.count * NotificationMailbox.overheadBytes
     }
 
-    private var isPublic: Bool { database.id.scope == .public }
+    var isPublic: Bool { database.id.scope == .public }
 
     private lazy var lastPlace = NotificationPosition.Place(epoch: database.run(of: .start), position: .start)
 
@@ -170,7 +178,7 @@ final class NotificationHub {
         return lastPlace
     }
 
-    private func mailbox(of user: String) -> NotificationMailbox {
+    func mailbox(of user: String) -> NotificationMailbox {
         if let known = mailboxes[user] { return known }
         if mailboxes.count >= ServerLimits.mailboxesPerDatabase { forgetMailboxes() }
         let mailbox = NotificationMailbox(
@@ -194,57 +202,10 @@ final class NotificationHub {
         forgetStaleOrder()
     }
 
-    // MARK: Events
-
-    /// A commit became durable: its events go into the rings of those whom they concern, and with ``deliver()`` to their devices.
-    func publish(_ publication: Publication) {
-        func append(
-            _ kept: KeptSubscription, in mailbox: NotificationMailbox, _ kind: NotificationEvent.Kind?,
-            _ subject: NotificationSubject? = nil
-        ) {
-            var event = NotificationRing.Event(
-                position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [],
-                subject: subject)
-            if let kind {
-                event.message = encode(
-                    kind, at: event.position, subscription: kept.subscription,
-                    committedMilliseconds: publication.committedMilliseconds)
-            } else {
-                event.hint = NotificationRing.Hint(
-                    subscription: kept, committedMilliseconds: publication.committedMilliseconds)
-            }
-            if mailbox.undeliveredCount > 0, !mailbox.keepsUndelivered(with: event) { deliver() }
-            note(mailbox) { mailbox.append(event) }
-            list(mailbox, bytes: NotificationRing.bytes(of: event))
-            figures.published += 1
-            if isPublic { order.append((mailbox, event.position)) }
-        }
-        for kept in publication.hints {
-            let mailbox = mailbox(of: kept.owner)
-            append(kept, in: mailbox, mailbox.listeners.isEmpty ? nil : kind(of: kept))
-        }
-        for match in publication.matches.matches {
-            if publication.matches.overflowingOwners.contains(match.subscription.owner) { continue }
-            append(
-                match.subscription, in: mailbox(of: match.subscription.owner), .recordChanged(recordChange(of: match)),
-                subject(of: match))
-        }
-        for owner in publication.matches.overflowingOwners {
-            let mailbox = mailbox(of: owner)
-            let position = mailbox.nextPosition(inCommit: publication.sequence)
-            if mailbox.undeliveredCount > 0 { deliver() }
-            note(mailbox) { mailbox.overflow(at: position) }
-            list(mailbox, bytes: 0)
-        }
-        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all share.
-        if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
-        if isPublic { dropOldest() }
-    }
-
     // MARK: Room
 
     /// Counts what a change of a mailbox's ring adds or takes.
-    private func note(_ mailbox: NotificationMailbox, _ change: () -> Void) {
+    func note(_ mailbox: NotificationMailbox, _ change: () -> Void) {
         ringBytes -= mailbox.ring.approximateBytes
         eventCount -= mailbox.ring.eventCount
         change()
@@ -253,7 +214,7 @@ final class NotificationHub {
     }
 
     /// Drops the oldest events of whatever users while all of them take too much room.
-    private func dropOldest() {
+    func dropOldest() {
         while ringBytes > backlogBytes, firstInOrder < order.count {
             let (mailbox, position) = order[firstInOrder]
             firstInOrder += 1

@@ -1,0 +1,112 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// Events of durable commits, made in pieces: one commit may fire a subscription of each of an app's users, and whoever else
+/// is on the loop does not wait for all of them.
+extension NotificationHub {
+    /// A publication whose events are made one by one.
+    struct Publishing {
+        let publication: Publication
+        let overflowingOwners: [String]
+        let committedNanoseconds: UInt64
+        /// The next of its events.
+        var next = 0
+
+        init(_ publication: Publication, committedNanoseconds: UInt64) {
+            self.publication = publication
+            let owners = publication.matches.overflowingOwners
+            // Few are in the same order in every run; to sort very many would take long.
+            overflowingOwners = owners.count <= ServerLimits.eventsPerTurn ? owners.sorted() : Array(owners)
+            self.committedNanoseconds = committedNanoseconds
+        }
+    }
+
+    /// Whether events of durable commits wait to be made.
+    var isPublishing: Bool { !publishing.isEmpty }
+
+    /// A commit became durable: its events go into the rings of those whom they concern with ``publish(atMost:)``, and with
+    /// ``deliver()`` to their devices.
+    func enqueue(_ publication: Publication, committedNanoseconds: UInt64 = 0) {
+        publishing.append(Publishing(publication, committedNanoseconds: committedNanoseconds))
+        waitingEvents += publication.eventCount
+    }
+
+    /// A commit became durable: all of its events at once.
+    func publish(_ publication: Publication) {
+        enqueue(publication)
+        while isPublishing { _ = publish(atMost: .max) }
+        publishedCommits = []
+    }
+
+    /// When the commits were made whose last events were published since this was asked.
+    func takePublishedCommits() -> [UInt64] { exchange(&publishedCommits, with: []) }
+
+    /// Makes waiting events, the oldest commit's first. Returns how many.
+    func publish(atMost limit: Int) -> Int {
+        var (count, done) = (0, 0)
+        while done < publishing.count {
+            if publishing[done].next == publishing[done].publication.eventCount {
+                publishedCommits.append(publishing[done].committedNanoseconds)
+                done += 1
+            } else if count == limit {
+                break
+            } else {
+                publishNext(publishing[done])
+                publishing[done].next += 1
+                count += 1
+            }
+        }
+        publishing.removeFirst(done)
+        waitingEvents -= count
+        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all share.
+        if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
+        if isPublic { dropOldest() }
+        return count
+    }
+
+    private func publishNext(_ publishing: Publishing) {
+        let publication = publishing.publication
+        var index = publishing.next
+        if index < publication.hints.count {
+            let kept = publication.hints[index]
+            let mailbox = mailbox(of: kept.owner)
+            return append(kept, of: publication, in: mailbox, mailbox.listeners.isEmpty ? nil : kind(of: kept))
+        }
+        index -= publication.hints.count
+        if index < publication.matches.matches.count {
+            let match = publication.matches.matches[index]
+            if publication.matches.overflowingOwners.contains(match.subscription.owner) { return }
+            return append(
+                match.subscription, of: publication, in: mailbox(of: match.subscription.owner),
+                .recordChanged(recordChange(of: match)), subject(of: match))
+        }
+        index -= publication.matches.matches.count
+        let mailbox = mailbox(of: publishing.overflowingOwners[index])
+        let position = mailbox.nextPosition(inCommit: publication.sequence)
+        if mailbox.undeliveredCount > 0 { deliver() }
+        note(mailbox) { mailbox.overflow(at: position) }
+        list(mailbox, bytes: 0)
+    }
+
+    private func append(
+        _ kept: KeptSubscription, of publication: Publication, in mailbox: NotificationMailbox,
+        _ kind: NotificationEvent.Kind?, _ subject: NotificationSubject? = nil
+    ) {
+        var event = NotificationRing.Event(
+            position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [],
+            subject: subject)
+        if let kind {
+            event.message = encode(
+                kind, at: event.position, subscription: kept.subscription,
+                committedMilliseconds: publication.committedMilliseconds)
+        } else {
+            event.hint = NotificationRing.Hint(
+                subscription: kept, committedMilliseconds: publication.committedMilliseconds)
+        }
+        if mailbox.undeliveredCount > 0, !mailbox.keepsUndelivered(with: event) { deliver() }
+        note(mailbox) { mailbox.append(event) }
+        list(mailbox, bytes: NotificationRing.bytes(of: event))
+        figures.published += 1
+        if isPublic { order.append((mailbox, event.position)) }
+    }
+}

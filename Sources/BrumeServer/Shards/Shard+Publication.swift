@@ -1,0 +1,36 @@
+internal import BrumeStore
+
+/// What becomes durable is told to devices: its events are made, some in each turn, and given to them at the turn's end.
+extension Shard {
+    /// Makes events of durable commits, as many as a turn has room for, and the rest in later turns: a commit may fire a
+    /// subscription of each of an app's users. Hubs take turns.
+    func publishSome() {
+        while eventsOfTurn < ServerLimits.eventsPerTurn, let loaded = publishingHubs.first {
+            let hub = loaded.hub
+            let isListed = hub.hasUndelivered
+            eventsOfTurn += max(1, hub.publish(atMost: ServerLimits.eventsPerTurn - eventsOfTurn))
+            if !isListed, hub.hasUndelivered { undeliveredHubs.append(hub) }
+            publishedCommits += hub.takePublishedCommits()
+            measureBacklog(loaded)
+            publishingHubs.removeFirst()
+            if hub.isPublishing { publishingHubs.append(loaded) }
+        }
+        if publishingHubs.isEmpty || publicationIsScheduled { return }
+        publicationIsScheduled = true
+        loop.execute { [self] in
+            publicationIsScheduled = false
+            publishSome()
+        }
+    }
+
+    /// Gives devices the events of what became durable in this turn.
+    func deliverEvents() {
+        eventsOfTurn = 0
+        if publishedCommits.isEmpty, undeliveredHubs.isEmpty { return }
+        for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
+        eventFrames.forget()
+        let now = loop.currentNanoseconds
+        for committed in publishedCommits { figures.published(committedNanoseconds: committed, nowNanoseconds: now) }
+        publishedCommits.removeAll(keepingCapacity: true)
+    }
+}
