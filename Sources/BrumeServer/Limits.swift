@@ -64,6 +64,15 @@ package enum ServerLimits {
     /// What a refusal of a write says when the disk is full: making room takes longer than catching up.
     static let diskFullRetryMilliseconds: UInt32 = 5_000
 
+    /// Events for devices that a loop makes in one turn, of all its databases: some milliseconds.
+    static let eventsPerTurn = 1_024
+
+    /// Events of one database that wait to be made; above it saves there are to come back later.
+    static let eventsWaiting = 65_536
+
+    /// Record types that queries ask for and schemas do not know, whose records are being looked at.
+    static let lessonScansPerLoop = 64
+
     /// How long the journal has nothing to do before it notes on the disk that its last batch is synced: a sync more,
     /// where none was due, and so little that a crash seldom comes before it.
     static let journalRecordMilliseconds = 50

@@ -17,6 +17,8 @@ package struct SaveChecker {
     package private(set) var lesson = SchemaLesson()
     /// The type that was looked up last, with its fields; nil: the schema has no such type. Most requests save records of one.
     private var known: (type: String, fields: [RecordTypeSchema.Field]?)
+    /// Fields that were noted, each as often as it came.
+    private var notedCount = 0
 
     package init(_ schema: Schema, in place: SchemaPlace) {
         self.schema = schema
@@ -38,9 +40,9 @@ package struct SaveChecker {
             lesson.note(type: name)
             fields { key, kind in
                 learn(kind, of: key, in: name)
-                return true
+                return notedCount < Limits.fieldsTaughtPerRequest
             }
-            return .teaches
+            return notedCount < Limits.fieldsTaughtPerRequest ? .teaches : .refused(Schema.tooMuchToLearn)
         }
         var verdict = SaveVerdict.fits
         var next = 0
@@ -61,21 +63,27 @@ package struct SaveChecker {
                 return false
             }
             if learn(kind, of: key, in: name) { verdict = .teaches }
-            return true
+            return notedCount < Limits.fieldsTaughtPerRequest
         }
-        return verdict
+        return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
     }
 
     /// Whether there is something to learn: an empty list has no type.
     @discardableResult
     private mutating func learn(_ kind: FieldKind, of key: UnsafeRawBufferPointer, in type: String) -> Bool {
         guard let fieldType = SchemaFieldType(learnedFrom: kind) else { return false }
+        notedCount += 1
         lesson.note(fieldType, of: String(decoding: key, as: UTF8.self), in: type)
         return true
     }
 }
 
 extension Schema {
+    fileprivate static let tooMuchToLearn = ServiceError(
+        .limitExceeded,
+        "the records of a request have more than \(Limits.fieldsTaughtPerRequest) fields that the schema does not know yet; "
+            + "save fewer at a time until it does")
+
     fileprivate static func unknownType(_ name: String, in place: SchemaPlace) -> ServiceError {
         ServiceError(
             .invalidArguments,

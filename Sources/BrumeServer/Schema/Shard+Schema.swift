@@ -113,8 +113,12 @@ extension Shard {
         ofType type: String, in id: DatabaseID, _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
     ) {
         func begin(_ loaded: LoadedDatabase) {
+            guard lessonScans.count < ServerLimits.lessonScansPerLoop || loaded.isTeaching(type) else {
+                return done(.failure(Self.tooManyLessons))
+            }
             guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
-            advance(scan, in: loaded)
+            lessonScans.append((scan, loaded))
+            if lessonScans.count == 1 { advanceLessons() }
         }
         switch access(id, keepsEmpty: false) {
         case .loaded(let loaded): begin(loaded)
@@ -130,13 +134,26 @@ extension Shard {
         }
     }
 
-    /// Looks at some of the records in this turn, and at others in the next ones: no other request waits for all of them.
-    private func advance(_ scan: LessonScan, in loaded: LoadedDatabase) {
-        var scan = scan
-        if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) { return loaded.endLesson(scan) }
-        let rest = OnLoop<Void> { [self] in advance(scan, in: loaded) }
+    /// Looks at some records in this turn, and at others in the next ones: no other request waits for all of them, however many
+    /// types are asked for. Scans take turns.
+    private func advanceLessons() {
+        var (scan, loaded) = lessonScans.removeFirst()
+        if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) {
+            loaded.endLesson(scan)
+        } else {
+            lessonScans.append((scan, loaded))
+        }
+        if lessonScans.isEmpty { return }
+        let rest = OnLoop<Void> { [self] in
+            if !lessonScans.isEmpty { advanceLessons() }
+        }
         loop.execute { rest.body(()) }
     }
+
+    private static let tooManyLessons = ServiceError(
+        .requestRateLimited,
+        "queries for \(ServerLimits.lessonScansPerLoop) record types that the schema does not know are being answered; try again shortly",
+        retryAfterMilliseconds: 1_000)
 
     /// Where full text looks for the caller.
     func searchableFields(ofType type: String, for identity: Identity) -> SearchableFields {

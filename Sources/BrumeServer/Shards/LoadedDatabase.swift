@@ -25,6 +25,9 @@ final class LoadedDatabase {
     /// Those whose records are being looked at, and who waits for what they tell.
     private var lessons: [String: [(SchemaLesson) -> Void]] = [:]
 
+    /// Whether ``startLesson(ofType:_:)`` begins nothing: the type was asked for before.
+    func isTeaching(_ type: String) -> Bool { lessons[type] != nil || taughtTypes.contains(type) }
+
     /// Asks what the records tell of a type; nothing when they were asked before.
     ///
     /// - Returns: A scan that the caller has to go on with, and to end; nil when there is nothing to do, or others do it.
@@ -65,7 +68,9 @@ final class LoadedDatabase {
     }
 
     /// Whether somebody would miss more than the time of loading it again.
-    var isInUse: Bool { sessionCount > 0 || isAwaited || runningQueryCount > 0 || !lessons.isEmpty || hub.hasStreams }
+    var isInUse: Bool {
+        sessionCount > 0 || isAwaited || runningQueryCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
+    }
 }
 
 /// The databases in a shard's memory, in the order of their use, and about how many bytes they take.

@@ -53,7 +53,7 @@ final class Shard: @unchecked Sendable {
     /// Databases whose indexes are behind their commits, each once.
     var behindIndexes = BehindIndexes()
     /// What each account took of this loop's time.
-    @exclusivity(unchecked) var timeShares: [Identity.Role: TimeShare] = [:]
+    @exclusivity(unchecked) var timeShares: [ClientShare.Key: TimeShare] = [:]
     /// What waits because its account has had its share of the turn.
     @exclusivity(unchecked) var turns = FairQueue<Turn>()
     var turnsAreScheduled = false
@@ -72,9 +72,16 @@ final class Shard: @unchecked Sendable {
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Hubs with events that their devices were not given yet.
-    private var undeliveredHubs: [NotificationHub] = []
+    var undeliveredHubs: [NotificationHub] = []
+    /// Hubs with events of durable commits that are not in their rings yet.
+    var publishingHubs: [LoadedDatabase] = []
+    /// What records tell of types that schemas do not know, each for who waits for it.
+    var lessonScans: [(LessonScan, LoadedDatabase)] = []
     /// When the commits were made whose events this turn gives to devices.
-    private var publishedCommits: [UInt64] = []
+    var publishedCommits: [UInt64] = []
+    /// Events that were made in this turn.
+    var eventsOfTurn = 0
+    var publicationIsScheduled = false
     /// Bytes of the answers among what waits.
     private(set) var heldByteCount = 0
 
@@ -117,6 +124,8 @@ final class Shard: @unchecked Sendable {
         turns = FairQueue()
         timeShares = [:]
         undeliveredHubs = []
+        publishingHubs = []
+        lessonScans = []
         databases = LoadedDatabases()
         loop.turnEnded = nil
         log = nil
@@ -137,22 +146,12 @@ final class Shard: @unchecked Sendable {
         if publication.isEmpty { return }
         let committedNanoseconds = loop.nowNanoseconds
         whenDurable(loaded.lastPosition) { [self] in
-            let isListed = loaded.hub.hasUndelivered
-            loaded.hub.publish(publication)
-            if !isListed, loaded.hub.hasUndelivered { undeliveredHubs.append(loaded.hub) }
-            measureBacklog(loaded)
-            publishedCommits.append(committedNanoseconds)
+            let isListed = loaded.hub.isPublishing
+            loaded.hub.enqueue(publication, committedNanoseconds: committedNanoseconds)
+            if isListed { return }
+            publishingHubs.append(loaded)
+            if publishingHubs.count == 1 { publishSome() }
         }
-    }
-
-    /// Gives devices the events of what became durable in this turn.
-    private func deliverEvents() {
-        if publishedCommits.isEmpty { return }
-        for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
-        eventFrames.forget()
-        let now = loop.currentNanoseconds
-        for committed in publishedCommits { figures.published(committedNanoseconds: committed, nowNanoseconds: now) }
-        publishedCommits.removeAll(keepingCapacity: true)
     }
 
     /// Runs `action` when everything up to the position is on disk: at once if it is.
@@ -234,7 +233,7 @@ final class Shard: @unchecked Sendable {
     /// The session's hello is done and its data is here, or on its way: makes the user's records if this is their first
     /// visit. In a new container only when they use it: see ``DataRequest/leavesTrace(for:)``.
     func arrived(_ session: Session) {
-        let share = timeShare(of: session.identity.role)
+        let share = timeShare(of: session.share.key)
         share.sessionCount += 1
         session.timeShare = share
         guard let database = session.identity.privateDatabase else { return }
