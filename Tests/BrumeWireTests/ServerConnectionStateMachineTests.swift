@@ -159,10 +159,38 @@ extension ServerConnectionStateMachine {
         #expect(machine.sendCredit(ofStream: 1) == 0)
         #expect(machine.creditReceived(stream: 1, count: 5) == .credited)
         #expect(machine.sendCredit(ofStream: 1) == 5)
-        guard case .violate = machine.creditReceived(stream: 1, count: 0),
-            case .violate = machine.creditReceived(stream: 1, count: nil),
-            case .violate = machine.creditReceived(stream: 1, count: .max)
-        else { return #expect(Bool(false), "credit out of range was taken") }
+        guard case .violate = machine.creditReceived(stream: 1, count: nil) else {
+            return #expect(Bool(false), "a credit frame without four bytes was taken")
+        }
+    }
+
+    @Test("credit out of range ends its call alone, and is ignored for a call that has ended")
+    func creditOutOfRange() {
+        var machine = serving()
+        _ = machine.call(1, .notificationsOpen)
+        _ = machine.call(2, .notificationsOpen)
+        for (stream, count) in [(UInt32(1), UInt32(0)), (2, .max)] {
+            guard case .refuse(let status) = machine.creditReceived(stream: stream, count: count) else {
+                return #expect(Bool(false), "credit of \(count) was taken, or ended the connection")
+            }
+            #expect(status.code == ErrorCode.invalidArguments.rawValue)
+            #expect(machine.answered(stream: stream) == nil)
+            #expect(machine.creditReceived(stream: stream, count: count) == .ignore)
+        }
+        #expect(machine.openStreamCount == 0)
+        // The largest credit that a stream may have.
+        let limits = ServerConnectionLimits()
+        _ = machine.call(3, .notificationsOpen)
+        let rest = UInt32(limits.streamCreditMax - limits.streamCredit)
+        #expect(machine.creditReceived(stream: 3, count: rest) == .credited)
+        guard case .refuse = machine.creditReceived(stream: 3, count: 1) else {
+            return #expect(Bool(false), "credit above the limit was taken")
+        }
+        for count in [UInt32(0), .max] {
+            guard case .violate = machine.creditReceived(stream: 4, count: count) else {
+                return #expect(Bool(false), "stream 4 was never opened")
+            }
+        }
     }
 
     @Test("acknowledgements are granted again at half, and refused without credit") func receiveCredit() {

@@ -63,6 +63,7 @@ extension Session {
             switch machine.creditReceived(stream: header.stream, count: FrameWriter.credit(in: payload)) {
             case .credited: shard.resumeNotifications(self)
             case .ignore: break
+            case .refuse(let status): refuse(stream: header.stream, status)
             case .violate(let violation): violate(violation)
             }
         case .ping:
@@ -129,12 +130,17 @@ extension Session {
                 writeStatus(stream: stream, .success)
             }
         case .ignore: break
-        case .refuse(let status):
-            shard.figures.refusedCalls += 1
-            shard.closeNotifications(self, stream: stream)
-            writeStatus(stream: stream, status)
+        case .refuse(let status): refuse(stream: stream, status)
         case .violate(let violation): violate(violation)
         }
+    }
+
+    /// Ends a call because of a frame that the client sent for it.
+    private func refuse(stream: UInt32, _ status: CallStatus) {
+        shard.figures.refusedCalls += 1
+        shard.closeNotifications(self, stream: stream)
+        queries[stream]?.cancel()
+        writeStatus(stream: stream, status)
     }
 
     // MARK: Hello

@@ -238,21 +238,31 @@ package struct ServerConnectionStateMachine {
         /// The stream may send again.
         case credited
         case ignore
+        /// Ends this call; the connection goes on.
+        case refuse(CallStatus)
         case violate(Violation)
     }
 
     /// A credit frame came. `count` is nil when its payload was not four bytes.
     package mutating func creditReceived(stream id: UInt32, count: UInt32?) -> CreditAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
-        guard let count, count > 0 else {
-            return .violate(Self.violation("a credit frame holds four bytes with a count above 0"))
-        }
+        guard let count else { return .violate(Self.violation("a credit frame holds four bytes")) }
         guard let index = index(of: id) else {
             if id != 0, id <= highestStream { return .ignore }
             return .violate(Self.violation("credit for stream \(id), which was never opened"))
         }
+        guard count > 0 else {
+            remove(at: index)
+            return .refuse(
+                CallStatus(.invalidArguments, "a credit frame granted no message; grant as many as were taken"))
+        }
         guard streams[index].sendCredit + Int(count) <= limits.streamCreditMax else {
-            return .violate(Self.violation("credit for stream \(id) went over \(limits.streamCreditMax) messages"))
+            remove(at: index)
+            return .refuse(
+                CallStatus(
+                    .invalidArguments,
+                    "the call was granted credit for more than \(limits.streamCreditMax) messages; "
+                        + "grant as many as were taken"))
         }
         streams[index].sendCredit += Int(count)
         return .credited

@@ -109,28 +109,39 @@ struct HostileFlowTests {
         }
     }
 
-    @Test("credit beyond what a client can use ends the connection")
-    func creditOverflow() async throws {
+    @Test("credit of nothing, or beyond what a client can use, ends its call alone", arguments: [0, .max] as [UInt32])
+    func creditOutOfRange(count: UInt32) async throws {
         try await HostileServer.running { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
-            for _ in 0..<3 { peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(.max)) }
-            let status = try await peer.endingStatus()
-            #expect([.invalidArguments, .limitExceeded].contains(status.code))
+            // The first one ends the stream, and the others come too late.
+            for _ in 0..<3 { peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(count)) }
+            guard case .failure(let status) = try await peer.answer(to: stream) else {
+                Issue.record("an event came instead of a status")
+                return
+            }
+            #expect(status.code == .invalidArguments)
             #expect(status.isSentence)
-            try await server.expectServes(token: token)
+            // The connection goes on, and so may the device.
+            _ = try await peer.succeed(Method.healthCheck, [])
+            _ = try await peer.openNotifications()
         }
     }
 
-    @Test("credit of nothing ends the connection")
-    func creditOfNothing() async throws {
+    @Test("credit of nothing for a unary call ends that call alone")
+    func creditOfNothingForUnaryCall() async throws {
         try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
-            let stream = try await peer.openNotifications()
+            let peer = try await HostilePeer.welcomed(server, token: nil)
+            let stream = peer.openCall(Method.healthCheck)
             peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(0))
-            #expect(try await peer.endingStatus().code == .invalidArguments)
+            peer.sendFrame(.message, stream: stream, isLast: true)
+            guard case .failure(let status) = try await peer.answer(to: stream) else {
+                Issue.record("the call was answered")
+                return
+            }
+            #expect(status.code == .invalidArguments)
+            _ = try await peer.succeed(Method.healthCheck, [])
         }
     }
 
