@@ -211,6 +211,24 @@ extension ServerConnectionStateMachine {
         }
     }
 
+    @Test("the last message of a stream may say something, and may be the first")
+    func lastMessage() {
+        var machine = serving()
+        _ = machine.call(1, .notificationsOpen)
+        #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 0) == .request(method: 80))
+        #expect(
+            machine.messageReceived(stream: 1, isLast: true, byteCount: 9)
+                == .streamMessage(method: 80, endsStream: true))
+        _ = machine.call(2, .notificationsOpen)
+        #expect(
+            machine.messageReceived(stream: 2, isLast: true, byteCount: 0) == .request(method: 80, endsStream: true))
+        for stream in [UInt32(1), 2] {
+            guard case .violate = machine.messageReceived(stream: stream, isLast: true, byteCount: 0) else {
+                return #expect(Bool(false), "a message came after the last one")
+            }
+        }
+    }
+
     @Test("more than a ping every fifty milliseconds ends the connection") func pingFlood() {
         var machine = serving()
         for _ in 0..<20 { #expect(machine.pingReceived(byteCount: 8, nowNanoseconds: second) == .pong) }

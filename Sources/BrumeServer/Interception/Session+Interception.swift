@@ -6,34 +6,42 @@ internal import BrumeWire
 extension Session {
     /// A request came in and the server has an interceptor.
     func intercept(
-        _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, _ interceptor: any ServerInterceptor
+        _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, endsStream: Bool,
+        _ interceptor: any ServerInterceptor
     ) {
         let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
         let call = InterceptedCall(afterEffect: plan.afterEffect, ended: plan.ended)
         if call.isOfInterest { interceptedCalls[stream] = call }
-        guard let request = plan.request else { return begin(method, payload, stream: stream, plan.beforeEffect) }
-        request.withUnsafeBytes { begin(method, $0, stream: stream, plan.beforeEffect) }
+        guard let request = plan.request else {
+            return begin(method, payload, stream: stream, endsStream: endsStream, plan.beforeEffect)
+        }
+        request.withUnsafeBytes { begin(method, $0, stream: stream, endsStream: endsStream, plan.beforeEffect) }
     }
 
-    private func begin(_ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, _ step: CallPlan.Step) {
+    private func begin(
+        _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, endsStream: Bool, _ step: CallPlan.Step
+    ) {
         switch step {
-        case .goesOn: shard.handle(method, payload, session: self, stream: stream)
+        case .goesOn: handle(method, payload, stream: stream, endsStream: endsStream)
         case .fails(let error): fail(stream: stream, error)
         case .breaksConnection: breakConnection()
         case .waits(let register):
             let request = [UInt8](payload)
             let loop = shard.loop
             register { step in
-                loop.execute { self.resume(method, request, stream: stream, step) }
+                loop.execute { self.resume(method, request, stream: stream, endsStream: endsStream, step) }
             }
         }
     }
 
-    private func resume(_ method: Method, _ request: [UInt8], stream: UInt32, _ step: CallPlan.Step) {
+    private func resume(
+        _ method: Method, _ request: [UInt8], stream: UInt32, endsStream: Bool, _ step: CallPlan.Step
+    ) {
         // The client may have given up meanwhile.
         guard isOpen(stream: stream) else { return }
         switch step {
-        case .goesOn, .waits: request.withUnsafeBytes { shard.handle(method, $0, session: self, stream: stream) }
+        case .goesOn, .waits:
+            request.withUnsafeBytes { handle(method, $0, stream: stream, endsStream: endsStream) }
         case .fails(let error): fail(stream: stream, error)
         case .breaksConnection: breakConnection()
         }

@@ -116,23 +116,27 @@ extension Session {
     private func message(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
         let stream = header.stream
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
-        case .request(let method):
+        case .request(let method, let endsStream):
             if let refusal = share.outputRefusal { return fail(stream: stream, refusal) }
             if let interceptor = server.configuration.interceptor {
-                return intercept(Method(rawValue: method), payload, stream: stream, interceptor)
+                return intercept(
+                    Method(rawValue: method), payload, stream: stream, endsStream: endsStream, interceptor)
             }
-            shard.handle(Method(rawValue: method), payload, session: self, stream: stream)
-        case .streamMessage: shard.acknowledge(payload, session: self, stream: stream)
-        case .streamEnded:
-            shard.closeNotifications(self, stream: stream)
-            if let call = machine.answered(stream: stream) {
-                count(call, failure: nil)
-                writeStatus(stream: stream, .success)
-            }
+            handle(Method(rawValue: method), payload, stream: stream, endsStream: endsStream)
+        case .streamMessage(_, let endsStream):
+            shard.acknowledge(payload, session: self, stream: stream)
+            if endsStream { shard.endNotifications(self, stream: stream) }
+        case .streamEnded: shard.endNotifications(self, stream: stream)
         case .ignore: break
         case .refuse(let status): refuse(stream: stream, status)
         case .violate(let violation): violate(violation)
         }
+    }
+
+    /// Handles a unary request, or the first message of a stream.
+    func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, endsStream: Bool) {
+        shard.handle(method, payload, session: self, stream: stream)
+        if endsStream { shard.endNotifications(self, stream: stream) }
     }
 
     /// Ends a call because of a frame that the client sent for it.

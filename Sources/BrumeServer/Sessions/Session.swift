@@ -177,6 +177,14 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             CallStatus(error))
     }
 
+    /// The end of a stream whose client sends no more.
+    func succeed(stream: UInt32) {
+        guard !isGone, let call = machine.answered(stream: stream) else { return }
+        countCalls()
+        count(call, failure: nil)
+        writeStatus(stream: stream, .success)
+    }
+
     func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
         shard.figures.ended(call, failure: failure, nowNanoseconds: shard.loop.currentNanoseconds)
     }

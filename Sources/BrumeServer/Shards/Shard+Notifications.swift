@@ -203,6 +203,28 @@ extension Shard {
         }
     }
 
+    /// The client sends no more on its stream: ends it when the messages before have had their effect. Does nothing for a
+    /// stream that has ended.
+    func endNotifications(_ session: Session, stream id: UInt32) {
+        func end() {
+            closeNotifications(session, stream: id)
+            session.succeed(stream: id)
+        }
+        guard !loads.isEmpty, session.isOpen(stream: id), let database = session.identity.privateDatabase,
+            let load = loads[database]
+        else { return end() }
+        // After the opening of the stream and its acknowledgements, which wait for the database.
+        do throws(ServiceError) {
+            try wait(for: load, byteCount: 0, session: session, stream: id) { _ in
+                end()
+                return nil
+            }
+        } catch {
+            closeNotifications(session, stream: id)
+            session.fail(stream: id, error)
+        }
+    }
+
     func closeNotifications(_ session: Session, stream id: UInt32) {
         if let stream = session.deviceStream(id) { session.deviceStreamClosed(stream) }
     }

@@ -152,11 +152,12 @@ package struct ServerConnectionStateMachine {
     }
 
     package enum MessageAction: Equatable {
-        /// The whole request of a unary call, or the first message of a streaming one.
-        case request(method: UInt32)
+        /// The whole request of a unary call, or the first message of a streaming one. `endsStream`: The client sends
+        /// no more on its streaming call, which ends after this message.
+        case request(method: UInt32, endsStream: Bool = false)
         /// A later message of a streaming call. ``messagesProcessed(stream:count:)`` follows when it has had its
         /// effect.
-        case streamMessage(method: UInt32)
+        case streamMessage(method: UInt32, endsStream: Bool = false)
         /// The client ended its side of a streaming call.
         case streamEnded(method: UInt32)
         case ignore
@@ -202,9 +203,9 @@ package struct ServerConnectionStateMachine {
         defer { streams[index] = stream }
         if !stream.hasRequest {
             stream.hasRequest = true
-            return .request(method: stream.method)
+            return .request(method: stream.method, endsStream: isLast)
         }
-        return .streamMessage(method: stream.method)
+        return .streamMessage(method: stream.method, endsStream: isLast)
     }
 
     /// Later messages of a streaming call have had their effect. Returns the credit that a credit frame is to grant, or
