@@ -95,7 +95,7 @@ extension Session {
             timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
         switch action {
         case .none:
-            if let refusal = refusal(ofStream: isStreaming) {
+            if let refusal = header.problem ?? refusal(ofStream: isStreaming) {
                 _ = machine.answered(stream: stream)
                 shard.figures.refusedCalls += 1
                 return writeStatus(stream: stream, CallStatus(refusal))

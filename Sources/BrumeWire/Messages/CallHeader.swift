@@ -1,3 +1,5 @@
+package import BrumeModel
+
 /// What a call asks for: raw values of `brume.v1.Method`. An open set, since a client may be newer.
 package struct Method: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
@@ -45,6 +47,8 @@ package struct CallHeader: Equatable, Sendable {
     package var requestID: String
     /// The operation group's name, up to 255 bytes, for the server's log.
     package var operationGroup: String
+    /// What is wrong with the two texts of a header that was received; the call fails with it.
+    package var problem: ServiceError?
 
     package init(method: Method, timeoutMilliseconds: UInt32 = 0, requestID: String = "", operationGroup: String = "") {
         self.method = method

@@ -105,15 +105,23 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a call's header. A method that this version doesn't know survives as its number.
+    /// Reads a call's header. A method that this version doesn't know survives as its number. Texts that are malformed or
+    /// too long are left out, and named as the header's problem: they say nothing about the stream.
     package func decodeCall(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> CallHeader {
         if let header = Self.plainCall(bytes) { return header }
         let message = try request(brume__v1__call__unpack, bytes)
-        return CallHeader(
+        var header = CallHeader(
             method: Method(rawValue: message.pointee.method.rawValue),
-            timeoutMilliseconds: message.pointee.timeout_milliseconds,
-            requestID: try Self.shortText(message.pointee.request_id, 64, "a request id"),
-            operationGroup: try Self.shortText(message.pointee.operation_group, 255, "an operation group's name"))
+            timeoutMilliseconds: message.pointee.timeout_milliseconds)
+        do throws(ServiceError) {
+            let requestID = try Self.shortText(message.pointee.request_id, 64, "a request id")
+            header.operationGroup = try Self.shortText(
+                message.pointee.operation_group, 255, "an operation group's name")
+            header.requestID = requestID
+        } catch {
+            header.problem = error
+        }
+        return header
     }
 
     /// A header that says nothing but method and time, as most do, read where it lies; nil for any other one.

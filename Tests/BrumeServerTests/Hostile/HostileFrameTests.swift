@@ -246,6 +246,30 @@ struct HostileFrameTests {
         }
     }
 
+    @Test(
+        "a request id or a group's name that is too long or no UTF-8 fails its call alone",
+        arguments: [
+            ProtobufField.bytes(3, [UInt8](repeating: 0x61, count: 65)), .bytes(3, [0xff]),
+            .bytes(4, [UInt8](repeating: 0x61, count: 256)), .bytes(4, [0xff]),
+        ].map { ByteArgument(ProtobufField.encode([.varint(1, HostileRequests.Method.healthCheck), $0])) })
+    func callTexts(call: ByteArgument) async throws {
+        try await HostileServer.running { server in
+            let peer = try await HostilePeer.welcomed(server, token: nil)
+            let other = peer.openCall(HostileRequests.Method.healthCheck)
+            let stream: UInt32 = 5_000
+            peer.sendFrame(.call, stream: stream, payload: call.bytes)
+            peer.sendFrame(.message, stream: stream, isLast: true)
+            guard case .failure(let status) = try await peer.answer(to: stream) else {
+                Issue.record("the call was answered")
+                return
+            }
+            #expect(status.code == .invalidArguments)
+            #expect(status.isSentence, "\(status)")
+            peer.sendFrame(.message, stream: other, isLast: true)
+            _ = try await peer.answer(to: other).get()
+        }
+    }
+
     @Test("a request in several messages fails its call alone")
     func unaryInPieces() async throws {
         try await HostileServer.running { server in

@@ -195,7 +195,7 @@ struct RequestCheckTests {
     }
 
     @Test("texts of hello, call and admin requests are bounded and valid")
-    func otherTexts() {
+    func otherTexts() throws {
         func hello(_ change: (inout Hello) -> Void) -> [UInt8] {
             var hello = Hello(
                 clientVersion: "", deviceID: MessageSamples.operationID, container: "c", environment: .production)
@@ -206,10 +206,19 @@ struct RequestCheckTests {
         expectInvalid { try hello { $0.container = String(repeating: "c", count: 256) }.decoded(coder.decodeHello) }
         expectInvalid { try ProtoBytes().varint(5, 3).bytes.decoded(coder.decodeHello) }
         expectInvalid { try ProtoBytes().bytes(4, [0xFF]).bytes.decoded(coder.decodeHello) }
-        expectInvalid {
-            try coder.encodeCall(CallHeader(method: .zonesList, requestID: String(repeating: "r", count: 65)))
-                .decoded(coder.decodeCall)
+        // A call's texts fail the call, which has to be known by its stream and method.
+        for call in [
+            CallHeader(method: .zonesList, timeoutMilliseconds: 5, requestID: String(repeating: "r", count: 65)),
+            CallHeader(method: .zonesList, timeoutMilliseconds: 5, operationGroup: String(repeating: "g", count: 256)),
+        ] {
+            let header = try coder.encodeCall(call).decoded(coder.decodeCall)
+            #expect(header.problem?.code == .invalidArguments)
+            #expect(header.method == .zonesList && header.timeoutMilliseconds == 5)
+            #expect(header.requestID.isEmpty && header.operationGroup.isEmpty)
         }
+        #expect(
+            try ProtoBytes().varint(1, 18).bytes(3, [0xFF]).bytes.decoded(coder.decodeCall).problem?.code
+                == .invalidArguments)
         for name in ["", "a b", "é", "a\0b", String(repeating: "x", count: 65)] {
             expectInvalid {
                 try coder.encodeAddAccountRequest(name: name, email: "").decoded(coder.decodeAddAccountRequest)
