@@ -222,7 +222,8 @@ final class ServerCore: @unchecked Sendable {
         guard isName else {
             throw ServiceError(
                 .badContainer,
-                "a container's name starts with \"iCloud.\" and has at most \(Limits.nameCharacters) characters")
+                "a container's name starts with \"iCloud.\" and has at most \(Limits.nameCharacters) characters of printable "
+                    + "ASCII without spaces; correct the name")
         }
     }
 

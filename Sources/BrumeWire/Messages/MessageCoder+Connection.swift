@@ -26,7 +26,8 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a hello. Whether the container may be used and the credentials open it is the session's to decide.
+    /// Reads a hello. Whether the container's name is one, the container may be used, and the credentials open it, is the
+    /// session's to decide.
     package func decodeHello(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Hello {
         let message = try request(brume__v1__hello__unpack, bytes)
         let environment: Environment?
@@ -55,7 +56,8 @@ extension MessageCoder {
             protocolVersion: message.pointee.protocol_version,
             clientVersion: try Self.shortText(message.pointee.client_version, 255, "a client version"),
             deviceID: message.pointee.device_id.array,
-            container: try Self.shortText(message.pointee.container, 255, "a container"),
+            // A replacement character is not ASCII, and so in no container's name.
+            container: message.pointee.container.lossyText,
             environment: environment, credentials: credentials)
     }
 

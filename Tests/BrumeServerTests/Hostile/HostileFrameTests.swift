@@ -55,14 +55,15 @@ struct HostileFrameTests {
             "a container of 257 characters",
             FrameWriter.frame(
                 .hello,
-                payload: HostileRequests.hello(token: nil, container: "iCloud." + String(repeating: "a", count: 250)))),
+                payload: HostileRequests.hello(token: nil, container: "iCloud." + String(repeating: "a", count: 250))),
+            code: .badContainer),
         HostileBytes(
             "a container that is no UTF-8",
             FrameWriter.frame(
                 .hello,
                 payload: ProtobufField.encode([
                     .varint(1, 1), .bytes(3, [UInt8](repeating: 1, count: 16)), .bytes(4, [0xff, 0xfe]), .varint(5, 1),
-                ]))),
+                ])), code: .badContainer),
     ]
 
     @Test("a first frame that is not a good hello is refused with a sentence", arguments: beforeTheHello)
@@ -92,6 +93,7 @@ struct HostileFrameTests {
         "a container's name outside of the rules is refused as a bad container",
         arguments: [
             "", "Cloud.com.example", "iCloud.", "iCloud.über", "iCloud.a b", "iCloud.a\u{0}",
+            "iCloud." + String(repeating: "a", count: 249),
         ])
     func container(name: String) async throws {
         try await HostileServer.running { server in
