@@ -180,7 +180,6 @@ package final class Server: @unchecked Sendable {
                     host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
                     limits: core.socketLimits, admission: core.admission, sharesPort: true
                 ) { [core] connection in
-                    if core.isDraining { return nil }
                     let session = Session(shard: shard, server: core)
                     session.accepted(connection)
                     return session
@@ -356,9 +355,9 @@ package final class Server: @unchecked Sendable {
         guard core.beginDraining() else { return }
         core.log.info("draining")
         let core = core
-        listeners.withLock { listeners in
-            for (listener, shard) in zip(listeners, core.shards) { shard.loop.execute { listener.close() } }
-            listeners.removeAll()
+        // They live on: connections whose handshakes have begun need them.
+        for (listener, shard) in zip(listeners.withLock { $0 }, core.shards) {
+            shard.loop.execute { listener.close() }
         }
         if let door = door.withLock({ $0.take() }) { core.shards[0].loop.execute { door.close() } }
         for shard in core.shards { shard.loop.execute { shard.drain() } }
@@ -408,6 +407,7 @@ package final class Server: @unchecked Sendable {
             shard.loop.stop()
             shard.loop.join()
         }
+        listeners.withLock { $0.removeAll() }
         core.endLoading()
         core.loader.stop()
         core.loader.join()

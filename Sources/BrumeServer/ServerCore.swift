@@ -178,10 +178,7 @@ final class ServerCore: @unchecked Sendable {
 
     /// What is wrong with a hello, whoever says it. Returns its environment.
     func check(_ hello: Hello) throws(ServiceError) -> Environment {
-        if isDraining {
-            throw ServiceError(
-                .serviceUnavailable, "the server is about to stop; reconnect", retryAfterMilliseconds: 1_000)
-        }
+        if isDraining { throw Self.isStopping }
         guard hello.protocolVersion == 1 else {
             throw ServiceError(
                 .incompatibleVersion,
@@ -197,6 +194,10 @@ final class ServerCore: @unchecked Sendable {
         try checkName(hello.container)
         return environment
     }
+
+    /// What a client is told while the server drains.
+    static let isStopping = ServiceError(
+        .serviceUnavailable, "the server is about to stop; connect again", retryAfterMilliseconds: 1_000)
 
     private static let unknownToken = ServiceError(
         .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")

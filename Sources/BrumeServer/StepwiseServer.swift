@@ -126,6 +126,12 @@ package final class StepwiseServer {
         return session
     }
 
+    /// Tells all sessions that the server is about to stop, as ``Server/drain()`` does. The loops have to be stepped.
+    package func drain() {
+        guard core.beginDraining() else { return }
+        for shard in core.shards { shard.loop.execute { shard.drain() } }
+    }
+
     /// Changes a container's schemas, as the operator's commands do. The loops have to be stepped; `done` is called
     /// when all know.
     package func changeSchemas(

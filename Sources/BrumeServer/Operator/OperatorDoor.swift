@@ -23,7 +23,6 @@ package enum OperatorDoor {
             return try LocalListener(path: path, loop: shard.loop, limits: limits) { user in
                 core.log.warning("a process of another user was sent away", [("user", String(user))])
             } accept: { connection in
-                if core.isDraining { return nil }
                 let session = Session(shard: shard, server: core, isOperators: true)
                 session.accepted(connection)
                 return session

@@ -29,9 +29,10 @@ extension Session {
         }
     }
 
-    /// The server is about to stop.
+    /// The server is about to stop. A session whose hello was not answered yet is refused when the hello comes, or when
+    /// the server closes it.
     func drain() {
-        if isGone || isEnding || !machine.isServing { return abortUnserved() }
+        if isGone || isEnding || !machine.isServing { return }
         machine.drain()
         let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
         write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
@@ -48,15 +49,12 @@ extension Session {
                 ?? CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
     }
 
-    /// Closes once what is pending has been sent.
+    /// Closes once what is pending has been sent: the server has drained. A client that was not welcomed is told why.
     func close() {
         if isGone || isEnding { return }
+        if !machine.isServing, let connection, connection.isOpen { return violate(CallStatus(ServerCore.isStopping)) }
         isEnding = true
         connection?.close()
-    }
-
-    private func abortUnserved() {
-        if !isGone, !isEnding, identity == nil { close() }
     }
 
     /// The peer broke the protocol, or may not go on: it is told, and the connection ends.

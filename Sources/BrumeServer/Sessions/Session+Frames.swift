@@ -202,13 +202,14 @@ extension Session {
         reader.payloadBytesLimit = payloadLimitAfterHello ?? reader.payloadBytesLimit
         // The token may have been revoked while the session was on its way.
         guard server.isStillValid(identity) else { return revoked() }
+        // The server may have begun to stop meanwhile.
+        if server.isDraining { return violate(CallStatus(ServerCore.isStopping)) }
         machine.welcomed()
         connection.countOutput(with: share)
         shard.figures.welcomedConnections += 1
         write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
         shard.arrived(self)
         connection.resumeReading()
-        if server.isDraining { drain() }
         read(UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }

@@ -56,12 +56,14 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
     }
 
     /// Connects; returns when the handshake is done. `first` leaves at once with its end.
+    ///
+    /// - Parameter port: Another way to the server than its own port.
     static func connect(
-        _ server: HostileServer, first: [UInt8] = [], answersPings: Bool = true
+        _ server: HostileServer, port: UInt16? = nil, first: [UInt8] = [], answersPings: Bool = true
     ) async throws -> HostilePeer {
         let peer = HostilePeer(first: first, answersPings: answersPings)
         let tls = try TLSClientContext(caPath: server.caPath)
-        let port = server.port
+        let port = port ?? server.port
         loop.execute {
             peer.connection = Connection.connect(
                 host: "127.0.0.1", port: port, tls: tls, loop: loop, timeoutMilliseconds: 30_000, delegate: peer)

@@ -73,6 +73,9 @@ final class SteppedServer: @unchecked Sendable {
 
     private var runningLoops: ArraySlice<EventLoop> { isLoaderHeld ? server.loops.dropLast() : server.loops[...] }
 
+    /// Begins to stop, as ``Server/drain()`` does.
+    func drain() { server.drain() }
+
     // MARK: Schemas
 
     /// Whether the operator's command has ended.
@@ -127,7 +130,8 @@ final class SteppedServer: @unchecked Sendable {
         account: String?, device: UInt8 = 9, container: String = SteppedServer.container,
         environment: Environment = .development
     ) throws -> FramePeer {
-        let connection = connection(account: account, device, container, environment)
+        let connection = greetingConnection(account: account, device, container, environment)
+        settle()
         try #require(connection.frames.first?.type == .welcome)
         return connection
     }
@@ -136,21 +140,22 @@ final class SteppedServer: @unchecked Sendable {
     func refusal(
         account: String?, container: String = SteppedServer.container, environment: Environment = .development
     ) throws -> CallStatus {
-        let connection = connection(account: account, 9, container, environment)
+        let connection = greetingConnection(account: account, 9, container, environment)
+        settle()
         let frame = try #require(connection.frames.first)
         try #require(frame.type == .status)
         return try frame.payload.decoded(MessageCoder().decodeStatus)
     }
 
-    private func connection(
-        account: String?, _ device: UInt8, _ container: String, _ environment: Environment
+    /// A connection whose hello has arrived and was not answered yet.
+    func greetingConnection(
+        account: String?, _ device: UInt8 = 9, _ container: String = SteppedServer.container,
+        _ environment: Environment = .development
     ) -> FramePeer {
         let hello = Hello(
             clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: container,
             environment: environment, credentials: account.map { .account(Self.token($0)) } ?? .none)
-        let connection = FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
-        settle()
-        return connection
+        return FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
     }
 
     /// The databases in memory.

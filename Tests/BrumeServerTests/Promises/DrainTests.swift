@@ -1,0 +1,148 @@
+import BrumeLock
+import BrumeModel
+import BrumeServer
+import BrumeSystem
+import BrumeTestKit
+import BrumeWire
+import Foundation
+import Testing
+
+/// What clients are told while the server stops.
+@Suite("A server that drains", .timeLimit(.minutes(4)))
+struct DrainTests {
+    /// Begins to stop a server that is kept from it by one call; `body` runs meanwhile.
+    private static func draining(
+        before: (HostileServer) async throws -> Void = { _ in },
+        _ body: (HostileServer) async throws -> Void
+    ) async throws {
+        try await HostileServer.running(adjust: { ($0.loopCount, $0.drainTimeoutMilliseconds) = (1, 60_000) }) { server in
+            let busy = try await HostilePeer.welcomed(server, token: nil)
+            let call = busy.openCall(HostileRequests.Method.healthCheck)
+            // It is open once the next one is answered.
+            _ = try await busy.succeed(HostileRequests.Method.healthCheck, [])
+            try await before(server)
+            server.server.drain()
+            #expect(try await busy.nextFrame().type == .goaway)
+            try await body(server)
+            busy.sendFrame(.message, stream: call, isLast: true)
+            _ = try await busy.answer(to: call).get()
+        }
+    }
+
+    private static func expectRefusal(
+        _ peer: HostilePeer, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let first = try await peer.nextFrame()
+        #expect(first.type == .status && first.stream == 0, sourceLocation: sourceLocation)
+        let status = HostileStatus(first.payload)
+        #expect(status.code == .serviceUnavailable, sourceLocation: sourceLocation)
+        #expect(status.retryAfterMilliseconds > 0, sourceLocation: sourceLocation)
+        #expect(status.isSentence, sourceLocation: sourceLocation)
+        try await peer.closeReason()
+    }
+
+    @Test("a hello that comes while the server drains is refused with a time to come back")
+    func hello() async throws {
+        let waiting = Lock<HostilePeer?>(nil)
+        try await Self.draining { server in
+            let peer = try await HostilePeer.connect(server)
+            waiting.withLock { $0 = peer }
+        } _: { _ in
+            let peer = try #require(waiting.withLock { $0 })
+            peer.sendFrame(.hello, payload: HostileRequests.hello(token: nil))
+            try await Self.expectRefusal(peer)
+        }
+    }
+
+    @Test("a client that has not said hello when the server has drained is told the same")
+    func silence() async throws {
+        try await HostileServer.running(adjust: { $0.loopCount = 1 }) { server in
+            let peer = try await HostilePeer.connect(server)
+            // The server's end is open too when a later one has been welcomed.
+            _ = try await HostilePeer.welcomed(server, token: nil, device: 9)
+            server.server.drain()
+            try await Self.expectRefusal(peer)
+        }
+    }
+
+    @Test("a connection whose handshake ends while the server drains is refused in the same way")
+    func handshake() async throws {
+        let forwarder = Lock<Forwarder?>(nil)
+        try await Self.draining { server in
+            let started = try Forwarder(to: server.port)
+            forwarder.withLock { $0 = started }
+            // The server has accepted it when it has accepted a later one.
+            _ = try await HostilePeer.welcomed(server, token: nil, device: 9)
+        } _: { server in
+            let forwarder = try #require(forwarder.withLock { $0 })
+            let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))
+            let peer = try await HostilePeer.connect(server, port: forwarder.port, first: hello)
+            try await Self.expectRefusal(peer)
+        }
+    }
+
+    @Test("a hello whose answer is on its way when the server begins to drain is refused, and not welcomed first")
+    func helloOnItsWay() throws {
+        let server = try SteppedServer()
+        let peer = server.greetingConnection(account: "a")
+        try #require(peer.frames.isEmpty)
+        server.drain()
+        server.settle()
+        let frames = peer.takeFrames()
+        #expect(frames.map(\.type) == [.status] && frames[0].stream == 0)
+        let status = try frames[0].payload.withUnsafeBytes { try MessageCoder().decodeStatus($0) }
+        #expect(status.code == ErrorCode.serviceUnavailable.rawValue)
+        #expect(status.retryAfterMilliseconds > 0)
+        #expect(!peer.isOpen)
+    }
+}
+
+/// One TCP connection to a server of this machine, which is there at once; who connects to ``port`` goes on with it.
+private final class Forwarder: Sendable {
+    let port: UInt16
+
+    init(to serverPort: UInt16) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = Self.address(0)
+        var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = Self.with(&address) { bind(listener, $0, count) == 0 && getsockname(listener, $0, &count) == 0 }
+        port = UInt16(bigEndian: address.sin_port)
+        var target = Self.address(serverPort)
+        guard isBound, listen(listener, 1) == 0, Self.with(&target, { connect(server, $0, count) }) == 0 else {
+            throw HostilePeer.Failure(description: "the forwarder can't be made: errno \(errno)")
+        }
+        Thread.detachNewThread {
+            let client = accept(listener, nil, nil)
+            close(listener)
+            Thread.detachNewThread { Self.copy(from: client, to: server) }
+            Self.copy(from: server, to: client)
+        }
+    }
+
+    private static func copy(from source: Int32, to target: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = recv(source, &buffer, buffer.count, 0)
+            if count <= 0 { break }
+            _ = send(target, buffer, count, Int32(MSG_NOSIGNAL))
+        }
+        shutdown(target, Int32(SHUT_WR))
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+
+    private static func with<Value>(
+        _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>) -> Value
+    ) -> Value {
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1, body)
+        }
+    }
+}
