@@ -245,6 +245,9 @@ extension ServerConnectionStateMachine {
         machine.drain()
         guard case .refuse(let status) = machine.call(3) else { return #expect(Bool(false), "the server drains") }
         #expect(status.code == ErrorCode.serviceUnavailable.rawValue)
+        #expect(machine.openStreams == [2])
+        #expect(machine.answered(stream: 2) != nil)
+        #expect(machine.openStreams == [])
         #expect(machine.unaryCallCount == 1)
         #expect(machine.answered(stream: 1) != nil)
         #expect(machine.unaryCallCount == 0)

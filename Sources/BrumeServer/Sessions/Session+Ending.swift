@@ -36,6 +36,11 @@ extension Session {
         machine.drain()
         let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
         write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
+        // Streams have no end of their own.
+        for stream in machine.openStreams {
+            shard.closeNotifications(self, stream: stream)
+            fail(stream: stream, ServerCore.isStopping)
+        }
     }
 
     /// Calls in flight; a drain waits for them.

@@ -307,6 +307,9 @@ package struct ServerConnectionStateMachine {
     /// Calls that have not ended.
     package var openCallCount: Int { streams.count }
 
+    /// The open streaming calls.
+    package var openStreams: [UInt32] { streams.filter(\.isStreaming).map(\.id) }
+
     /// Calls that will end by themselves; streams don't count.
     package var unaryCallCount: Int { streams.count { !$0.isStreaming } }
 

@@ -139,6 +139,33 @@ struct NotificationStreamTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test(
+        "go on after the last one that came, with no error, when the server stops and ends the stream",
+        arguments: [true, false])
+    func statusAtGoodbye(goawayIsFirst: Bool) async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 2)
+        let first = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        first.event(stream, event(1))
+        #expect(try position(try await transport.message(.message)) == [1])
+        if goawayIsFirst { first.goaway(reconnectAfterMilliseconds: 100) }
+        first.status(stream, .serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 100)
+        if goawayIsFirst {
+            #expect(try await transport.message(.cancel).header.stream == stream)
+        } else {
+            first.goaway(reconnectAfterMilliseconds: 100)
+        }
+        try await transport.closed()
+        transport.advance(seconds: 2)
+        let second = try await transport.welcomed()
+        let call = try await transport.call()
+        #expect(try position(call.payload) == [1])
+        second.event(call.stream, event(2))
+        #expect(try await listening.value.map(\.notificationID?.text) == ["n1", "n2"])
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("reach every iterator")
     func twoConsumers() async throws {
         let (container, folder) = try fakeContainer(transport)

@@ -15,7 +15,10 @@ struct DrainTests {
         before: (HostileServer) async throws -> Void = { _ in },
         _ body: (HostileServer) async throws -> Void
     ) async throws {
-        try await HostileServer.running(adjust: { ($0.loopCount, $0.drainTimeoutMilliseconds) = (1, 60_000) }) { server in
+        func adjust(_ configuration: inout ServerConfiguration) {
+            (configuration.loopCount, configuration.drainTimeoutMilliseconds) = (1, 60_000)
+        }
+        try await HostileServer.running(adjust: adjust) { server in
             let busy = try await HostilePeer.welcomed(server, token: nil)
             let call = busy.openCall(HostileRequests.Method.healthCheck)
             // It is open once the next one is answered.
@@ -79,6 +82,31 @@ struct DrainTests {
             let peer = try await HostilePeer.connect(server, port: forwarder.port, first: hello)
             try await Self.expectRefusal(peer)
         }
+    }
+
+    @Test("notification streams end with a status and a time to come back, unary calls are answered")
+    func streams() throws {
+        let server = try SteppedServer()
+        let coder = MessageCoder()
+        let peer = try server.connection(account: "a")
+        let stream = peer.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
+        server.settle()
+        // One that is not open yet ends too.
+        let other = try server.connection(account: "a", device: 4)
+        let opening = other.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
+        _ = (peer.takeFrames(), other.takeFrames())
+        server.drain()
+        let call = peer.start(.zonesList, coder.encodeListZonesRequest(.private))
+        server.settle()
+        for (peer, stream) in [(peer, stream), (other, opening)] {
+            let frames = peer.frames.filter { $0.stream == stream || $0.stream == 0 }
+            #expect(frames.map(\.type) == [.goaway, .status])
+            let status = try #require(frames.last).payload.withUnsafeBytes { try coder.decodeStatus($0) }
+            #expect(status.code == ErrorCode.serviceUnavailable.rawValue)
+            #expect(status.retryAfterMilliseconds > 0)
+            #expect(peer.isOpen)
+        }
+        #expect(peer.frames.contains { $0.stream == call && $0.type == .message })
     }
 
     @Test("a hello whose answer is on its way when the server begins to drain is refused, and not welcomed first")
