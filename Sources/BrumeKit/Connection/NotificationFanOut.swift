@@ -98,6 +98,8 @@ package struct NotificationFanOut: Sendable {
         guard !consumers.isEmpty else { return }
         let position = event.position.isEmpty ? received.position : event.position
         received = Mark(number: received.number + 1, position: position)
+        // Nobody could handle it, so everybody has.
+        if case .unknown = event.kind { return }
         for id in consumers.keys { consumers[id]!.append(event, received) }
         // That the stream is open is news to those who listen at the moment alone, and a key-value store hears for itself.
         if case .ready = event.kind { return }
@@ -140,7 +142,7 @@ extension NotificationEvent.Kind {
     /// The database that the event tells of; nil: none.
     fileprivate var database: DatabaseScope? {
         switch self {
-        case .ready: nil
+        case .ready, .unknown: nil
         case .zoneChanged: .private
         case .databaseChanged(let database), .fetchFromToken(let database): database
         case .recordChanged(let change): change.database

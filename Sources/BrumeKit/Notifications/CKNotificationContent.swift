@@ -85,7 +85,7 @@ struct CKNotificationContent: Sendable {
     /// Reads an event of the notification stream; nil for one that tells the stream's own state.
     init?(_ event: NotificationEvent, containerIdentifier: String?, currentUser: String?) {
         switch event.kind {
-        case .ready: return nil
+        case .ready, .unknown: return nil
         case .zoneChanged(let zone):
             guard let zoneID = CKRecordZone.ID(zone, currentUser: currentUser) else { return nil }
             // Zone subscriptions exist in private databases alone.

@@ -105,7 +105,7 @@ extension SyncEngineDriver {
         case .ready: .opened
         case .databaseChanged(.private), .fetchFromToken(.private): .databaseChanged
         case .zoneChanged(let zone): CKRecordZone.ID(zone, currentUser: currentUser).map { .zoneChanged($0) }
-        case .databaseChanged, .fetchFromToken, .recordChanged: nil
+        case .databaseChanged, .fetchFromToken, .recordChanged, .unknown: nil
         }
     }
 }

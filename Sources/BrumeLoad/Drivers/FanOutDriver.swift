@@ -116,7 +116,7 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
                 thread.recorder.failed(
                     .deliver, from: thread.now,
                     LoadFailure(code: "missed", message: "the server kept no more events and said: fetch"))
-            case .zoneChanged, .databaseChanged: break
+            case .zoneChanged, .databaseChanged, .unknown: break
             }
         }
     }

@@ -9,6 +9,8 @@ package struct NotificationEvent: Equatable, Sendable {
         case recordChanged(RecordChange)
         /// Events were dropped: fetch changes from your tokens; in the public database, which has none, query again.
         case fetchFromToken(DatabaseScope)
+        /// What a newer server reports: it is acknowledged and otherwise ignored.
+        case unknown
     }
 
     /// Opaque: acknowledge and resume with it.

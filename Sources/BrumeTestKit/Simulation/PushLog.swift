@@ -59,7 +59,7 @@ final class PushLog {
     /// The commit that a push shows.
     static func commit(of event: NotificationEvent) -> (scope: DatabaseScope, sequence: UInt64)? {
         switch event.kind {
-        case .ready, .fetchFromToken: return nil
+        case .ready, .fetchFromToken, .unknown: return nil
         case .zoneChanged, .databaseChanged, .recordChanged:
             guard let scope = scope(of: event), let place = PeekedToken(event.position)?.place(in: scope) else {
                 return nil
@@ -71,7 +71,7 @@ final class PushLog {
     /// The database that an event is of; nil: of both.
     static func scope(of event: NotificationEvent) -> DatabaseScope? {
         switch event.kind {
-        case .ready: nil
+        case .ready, .unknown: nil
         case .zoneChanged: .private
         case .databaseChanged(let scope), .fetchFromToken(let scope): scope
         case .recordChanged(let change): change.database

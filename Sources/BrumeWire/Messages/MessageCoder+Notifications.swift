@@ -49,6 +49,7 @@ extension MessageCoder {
             case .recordChanged(let change):
                 message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED
                 message.pointee.record_changed = arena.recordChanged(change)
+            case .unknown: break
             }
             return message
         }
@@ -62,6 +63,8 @@ extension MessageCoder {
         return field
     }
 
+    /// Reads an event. One of a kind, a database or a reason that this version doesn't know is of the kind
+    /// ``NotificationEvent/Kind/unknown``: its position counts all the same.
     package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
         let message = try answer(brume__v1__notification_event__unpack, bytes)
         let kind: NotificationEvent.Kind
@@ -74,13 +77,14 @@ extension MessageCoder {
             }
             kind = .zoneChanged(RequestChecks.lossyZone(zone))
         case BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED:
-            kind = .databaseChanged(try Self.eventScope(message.pointee.database_changed.pointee.database))
+            let scope = Self.scope(message.pointee.database_changed.pointee.database)
+            kind = scope.map { .databaseChanged($0) } ?? .unknown
         case BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN:
-            kind = .fetchFromToken(try Self.eventScope(message.pointee.fetch_from_token.pointee.database))
+            let scope = Self.scope(message.pointee.fetch_from_token.pointee.database)
+            kind = scope.map { .fetchFromToken($0) } ?? .unknown
         case BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED:
-            kind = .recordChanged(try Self.recordChange(message.pointee.record_changed))
-        default:
-            throw Self.unreadableAnswer("an event has no kind that this version knows")
+            kind = try Self.recordChange(message.pointee.record_changed).map { .recordChanged($0) } ?? .unknown
+        default: kind = .unknown
         }
         return NotificationEvent(
             position: message.pointee.position.array, notificationID: message.pointee.notification_id.lossyText,
@@ -89,30 +93,28 @@ extension MessageCoder {
             committedMilliseconds: message.pointee.committed_milliseconds)
     }
 
-    private static func eventScope(_ scope: Brume__V1__DatabaseScope) throws(ServiceError) -> DatabaseScope {
-        guard let known = UInt8(exactly: scope.rawValue).flatMap(DatabaseScope.init) else {
-            throw unreadableAnswer("an event names no database that this version knows")
-        }
-        return known
+    /// The database that an event names; nil: none that this version knows.
+    private static func scope(_ scope: Brume__V1__DatabaseScope) -> DatabaseScope? {
+        UInt8(exactly: scope.rawValue).flatMap(DatabaseScope.init)
     }
 
+    /// The change that an event reports; nil: in a database, or for a reason, that this version doesn't know.
     private static func recordChange(
         _ message: UnsafeMutablePointer<Brume__V1__RecordChanged>
-    ) throws(ServiceError) -> RecordChange {
+    ) throws(ServiceError) -> RecordChange? {
         guard let zone = message.pointee.zone else { throw unreadableAnswer("an event names no zone") }
-        guard let reason = UInt8(exactly: message.pointee.reason.rawValue).flatMap(RecordChangeReason.init) else {
-            throw unreadableAnswer("an event tells of a change of a kind that this version doesn't know")
-        }
+        guard let database = scope(message.pointee.database),
+            let reason = UInt8(exactly: message.pointee.reason.rawValue).flatMap(RecordChangeReason.init)
+        else { return nil }
         var fields: [String: FieldValue] = [:]
         for index in 0..<message.pointee.n_fields {
             let field = message.pointee.fields[index]!
-            guard let value = field.pointee.value.flatMap({ FieldValue($0) }) else {
-                throw unreadableAnswer("an event holds a value of a kind that this version doesn't know")
-            }
+            // A value of a kind that this version doesn't know is left out.
+            guard let value = field.pointee.value.flatMap({ FieldValue($0) }) else { continue }
             fields[field.pointee.key.lossyText] = value
         }
         return RecordChange(
-            database: try eventScope(message.pointee.database), zone: RequestChecks.lossyZone(zone),
+            database: database, zone: RequestChecks.lossyZone(zone),
             recordName: message.pointee.record_name.lossyText, reason: reason, fields: fields,
             isPruned: message.pointee.pruned != 0)
     }

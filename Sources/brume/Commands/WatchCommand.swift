@@ -129,7 +129,7 @@ enum WatchCommand {
             case .databaseChanged: ("databaseChanged", nil)
             case .fetchFromToken: ("fetchFromToken", nil)
             case .recordChanged(let change): (kind(of: change.reason), change.zone.name)
-            case .ready: preconditionFailure("ready is no notification")
+            case .ready, .unknown: preconditionFailure("what the SDK handles itself is no notification")
             }
         let date = TypedValue.text(of: Date(timeIntervalSince1970: Double(event.committedMilliseconds) / 1000))
         var change: RecordChange?

@@ -103,7 +103,7 @@ struct ProxyTests {
                 switch event.kind {
                 case .ready: isReady.withLock { $0 = true }
                 case .fetchFromToken: isPruned.withLock { $0 = true }
-                case .zoneChanged, .databaseChanged, .recordChanged:
+                case .zoneChanged, .databaseChanged, .recordChanged, .unknown:
                     _ = ids.withLock { $0.insert(event.notificationID) }
                 }
             }

@@ -2,10 +2,10 @@
 import BrumeModel
 import Testing
 
-private func event(_ number: UInt8) -> NotificationEvent {
+private func event(_ number: UInt8, _ kind: NotificationEvent.Kind = .databaseChanged(.private)) -> NotificationEvent {
     NotificationEvent(
-        position: [number], notificationID: "n\(number)", subscriptionID: "s", notificationInfo: nil,
-        kind: .databaseChanged(.private), committedMilliseconds: Int64(number))
+        position: [number], notificationID: "n\(number)", subscriptionID: "s", notificationInfo: nil, kind: kind,
+        committedMilliseconds: Int64(number))
 }
 
 @Suite("The fan-out of notifications")
@@ -43,6 +43,21 @@ struct NotificationFanOutTests {
         _ = fanOut.next(2)
         _ = fanOut.next(1)
         #expect(fanOut.takeAcknowledgement() == [2])
+    }
+
+    @Test("acknowledges an event of an unknown kind, gives it to nobody, and holds nothing else up with it")
+    func unknownKind() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.eventReceived(event(1, .unknown))
+        #expect(fanOut.takeAcknowledgement() == [1])
+        #expect(fanOut.resumePosition == [1])
+        fanOut.eventReceived(event(2))
+        fanOut.eventReceived(event(3, .unknown))
+        #expect(fanOut.next(1)?.position == [2])
+        #expect(fanOut.takeAcknowledgement() == nil)
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.takeAcknowledgement() == [3])
     }
 
     @Test("counts what was handed out as handled when the consumer ends")

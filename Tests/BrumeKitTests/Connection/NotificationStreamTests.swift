@@ -166,6 +166,19 @@ struct NotificationStreamTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("that a newer server alone knows are acknowledged and ignored")
+    func unknownKind() async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 1)
+        let connection = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        connection.event(stream, event(1, .unknown))
+        #expect(try position(try await transport.message(.message)) == [1])
+        connection.event(stream, event(2))
+        #expect(try await listening.value.map(\.notificationID?.text) == ["n2"])
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("reach every iterator")
     func twoConsumers() async throws {
         let (container, folder) = try fakeContainer(transport)

@@ -131,7 +131,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 case .databaseChanged(.private), .fetchFromToken(.private): onPush(device, .databaseChanged)
                 case .zoneChanged(let zone):
                     if let id = CKRecordZone.ID(zone, currentUser: peer.user) { onPush(device, .zoneChanged(id)) }
-                case .databaseChanged, .fetchFromToken, .recordChanged: break
+                case .databaseChanged, .fetchFromToken, .recordChanged, .unknown: break
                 }
             }
         }

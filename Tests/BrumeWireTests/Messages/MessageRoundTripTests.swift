@@ -165,7 +165,7 @@ struct MessageRoundTripTests {
         arguments: [
             .ready(resumed: true), .ready(resumed: false), .zoneChanged(MessageSamples.zone),
             .databaseChanged(.private),
-            .fetchFromToken(.public),
+            .fetchFromToken(.public), .unknown,
         ] as [NotificationEvent.Kind])
     func notifications(kind: NotificationEvent.Kind) throws {
         let event = NotificationEvent(
@@ -176,6 +176,32 @@ struct MessageRoundTripTests {
             try client.encodeNotificationsRequest(position: [3, 0]).decoded(server.decodeNotificationsRequest) == [
                 3, 0,
             ])
+    }
+
+    @Test("an event with something that a newer server knows keeps its position")
+    func newerEvents() throws {
+        func event(_ kind: UInt64, _ content: ProtoBytes) throws -> NotificationEvent {
+            try ProtoBytes().bytes(1, [7]).message(kind, content).bytes.decoded(client.decodeNotificationEvent)
+        }
+        let zone = ProtoBytes().text(1, "Notes")
+        for (kind, content) in [
+            // A kind of its own; databases and reasons that there are none of.
+            (100, ProtoBytes()), (10, ProtoBytes().varint(1, 9)), (11, ProtoBytes().varint(1, 9)),
+            (12, ProtoBytes().varint(1, 9).message(2, zone).varint(4, 1)),
+            (12, ProtoBytes().varint(1, 2).message(2, zone).varint(4, 9)),
+        ] {
+            let event = try event(UInt64(kind), content)
+            #expect(event.kind == .unknown, "kind \(kind)")
+            #expect(event.position == [7])
+        }
+        // A value of a kind that there is none of is left out.
+        let fields = ProtoBytes().varint(1, 2).message(2, zone).text(3, "a").varint(4, 1)
+            .message(5, ProtoBytes().text(1, "new").message(2, ProtoBytes().varint(100, 1)))
+            .message(5, ProtoBytes().text(1, "old").message(2, ProtoBytes().text(1, "x")))
+        guard case .recordChanged(let change) = try event(12, fields).kind else {
+            return #expect(Bool(false), "the change is known")
+        }
+        #expect(change.fields == ["old": .string("x")])
     }
 
     @Test("messages of the operator arrive as they were sent")
