@@ -288,15 +288,20 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
+    /// The largest payload of a frame that a client may send.
+    static func frameBytes(of identity: Identity) -> Int {
+        identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.frameBytes
+    }
+
     func welcome(for identity: Identity) -> Welcome {
         let limits = configuration.connectionLimits
         return Welcome(
             protocolVersion: 1, serverVersion: Self.version, userRecordName: identity.userRecordName,
             serverEpoch: epoch,
             limits: BrumeWire.ConnectionLimits(
-                frameBytes: Limits.frameBytes, concurrentCalls: limits.concurrentCalls,
+                frameBytes: Self.frameBytes(of: identity), concurrentCalls: limits.concurrentCalls,
                 itemsPerRequest: Limits.itemsPerRequest,
-                requestBytes: identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.requestBytes,
+                requestBytes: min(Self.frameBytes(of: identity), Limits.requestBytes),
                 recordBytes: Limits.recordBytes, streamCredit: limits.streamCredit,
                 idleMilliseconds: Int(clamping: limits.idleMilliseconds)))
     }

@@ -170,8 +170,7 @@ extension Session {
             return false
         }
         connection.opened(hasAccount: identity.role != .anonymous)
-        payloadLimitAfterHello =
-            identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.frameBytes
+        payloadLimitAfterHello = ServerCore.frameBytes(of: identity)
         let target = server.shard(at: identity.homePlacement)
         // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data. It
         // leaves when the turn's input is done.

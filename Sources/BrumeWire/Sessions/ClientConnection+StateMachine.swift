@@ -83,7 +83,8 @@ package struct ClientConnectionStateMachine: Sendable {
 
     /// The most that the server's next frame may hold.
     package var payloadBytesLimit: Int {
-        state == .greeting ? ClientConnectionLimits.greetingFrameBytes : limits.frameBytes
+        if state == .greeting { return ClientConnectionLimits.greetingFrameBytes }
+        return max(limits.frameBytes, ClientConnectionLimits.answerFrameBytes)
     }
 
     /// Whether a call or stream may be started.

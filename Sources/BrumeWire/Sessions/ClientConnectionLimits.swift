@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// The client's own limits for a connection, each with its reason.
 package enum ClientConnectionLimits {
     /// Bytes of a frame before the welcome: the protocol's limit.
@@ -14,6 +16,9 @@ package enum ClientConnectionLimits {
     package static func pongNanoseconds(idle idleMilliseconds: Int) -> UInt64 {
         min(UInt64(idleMilliseconds) * 1_000_000 / 3, 10_000_000_000)
     }
+
+    /// Bytes of a frame that we take in any case: the server may send so many, also where it takes fewer of us.
+    package static let answerFrameBytes = Limits.frameBytes
 
     /// Bytes of a frame that we take, whatever the server names as its limit: a client has to hold one frame.
     package static let frameBytesMax = 64 * 1024 * 1024

@@ -162,7 +162,8 @@ struct  Brume__V1__Welcome
 
 
 /*
- * The limits in force. A request above one fails with limitExceeded, a frame above frame_bytes ends the connection.
+ * The limits in force. A request above one fails with limitExceeded. A frame of the client above frame_bytes ends the
+ * connection; the server sends frames of up to 4 MiB.
  */
 struct  Brume__V1__Limits
 {

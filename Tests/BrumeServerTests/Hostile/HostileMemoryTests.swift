@@ -113,12 +113,21 @@ struct HostileMemoryTests {
         }
     }
 
-    @Test("a peer without an account may not send frames larger than what reading needs")
+    @Test("a peer without an account may not send frames larger than what reading needs, which its welcome says")
     func anonymousFrames() async throws {
         try await HostileServer.running { server in
             let peer = try await HostilePeer.welcomed(server, token: nil)
+            let bytes = peer.receivedBytes
+            let length = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            let welcome = try #require(ProtobufReader(Array(bytes.dropFirst(FrameHeader.byteCount).prefix(length))))
+            let limits = try #require(ProtobufReader(welcome.bytes(5)))
+            let limit = Int(limits.varint(1))
+            #expect(limit < 1_000_000 && limit == Int(limits.varint(4)))
+            // The largest frame arrives, and is no request; one byte more is too much.
+            let largest = [UInt8](repeating: 0xff, count: limit)
+            #expect(try await peer.fail(Method.recordsFetch, largest).code == .invalidArguments)
             let stream = peer.openCall(Method.recordsFetch)
-            peer.send(HostilePeer.header(length: 1_000_000, type: 4, flags: 1, stream: stream))
+            peer.send(HostilePeer.header(length: UInt32(limit) + 1, type: 4, flags: 1, stream: stream))
             let status = try await peer.endingStatus()
             #expect(status.code == .limitExceeded)
             #expect(status.isSentence)
