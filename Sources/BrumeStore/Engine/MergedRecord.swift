@@ -18,7 +18,8 @@ struct MergedRecord: ~Copyable {
         self.isChanged = isChanged
     }
 
-    /// Throws `limitExceeded` for too many fields, `invalidArguments` for a record that is its own parent.
+    /// Throws `limitExceeded` for too many fields, `invalidArguments` for a parent that a record can't have: itself, a
+    /// user record, or a name that no record has.
     static func of(
         _ save: RecordSave<CheckedFields>, over existing: RecordSlot?
     ) throws(ServiceError) -> MergedRecord {
@@ -33,6 +34,10 @@ struct MergedRecord: ~Copyable {
         case .set(let name):
             if name == save.name {
                 throw ServiceError(.invalidArguments, "a record names itself as its parent; name another record")
+            }
+            if Names.isUserRecordName(name) {
+                throw ServiceError(
+                    .invalidArguments, "a user record can't be a parent; name another record, or use a reference")
             }
             if let problem = Names.problemWithRecordName(name) { throw ServiceError(.invalidArguments, problem) }
             parent = name

@@ -187,7 +187,8 @@ enum FieldChecker {
         return problem(recordName: reference.pointee.record_name).map { "holds a reference: \($0)" }
     }
 
-    /// What is wrong with the name of a record that is pointed to, or nil. Users may be pointed to.
+    /// What is wrong with the name of a record that is pointed to, or nil. Users may be pointed to; that none is a parent is
+    /// the store's to check.
     static func problem(recordName: ProtobufCBinaryData) -> String? {
         guard let name = recordName.text else { return "a record name is not valid UTF-8; use printable ASCII" }
         return Names.isUserRecordName(name) ? nil : Names.problemWithRecordName(name)
