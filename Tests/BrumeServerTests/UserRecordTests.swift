@@ -38,4 +38,27 @@ struct UserRecordTests {
             }
         }
     }
+
+    @Test("querying user records and subscribing to them fail alike")
+    func queriesAndSubscriptions() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        for database in [DatabaseScope.private, .public] {
+            let query = Query(recordType: "Users", predicate: .constant(true))
+            let queried = #expect(throws: ServiceError.self) {
+                _ = try peer.query(QueryRequest(database: database, zone: nil, query: query))
+            }
+            let subscribed = #expect(throws: ServiceError.self) {
+                try peer.subscribe(
+                    Subscription(
+                        id: "users",
+                        kind: .query(
+                            QuerySubscription(
+                                recordType: "Users", predicate: .constant(true), options: .reasons))), in: database)
+            }
+            #expect(queried?.code == .invalidArguments)
+            #expect(subscribed?.code == .invalidArguments)
+            #expect(queried?.message == subscribed?.message)
+        }
+    }
 }

@@ -5,14 +5,16 @@ extension Schema {
         problem(with: query.predicate, sortDescriptors: query.sortDescriptors, type: query.recordType, in: place)
     }
 
+    /// What a query and a query subscription for user records fail with, as in CloudKit.
+    package static let userRecordRefusal = ServiceError(
+        .invalidArguments, "user records can't be queried or subscribed to; fetch them by their ids")
+
     /// As ``problem(with:in:)``, for a query subscription's predicate too.
     package func problem(
         with predicate: Predicate, sortDescriptors: [QuerySort] = [], type name: String, in place: SchemaPlace
     ) -> ServiceError? {
         guard let type = recordTypes[name] else { return unknownType(name, in: place) }
-        if name == Names.userRecordType {
-            return ServiceError(.invalidArguments, "user records can't be queried; fetch them by their ids")
-        }
+        if name == Names.userRecordType { return Schema.userRecordRefusal }
         var gate = QueryGate(type: type, place: place)
         do throws(ServiceError) {
             try gate.check(predicate)

@@ -10,10 +10,7 @@ enum QueryRules {
     static func checked(
         _ query: Query, caller: String, followsCloudKit: Bool
     ) throws(ServiceError) -> Query {
-        if query.recordType == Names.userRecordType {
-            throw ServiceError(
-                .invalidArguments, "user records can't be queried; fetch them by their ids")
-        }
+        if query.recordType == Names.userRecordType { throw Schema.userRecordRefusal }
         if followsCloudKit, let problem = query.predicate.problemUnderCloudKitRules() {
             throw problem
         }

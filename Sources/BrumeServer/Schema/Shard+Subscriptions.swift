@@ -25,10 +25,7 @@ extension Shard {
         let followsCloudKit = server.configuration.followsCloudKitQueryRules
         return SubscriptionGate(
             refusal: { query, user in
-                if query.recordType == Names.userRecordType {
-                    return ServiceError(
-                        .permissionFailure, "user records can't be subscribed to; fetch them by their names")
-                }
+                if query.recordType == Names.userRecordType { return Schema.userRecordRefusal }
                 if followsCloudKit, let problem = query.predicate.problemUnderCloudKitRules() { return problem }
                 if isPublic, let refusal = access(user).refusal(.read, type: query.recordType, creator: user) {
                     return refusal
