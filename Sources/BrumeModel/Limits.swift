@@ -198,8 +198,13 @@ package enum Limits {
     /// Roles that record types grant something to, all types together.
     package static let grantsPerSchema = 2_000
 
-    /// Bytes of a schema's text: more than the limits above let a schema have, without its comments.
+    /// Bytes of a schema's text in a file, and as the server keeps and exports it: more than the limits above let a
+    /// schema have, without its comments.
     package static let schemaTextBytes = 4 * 1024 * 1024 - 4 * 1024
+
+    /// Bytes of a schema's text that a running server imports: what a request holds beside its other fields. Larger
+    /// schemas are imported while the server is stopped.
+    package static let importedSchemaTextBytes = requestBytes - 100
 
     /// Accounts in roles of one container and environment.
     package static let roleMembersPerSchema = 10_000

@@ -22,6 +22,13 @@ extension MessageCoder {
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> (text: [UInt8], validatesOnly: Bool) {
         let message = try request(brume__v1__import_schema_request__unpack, bytes)
+        let byteCount = message.pointee.text.len
+        guard byteCount <= Limits.importedSchemaTextBytes else {
+            throw ServiceError(
+                .limitExceeded,
+                "a schema's text has \(byteCount) bytes; the limit is \(Limits.importedSchemaTextBytes): leave comments "
+                    + "out, or import it while the server is stopped")
+        }
         return (message.pointee.text.array, message.pointee.validate_only != 0)
     }
 

@@ -83,7 +83,7 @@ struct  Brume__V1__ImportSchemaRequest
 {
   ProtobufCMessage base;
   /*
-   * up to the limit of a request
+   * up to 1,999,900 bytes
    */
   ProtobufCBinaryData text;
   /*

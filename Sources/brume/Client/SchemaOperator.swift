@@ -11,9 +11,6 @@ struct SchemaOperator {
         case stopped(FolderSchemas)
     }
 
-    /// What a request holds beside its other fields.
-    private static let textBytes = Limits.requestBytes - 1_000
-
     private let invocation: Invocation
     private let folder: String
     private let container: String
@@ -50,11 +47,11 @@ struct SchemaOperator {
             switch way {
             case .running(let session):
                 let text = SchemaPrinter.text(schema)
-                guard text.utf8.count <= Self.textBytes else {
+                guard text.utf8.count <= Limits.importedSchemaTextBytes else {
                     throw CommandError(
                         .failed,
                         "the schema has \(text.utf8.count) bytes without its comments; a running server takes up to"
-                            + " \(Self.textBytes)",
+                            + " \(Limits.importedSchemaTextBytes)",
                         hint: "stop the server, and import the file while it is stopped")
                 }
                 try await session.importSchema(text: text, validatesOnly: validatesOnly)

@@ -144,8 +144,7 @@ struct SchemaTests {
             return schema + String(repeating: "x", count: bytes - schema.utf8.count)
         }
         let session = try admin()
-        // What a request holds beside its text has a few bytes.
-        try await session.importSchema(text: text(Limits.requestBytes - 100), validatesOnly: false)
+        try await session.importSchema(text: text(Limits.importedSchemaTextBytes), validatesOnly: false)
         let imported = try SchemaParser.parse("DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE);")
         #expect(try await schema() == imported)
         let error = await #expect(throws: ServiceError.self) {

@@ -194,6 +194,21 @@ struct RequestCheckTests {
         expectInvalid { try noText.bytes.decoded(coder.decodeModifySubscriptionsRequest) }
     }
 
+    @Test("the text of a schema that is imported is as long as its limit says, and no longer")
+    func schemaTexts() throws {
+        func read(_ byteCount: Int) throws -> Int {
+            let text = String(repeating: " ", count: byteCount)
+            return try coder.encodeImportSchemaRequest(text: text, validatesOnly: true)
+                .decoded(coder.decodeImportSchemaRequest).text.count
+        }
+        let limit = Limits.importedSchemaTextBytes
+        #expect(try read(limit) == limit)
+        for byteCount in [limit + 1, Limits.requestBytes, Limits.schemaTextBytes] {
+            let error = #expect(throws: ServiceError.self) { try read(byteCount) }
+            #expect(error?.code == .limitExceeded)
+        }
+    }
+
     @Test("texts of hello, call and admin requests are bounded and valid")
     func otherTexts() throws {
         func hello(_ change: (inout Hello) -> Void) -> [UInt8] {
