@@ -149,8 +149,11 @@ final class NotificationHub {
     /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users never
     /// subscribe to anything. Who did has, also when nothing is left of it.
     private func mayHaveMissed(_ mailbox: NotificationMailbox, behind place: ChangePosition) -> Bool {
-        !isPublic || mailbox.ring.hasDropped
-            || database.hadSubscriptions(of: mailbox.owner, behind: place.sequence)
+        if !isPublic || mailbox.ring.hasDropped { return true }
+        // Who stands within a commit may have missed the rest of it, which may have ended the last subscription.
+        let isBehindAll = place == .end(ofSequence: place.sequence)
+        let sequence = isBehindAll ? place.sequence : max(place.sequence, 1) - 1
+        return database.hadSubscriptions(of: mailbox.owner, behind: sequence)
     }
 
     func remove(_ listener: any NotificationListener, of user: String) {

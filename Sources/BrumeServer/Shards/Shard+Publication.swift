@@ -1,4 +1,5 @@
 internal import BrumeStore
+internal import BrumeSystem
 
 /// What becomes durable is told to devices: its events are made, some in each turn, and given to them at the turn's end.
 extension Shard {

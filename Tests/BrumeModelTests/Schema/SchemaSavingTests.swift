@@ -92,6 +92,28 @@ import Testing
         #expect(Self.check(schema, "Note", ["title": .string], in: Self.production, lesson: &lesson) == .fits)
     }
 
+    @Test("what the records of a request would teach is counted as it is looked at, and has a limit")
+    func muchToLearn() throws {
+        var checker = SaveChecker(try Self.schema("RECORD TYPE Note (x STRING);"), in: Self.development)
+        let keys = (0..<4_096).map { "k\($0)" }
+        var verdicts: [SaveVerdict] = []
+        for number in 0..<10 {
+            // Of a new type, and new fields of one that is there.
+            verdicts.append(
+                checker.check(type: number % 2 == 0 ? "New\(number)" : "Note") { visit in
+                    for key in keys where !key.withUTF8Bytes({ visit($0, .string) }) { return }
+                })
+        }
+        #expect(verdicts.prefix(7).allSatisfy { $0 == .teaches })
+        for verdict in verdicts.dropFirst(8) {
+            guard case .refused(let error) = verdict else {
+                Issue.record("\(verdict)")
+                continue
+            }
+            #expect(error.code == .limitExceeded)
+        }
+    }
+
     @Test("saves of several types in one request are each checked by their own") func severalTypes() throws {
         var checker = SaveChecker(
             try Self.schema("RECORD TYPE Note (x STRING); RECORD TYPE Task (x INT64);"), in: Self.production)

@@ -47,7 +47,7 @@ struct FairQueueTests {
         var queue = FairQueue<Int>()
         for number in 0..<100 { queue.append(number, of: account("eve")) }
         for number in 100..<103 { queue.append(number, of: account("ada")) }
-        queue.append(200, of: .anonymous)
+        queue.append(200, of: .operator)
         let first = (0..<8).map { _ in queue.popFirst()!.element }
         #expect(first == [0, 100, 200, 1, 101, 2, 102, 3])
         #expect(queue.count == 96)

@@ -56,6 +56,10 @@ struct HostileQueryTests {
                 (12, [[.message(2, [.message(1, [.varint(2, 2)]), .varint(2, 1), .message(3, [.bytes(1, [0x61])])])]]),
             ]
             bad += values.map { (12, [Self.comparison($0)]) }
+            // Texts that are searched for.
+            let word = String(repeating: "a ", count: 1_000)
+            let search: [ProtobufField] = [.message(5, [.text(1, word), .varint(2, 1)])]
+            bad.append((27, [Self.and(3), search, search, search]))
             for (code, nodes) in bad {
                 for method in [Self.recordsQuery, Self.recordsExplain] {
                     let status = try await peer.fail(method, Self.request(nodes))

@@ -63,30 +63,39 @@ struct NotificationHubTests {
     }
 
     private func subscribe(
-        _ user: String, to type: String = "Note", options: QuerySubscription.Options = .reasons
+        _ user: String, _ id: String = "s", to type: String = "Note", options: QuerySubscription.Options = .reasons
     ) {
         _ = database.modifySubscriptions(
             ModifySubscriptionsRequest(
                 database: .public,
                 saves: [
                     Subscription(
-                        id: "s",
+                        id: id,
                         kind: .query(
                             QuerySubscription(recordType: type, predicate: .constant(true), options: options)))
                 ]), caller: Caller(user: user, isOwner: false), nowMilliseconds: 1)
     }
 
+    /// Behind all that there is.
+    private var here: NotificationPosition.Place {
+        NotificationPosition.Place(epoch: 7, position: .end(ofSequence: database.sequence))
+    }
+
+    /// - Parameter types: Of the records, by their names.
+    private func modify(_ types: [String: String]) -> Commit? {
+        database.modifyRecords(
+            ModifyRecordsRequest(
+                database: .public,
+                zones: [
+                    ZoneModification(
+                        zone: .defaultZone,
+                        saves: types.map { RecordSave(name: $0.key, type: $0.value, fields: CheckedFields()) })
+                ]), caller: Caller(user: "_author", isOwner: false), nowMilliseconds: 1
+        ).commit
+    }
+
     private func save(_ name: String, type: String = "Note", origin: UInt8 = 0, into hub: NotificationHub) throws {
-        let commit = try #require(
-            database.modifyRecords(
-                ModifyRecordsRequest(
-                    database: .public,
-                    zones: [
-                        ZoneModification(
-                            zone: .defaultZone,
-                            saves: [RecordSave(name: name, type: type, fields: CheckedFields())])
-                    ]), caller: Caller(user: "_author", isOwner: false), nowMilliseconds: 1
-            ).commit)
+        let commit = try #require(modify([name: type]))
         hub.publish(
             NotificationHub.Publication(
                 sequence: commit.sequence, origin: Array(repeating: origin, count: 16), committedMilliseconds: 1,
@@ -279,6 +288,24 @@ struct NotificationHubTests {
         #expect(eve.taken.isEmpty, "who never subscribed has missed nothing")
     }
 
+    @Test("one who was told a part of the commit that ended all subscriptions is told to look again after a restart")
+    func restartWithinOnce() throws {
+        subscribe("_ada", options: [.creation, .once])
+        subscribe("_ada", "t", to: "City", options: [.creation, .once])
+        let first = hub()
+        let ada = Taker(1)
+        try join(ada, "_ada", first, at: here)
+        let commit = try #require(modify(["n": "Note", "c": "City"]))
+        first.publish(
+            NotificationHub.Publication(
+                sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [], matches: commit.matches))
+        first.deliver()
+        #expect(ada.taken.count == 2 && !database.hasSubscriptions(of: "_ada"))
+        let again = Taker(1)
+        try join(again, "_ada", hub(), at: ada.places[0])
+        #expect(again.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)"])
+    }
+
     @Test("one commit that fires 5,000 users' subscriptions reaches each of them, and costs microseconds for each")
     func fanOut() throws {
         let count = 5_000
@@ -296,6 +323,36 @@ struct NotificationHubTests {
         // Debug builds are some twenty times slower, and other tests run beside this one.
         #expect(took < .milliseconds(2 * count), "\(took) for \(count) users")
         #expect(hub.backlog.events == count)
+    }
+
+    @Test("a commit's events are made in pieces, in order, and a device that comes between them misses none")
+    func pieces() throws {
+        for user in 0..<100 { subscribe("_u\(user)") }
+        let hub = hub()
+        let takers = (0..<100).map { Taker(1 + UInt8($0)) }
+        for user in 0..<50 { try join(takers[user], "_u\(user)", hub, at: here) }
+        var left: [Int] = []
+        for name in ["a", "b"] {
+            let commit = try #require(modify([name: "Note"]))
+            hub.enqueue(
+                NotificationHub.Publication(
+                    sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [],
+                    matches: commit.matches), committedNanoseconds: commit.sequence)
+        }
+        #expect(hub.waitingEvents == 200)
+        var published: [UInt64] = []
+        while hub.isPublishing {
+            #expect(hub.publish(atMost: 30) <= 30)
+            hub.deliver()
+            left.append(hub.waitingEvents)
+            published += hub.takePublishedCommits()
+            // The others come when a part of the first commit is told, some before their event is made and some behind it.
+            if left.count == 2 { for user in 50..<100 { try join(takers[user], "_u\(user)", hub) } }
+        }
+        #expect(left == [170, 140, 110, 80, 50, 20, 0])
+        #expect(published == published.sorted() && published.count == 2)
+        for taker in takers.prefix(50) { #expect(taker.summary == ["s a", "s b"]) }
+        for taker in takers.dropFirst(50) { #expect(taker.summary.last == "s b") }
     }
 
     @Test("one commit that fires more than is told one by one tells all whom it concerns to look again")

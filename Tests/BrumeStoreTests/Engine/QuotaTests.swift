@@ -100,6 +100,33 @@ struct QuotaTests {
         #expect(result.saveCodes == [.quotaExceeded, .referenceViolation, nil])
     }
 
+    /// Each new record finds no room when the one before it has failed: its own old record then may not shrink.
+    @Test("saves that fail for each other one after the other, beside costly references, end quickly")
+    func chain() throws {
+        let pairs = 120
+        let old = (0..<pairs).map { save("child\($0)", bytes: 600) }
+        #expect(modify(quota: 0, saves: old).saveCodes.allSatisfy { $0 == nil })
+        let references = FieldValue.references(
+            (0..<Limits.cascadeReferencesPerRecord).map { Reference(recordName: "t\($0)", deletesSelf: true) })
+        let heavy = (0..<3).map { RecordSave<CheckedFields>.of("heavy\($0)", ["to": references]) }
+        let shrinking = (0..<pairs).map { save("child\($0)", bytes: 100, parent: .set("new\($0)")) }
+        let growing = (0..<pairs).map { save("new\($0)", bytes: 380) }
+        // All of it fits, but for the last one.
+        let all = Desk()
+        let request = heavy + shrinking + growing
+        #expect(all.modify(policy: .allKeys, saves: old).result.saveCodes.allSatisfy { $0 == nil })
+        #expect(all.modify(policy: .allKeys, saves: request).result.saveCodes.allSatisfy { $0 == nil })
+        var codes: [ErrorCode?] = []
+        let took = ContinuousClock().measure {
+            codes = modify(quota: all.database.storedBytes - 10, isAtomic: false, saves: request).saveCodes
+        }
+        #expect(took < .seconds(10), "\(took)")
+        #expect(codes.last == .quotaExceeded)
+        for pair in 0..<pairs where codes[heavy.count + pairs + pair] != nil {
+            #expect(codes[heavy.count + pair] == .referenceViolation)
+        }
+    }
+
     @Test("a public database tells no figures")
     func publicDatabase() throws {
         let desk = Desk.ofPublicDatabase(user: "_alice")

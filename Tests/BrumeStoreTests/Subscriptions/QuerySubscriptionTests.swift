@@ -252,6 +252,34 @@ struct QuerySubscriptionTests {
         }
     }
 
+    @Test("subscriptions that name one value thousands of times are filed under it once, and go quickly")
+    func repeatedValues() throws {
+        let desk = Desk.ofPublicDatabase(user: "_eve")
+        let same = Predicate.isIn(.field("f"), Array(repeating: .int64(7), count: Limits.predicateValues))
+        let below = Predicate.or((1...1_000).map { .comparison(.field("g"), .less, .int64($0)) })
+        // In one database, where all that name a value stand together.
+        let users = (0..<8).map { Desk(desk.database, caller: Caller(user: "_u\($0)", isOwner: false)) }
+        for user in users {
+            #expect(save([Self.query("same", same)], in: user) == [nil])
+            #expect(save([Self.query("below", below)], in: user) == [nil])
+        }
+        let saved = desk.modify(.defaultZone, saves: [.of("r", ["f": .int64(7)]), .of("s", ["g": .int64(-1)])])
+        let matches = try #require(saved.commit).matches
+        let told = Set(matches.matches.map(\.subscription.owner)).union(matches.overflowingOwners)
+        #expect(told == Set(users.map(\.caller.user)))
+        let took = ContinuousClock().measure {
+            for user in users.reversed() {
+                let answer = desk.database.modifySubscriptions(
+                    ModifySubscriptionsRequest(database: .public, deletions: ["same", "below"]), caller: user.caller,
+                    nowMilliseconds: 1
+                ).answer
+                #expect(answer.deletions == [nil, nil])
+            }
+        }
+        #expect(took < .seconds(10), "\(took)")
+        #expect(desk.modify(.defaultZone, saves: [.of("again", ["f": .int64(7)])]).commit?.matches.isEmpty == true)
+    }
+
     @Test("of one user a commit fires as many events as a device's backlog holds")
     func eventsOfOneUser() throws {
         let ada = Desk.ofPublicDatabase(user: "_ada")
