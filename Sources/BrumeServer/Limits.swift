@@ -38,8 +38,14 @@ package enum ServerLimits {
     /// The same of an address without an account.
     static let addressPart = 16
 
+    /// The part of the budgets that clients without an account may hold together.
+    static let anonymousPart = 2
+
     /// What somebody may hold while little is left of a budget: the largest answer or request of most apps.
     static let littleBytes = 1024 * 1024
+
+    /// Who has left no more unread is not ended to make room: it would make none.
+    static let unreadFloorBytes = 64 * 1024
 
     /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
     static let uncountedBytes = 4 * 1024

@@ -1,20 +1,33 @@
 internal import Synchronization
 
-/// Bytes of one kind that a server holds for all of its clients together. Any thread.
+/// Bytes of one kind that a server holds for all of its clients together, or for a part of them. Any thread.
 final class ByteBudget: Sendable {
     let limit: Int
+    /// The budget that this one is a part of.
+    private let whole: ByteBudget?
     private let held = Atomic<Int>(0)
 
-    init(limit: Int) {
+    init(limit: Int, of whole: ByteBudget? = nil) {
         self.limit = limit
+        self.whole = whole
     }
 
     var bytes: Int { held.load(ordering: .relaxed) }
-    var isFull: Bool { bytes >= limit }
+    var isFull: Bool { bytes >= limit || whole?.isFull == true }
     /// The last eighth is left to those who hold little, so that those who hold much can't shut them out.
-    var isTight: Bool { bytes >= limit - limit / 8 }
+    var isTight: Bool { bytes >= limit - limit / 8 || whole?.isTight == true }
 
-    fileprivate func add(_ byteCount: Int) -> Int { held.add(byteCount, ordering: .relaxed).newValue }
+    fileprivate func add(_ byteCount: Int) {
+        held.add(byteCount, ordering: .relaxed)
+        whole?.add(byteCount)
+    }
+
+    /// Whether there is room for bytes that were just added. Where nobody holds any, one message may be larger than all.
+    fileprivate func hasRoom(for byteCount: Int, ofLittle isLittle: Bool) -> Bool {
+        let bytes = bytes
+        let room = isLittle ? limit : limit - limit / 8
+        return (bytes <= room || bytes <= byteCount) && whole?.hasRoom(for: byteCount, ofLittle: isLittle) != false
+    }
 }
 
 /// What one client holds of a budget. Any thread.
@@ -42,7 +55,7 @@ final class ByteShare: Sendable {
     func change(by byteCount: Int) {
         if byteCount == 0 { return }
         held.add(byteCount, ordering: .relaxed)
-        _ = budget.add(byteCount)
+        budget.add(byteCount)
     }
 
     /// Counts bytes that are held until ``change(by:)`` takes back what this returns. A few are not worth counting:
@@ -69,12 +82,9 @@ final class ByteShare: Sendable {
             held.subtract(byteCount, ordering: .relaxed)
             return .share
         }
-        let all = budget.add(byteCount)
-        let room = share > ServerLimits.littleBytes ? budget.limit - budget.limit / 8 : budget.limit
-        if all > room, all > byteCount {
-            change(by: -byteCount)
-            return .budget
-        }
-        return nil
+        budget.add(byteCount)
+        if budget.hasRoom(for: byteCount, ofLittle: share <= ServerLimits.littleBytes) { return nil }
+        change(by: -byteCount)
+        return .budget
     }
 }

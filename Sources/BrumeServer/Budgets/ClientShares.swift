@@ -20,6 +20,9 @@ final class ClientShares: Sendable {
     let bounds: ConnectionBounds
     let output: ByteBudget
     let input: ByteBudget
+    /// What clients without an account may hold of both together: addresses cost nothing, and accounts keep the rest.
+    let anonymousOutput: ByteBudget
+    private let anonymousInput: ByteBudget
     private let callsPerAccount: Int
     private let state = Lock(State())
 
@@ -28,6 +31,8 @@ final class ClientShares: Sendable {
         callsPerAccount = configuration.callsPerAccount
         output = ByteBudget(limit: configuration.outputBudgetBytes)
         input = ByteBudget(limit: configuration.inputBudgetBytes)
+        anonymousOutput = ByteBudget(limit: output.limit / ServerLimits.anonymousPart, of: output)
+        anonymousInput = ByteBudget(limit: input.limit / ServerLimits.anonymousPart, of: input)
     }
 
     /// Connections that were refused because their account, or all anonymous ones together, had as many as it may have.
@@ -75,12 +80,17 @@ final class ClientShares: Sendable {
     }
 
     private func makeShare(_ key: ClientShare.Key) -> ClientShare {
-        var part = ServerLimits.accountPart
-        if case .network = key { part = ServerLimits.addressPart }
+        let output: ByteShare
+        let input: ByteShare
+        if case .network = key {
+            output = ByteShare(of: anonymousOutput, limit: self.output.limit / ServerLimits.addressPart)
+            input = ByteShare(of: anonymousInput, limit: self.input.limit / ServerLimits.addressPart)
+        } else {
+            output = ByteShare(of: self.output, limit: self.output.limit / ServerLimits.accountPart)
+            input = ByteShare(of: self.input, limit: self.input.limit / ServerLimits.accountPart)
+        }
         return ClientShare(
-            key, callLimit: callsPerAccount, streamLimit: bounds.perAccount,
-            output: ByteShare(of: output, limit: output.limit / part),
-            input: ByteShare(of: input, limit: input.limit / part))
+            key, callLimit: callsPerAccount, streamLimit: bounds.perAccount, output: output, input: input)
     }
 
     private func refusal(_ identity: Identity, _ entry: Entry, anonymous: Int) -> ServiceError? {

@@ -94,6 +94,9 @@ extension Session {
     func breakConnection() {
         if isGone || isEnding { return }
         isEnding = true
+        // The connection may take its time to end: what it would have read is nobody's now.
+        share?.input.change(by: -reservedInput.bytes)
+        reservedInput.bytes = 0
         cancelQueries()
         endOpenCalls()
         connection.close()

@@ -307,18 +307,21 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Ends the session of this loop that holds most of a budget that is used up.
+    /// Ends the session of this loop that holds most of a budget that is used up; nobody who holds little.
     private func makeRoom() {
-        if server.shares.output.isFull,
-            let largest = sessions.values.max(by: { $0.unreadByteCount < $1.unreadByteCount }),
-            largest.unreadByteCount > 0
-        {
-            largest.giveWay(holdingOutput: true)
+        let shares = server.shares
+        if shares.anonymousOutput.isFull {
+            let isFull = shares.output.isFull
+            let largest = sessions.values.filter { isFull || $0.identity?.role == .anonymous }
+                .max { $0.unreadByteCount < $1.unreadByteCount }
+            if let largest, largest.unreadByteCount > ServerLimits.unreadFloorBytes {
+                largest.giveWay(holdingOutput: true)
+            }
         }
         if sessions.values.contains(where: { $0.inputShortage == .budget }) {
             let now = loop.nowNanoseconds
             let old = sessions.values.filter {
-                $0.reservedInput.bytes > 0
+                !$0.isEnding && $0.reservedInput.bytes > 0
                     && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
             }
             old.max { $0.reservedInput.bytes < $1.reservedInput.bytes }?.giveWay(holdingOutput: false)

@@ -41,6 +41,23 @@ struct ByteBudgetTests {
         #expect(ByteShare(of: budget, limit: Self.mebibyte).shortage == .budget)
     }
 
+    @Test("a part of the clients holds a part of the budget at the most, and its bytes count in both")
+    func parts() {
+        let whole = ByteBudget(limit: 64 * Self.mebibyte)
+        let part = ByteBudget(limit: 32 * Self.mebibyte, of: whole)
+        let addresses = (0..<100).map { _ in ByteShare(of: part, limit: 4 * Self.mebibyte) }
+        for address in addresses { _ = address.reserve(512 * 1024) }
+        #expect(part.bytes == 32 * Self.mebibyte && whole.bytes == part.bytes)
+        #expect(addresses[99].shortage == .budget && part.isFull && !whole.isFull && !whole.isTight)
+        let account = ByteShare(of: whole, limit: 8 * Self.mebibyte)
+        #expect(account.shortage == nil && account.reserve(2 * Self.mebibyte) == nil)
+        for address in addresses { address.change(by: -address.bytes) }
+        #expect(part.bytes == 0 && whole.bytes == 2 * Self.mebibyte)
+        // Where accounts hold all of it, nothing is left for the part.
+        ByteShare(of: whole, limit: 64 * Self.mebibyte).change(by: 62 * Self.mebibyte)
+        #expect(part.isFull && addresses[0].reserve(1) == .budget)
+    }
+
     @Test("a reservation that finds no room counts nothing, and one larger than the share is taken alone")
     func reservations() {
         let budget = ByteBudget(limit: 64 * Self.mebibyte)
