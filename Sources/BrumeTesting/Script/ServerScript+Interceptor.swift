@@ -68,10 +68,11 @@ extension ServerScript: ServerInterceptor {
             }
         case .losesNetwork:
             .waits { [devices] resume in
-                rule.noteFired()
                 // First, so that the device does not come back by itself.
                 devices.goOffline(deviceWithID: peer.deviceID)
                 resume(.breaksConnection)
+                // Last: who waits for it may give the device its network back.
+                rule.noteFired()
             }
         }
     }
