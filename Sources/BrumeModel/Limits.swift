@@ -61,6 +61,11 @@ package enum Limits {
     /// takes at most half of a zone's places. Above it the oldest go, and tokens from before them expire.
     package static let tombstonesPerZone = 10_000
 
+    /// Deleted records of all zones of a database that their feeds tell of. From there on a zone keeps as many as it has records,
+    /// though not fewer than two: each deletion lets it forget two of its oldest. No quota counts them, and each may take 640
+    /// bytes: 64 MB, which 10,000 zones would make 64 GB.
+    package static let tombstonesPerDatabase = 100_000
+
     /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more. At the
     /// limit the older half goes, and tokens from before it expire.
     package static let deletedZonesPerDatabase = 1_000

@@ -7,7 +7,8 @@ import Testing
 /// The checks that a simulation asks after counts and bounds, each with what it must not let pass.
 @Suite("Counts and bounds")
 struct BoundChecksTests {
-    private static let history = HistoryLimits(tombstonesPerZone: 4, deletedZones: 3, runs: 2)
+    private static let history = HistoryLimits(
+        tombstonesPerZone: 4, tombstones: 6, deletedZones: 3, runs: 2)
     private static let id = DatabaseID(
         container: "iCloud.a", environment: .development, scope: .private, owner: "_1")
 
@@ -25,6 +26,11 @@ struct BoundChecksTests {
     @Test("what is within its limits passes")
     func good() {
         #expect(Self.audit { _ in } == nil)
+        #expect(
+            Self.audit {
+                $0.kept.tombstones = 10
+                $0.recounted = $0.kept
+            } == nil)
         #expect(BoundChecks.problem(backlogEvents: 5, bytes: 100, limit: 5) == nil)
         #expect(
             BoundChecks.problem(backlogEvents: 1, bytes: StepwiseServer.backlogByteLimit + 1, limit: 5) == nil)
@@ -36,7 +42,7 @@ struct BoundChecksTests {
     func counts() {
         let changes: [(inout DatabaseAudit.Counts) -> Void] = [
             { $0.records += 1 }, { $0.storedBytes -= 1 }, { $0.approximateBytes += 1 }, { $0.operations += 1 },
-            { $0.operationBytes += 1 },
+            { $0.operationBytes += 1 }, { $0.tombstones += 1 },
         ]
         for change in changes {
             #expect(Self.audit { change(&$0.kept) }?.hasPrefix("I9:") == true)
@@ -49,6 +55,11 @@ struct BoundChecksTests {
         let changes: [(inout DatabaseAudit) -> Void] = [
             { $0.runs = 3 },
             { $0.histories[0].tombstones = 4 },
+            {
+                // Six, and two for each of the two feeds.
+                $0.kept.tombstones = 11
+                $0.recounted = $0.kept
+            },
             { $0.histories[1].tombstones = 51 },
             { $0.histories[1].feedEntries = 201 },
             {

@@ -9,6 +9,9 @@ package struct ClientToken: Equatable, Sendable {
         self.bytes = bytes
     }
 
+    /// What a quota counts of it.
+    package var storedBytes: Int { device.count + bytes.count }
+
     /// Whether a zone may keep it.
     package var isUsable: Bool {
         !device.isEmpty && device.count <= 16 && !bytes.isEmpty && bytes.count <= Limits.clientTokenBytes

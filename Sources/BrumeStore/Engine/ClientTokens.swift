@@ -18,6 +18,9 @@ struct ClientTokens: Equatable, Sendable {
         if all.count > Limits.clientTokensPerZone { all.removeFirst() }
     }
 
+    /// What a quota counts of them.
+    var storedBytes: Int { all.reduce(0) { $0 + $1.storedBytes } }
+
     /// A device's id and the two lists' own.
     private static let entryBytes = 128
 

@@ -52,7 +52,8 @@ extension Database {
                 apply(batch, toZoneAt: index, into: &builder)
                 if !request.clientToken.isEmpty, result.holdsSuccess {
                     keep(
-                        ClientToken(device: caller.device, bytes: request.clientToken), inZoneAt: index, into: &builder)
+                        ClientToken(device: caller.device, bytes: request.clientToken), quotaBytes: quotaBytes,
+                        inZoneAt: index, into: &builder)
                 }
             }
         }
@@ -143,9 +144,17 @@ extension Database {
     }
 
     /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is no change.
-    private func keep(_ token: ClientToken, inZoneAt index: Int, into builder: inout CommitBuilder) {
+    ///
+    /// One for which the quota has no room is not kept: with the feed the device gets the one before, and takes it that its latest
+    /// request may not have arrived.
+    private func keep(
+        _ token: ClientToken, quotaBytes: Int, inZoneAt index: Int, into builder: inout CommitBuilder
+    ) {
         if token.device.isEmpty || zoneStates[index].isDefault { return }
-        if zoneStates[index].clientTokens[token.device] == token.bytes { return }
+        let former = zoneStates[index].clientTokens[token.device]
+        if former == token.bytes { return }
+        let grownBytes = former.isEmpty ? token.storedBytes : token.bytes.count - former.count
+        if quotaBytes > 0, grownBytes > 0, storedBytes + grownBytes > quotaBytes { return }
         withZone(at: index) { $0.put(token) }
         builder.note(token, inZone: zoneStates[index].incarnation)
     }

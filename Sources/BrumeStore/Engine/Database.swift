@@ -102,18 +102,29 @@ package final class Database {
         return slot
     }
 
-    /// Encoded bytes of the records that exist, in all zones: exact, after every commit. What a quota counts.
+    /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. What a quota counts.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
+    /// Deleted records that the feeds of all zones tell of.
+    @exclusivity(unchecked) private(set) var tombstoneCount = 0
 
     /// Changes what a zone holds, and counts it. `change` does nothing else with the database.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
-        let (value, growth) = zoneStates.withUnsafeMutableBufferPointer { zones in
-            let before = zones[index].storedBytes
+        let (value, grownBytes, newTombstones) = zoneStates.withUnsafeMutableBufferPointer { zones in
+            let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
             let value = change(&zones[index])
-            return (value, zones[index].storedBytes - before)
+            return (value, zones[index].storedBytes - bytes, zones[index].tombstoneCount - tombstones)
         }
-        storedBytes += growth
+        storedBytes += grownBytes
+        tombstoneCount += newTombstones
         return value
+    }
+
+    /// How many deletions a zone keeps behind the next one in it: see ``Limits/tombstonesPerZone`` and
+    /// ``Limits/tombstonesPerDatabase``. One comes, so that where there are too many two go: work of a bounded size.
+    func tombstoneLimit(ofZoneAt index: Int) -> Int {
+        let liveCount = zoneStates[index].liveCount - 1
+        if tombstoneCount < history.tombstones { return max(history.tombstonesPerZone, liveCount) }
+        return max(2, liveCount, zoneStates[index].tombstoneCount - 1)
     }
 
     /// Zones, deleted ones included.

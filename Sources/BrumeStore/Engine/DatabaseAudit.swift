@@ -7,6 +7,8 @@ package struct DatabaseAudit: Equatable, Sendable {
     /// Sums over the database.
     package struct Counts: Equatable, Sendable {
         package var records = 0
+        /// Of all zones.
+        package var tombstones = 0
         /// See ``Database/storedBytes``.
         package var storedBytes = 0
         /// See ``Database/approximateBytes``.
@@ -57,7 +59,7 @@ extension Database {
     package func audit() -> DatabaseAudit {
         var audit = DatabaseAudit(limits: history)
         audit.kept = DatabaseAudit.Counts(
-            records: recordCount, storedBytes: storedBytes, approximateBytes: approximateBytes,
+            records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes, approximateBytes: approximateBytes,
             operations: operations.count, operationBytes: operations.bytes)
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
@@ -71,6 +73,7 @@ extension Database {
         var zones = DatabaseAudit.History(zone: "", feedEntries: zoneFeed.count)
         for state in zoneStates {
             sums.approximateBytes += ZoneState.emptyBytes + state.clientTokens.approximateBytes
+            sums.storedBytes += state.clientTokens.storedBytes
             if state.isForgotten { continue }
             if !state.isDefault {
                 if state.deletion == nil { zones.live += 1 } else { zones.tombstones += 1 }
@@ -92,6 +95,7 @@ extension Database {
                 }
             }
             sums.records += counted.live
+            sums.tombstones += counted.tombstones
             if !state.isDefault, state.deletion == nil { audit.histories.append(counted) }
         }
         audit.histories.append(zones)

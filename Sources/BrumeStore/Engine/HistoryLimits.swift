@@ -6,19 +6,23 @@ internal import BrumeModel
 package struct HistoryLimits: Equatable, Sendable {
     /// See ``Limits/tombstonesPerZone``. At least 2, so that the newest one always stays.
     package var tombstonesPerZone: Int
+    /// See ``Limits/tombstonesPerDatabase``.
+    package var tombstones: Int
     /// See ``Limits/deletedZonesPerDatabase``. At least 2.
     package var deletedZones: Int
     /// See ``Limits/runsPerDatabase``.
     package var runs: Int
 
-    package init(tombstonesPerZone: Int, deletedZones: Int, runs: Int) {
+    /// - Parameter tombstones: Of all zones; nil: no limit but the zones'.
+    package init(tombstonesPerZone: Int, tombstones: Int? = nil, deletedZones: Int, runs: Int) {
         precondition(tombstonesPerZone >= 2 && deletedZones >= 2 && runs >= 1, "a history needs room for two deletions")
         self.tombstonesPerZone = tombstonesPerZone
+        self.tombstones = tombstones ?? .max
         self.deletedZones = deletedZones
         self.runs = runs
     }
 
     package static let standard = HistoryLimits(
-        tombstonesPerZone: Limits.tombstonesPerZone, deletedZones: Limits.deletedZonesPerDatabase,
-        runs: Limits.runsPerDatabase)
+        tombstonesPerZone: Limits.tombstonesPerZone, tombstones: Limits.tombstonesPerDatabase,
+        deletedZones: Limits.deletedZonesPerDatabase, runs: Limits.runsPerDatabase)
 }

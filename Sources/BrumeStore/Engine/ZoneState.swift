@@ -21,7 +21,7 @@ struct ZoneState: Sendable {
     private(set) var slots = RecordSlots()
     private(set) var feed = Feed()
     private(set) var liveCount = 0
-    /// Encoded bytes of the records that exist.
+    /// Encoded bytes of the records that exist, and the client tokens.
     private(set) var storedBytes = 0
     /// About what the zone takes in memory, but for its look-ups of references.
     private var ownBytes = ZoneState.emptyBytes
@@ -156,7 +156,7 @@ struct ZoneState: Sendable {
     /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
     ///
     /// - Parameters:
-    ///   - limit: Of tombstones, see ``HistoryLimits/tombstonesPerZone``. Above it the oldest go.
+    ///   - limit: Of tombstones, this one included. Above it the oldest go.
     ///   - known: What the record says of others, where that is known.
     mutating func delete(
         _ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int, references known: RecordReferences? = nil
@@ -180,15 +180,17 @@ struct ZoneState: Sendable {
             compactDeletions()
         }
         // Before the feed grows, so that it is compacted where too much of it has become stale.
-        if !isDefault { dropTombstones(downTo: max(limit, liveCount)) }
+        if !isDefault { dropTombstones(downTo: limit) }
         noteChange(at: position, slot: slot, replacesEntry: true)
     }
 
     /// Keeps a device's client token.
     mutating func put(_ token: ClientToken) {
         ownBytes -= clientTokens.approximateBytes
+        storedBytes -= clientTokens.storedBytes
         clientTokens.put(token)
         ownBytes += clientTokens.approximateBytes
+        storedBytes += clientTokens.storedBytes
     }
 
     /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one less: it

@@ -39,8 +39,9 @@ extension Database {
         _ slot: Int32, at position: ChangePosition, inZoneAt index: Int, references: RecordReferences? = nil
     ) {
         let old = zoneStates[index][slot]
+        let limit = tombstoneLimit(ofZoneAt: index)
         withZone(at: index) {
-            $0.delete(slot, at: position, tombstoneLimit: history.tombstonesPerZone, references: references)
+            $0.delete(slot, at: position, tombstoneLimit: limit, references: references)
         }
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else { return }
         note(slot, from: old, to: nil, at: position, in: indexes, ofZoneAt: index)

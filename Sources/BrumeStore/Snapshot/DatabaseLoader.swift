@@ -149,7 +149,8 @@ package final class DatabaseLoader {
             throw Problem(text: "a zone's name stands there twice")
         }
         let index = database.zoneStates.count
-        database.zoneStates.append(state)
+        database.zoneStates.append(.forgotten)
+        database.withZone(at: index) { $0 = state }
         database.zoneIndexOfName[state.name] = index
         return index
     }

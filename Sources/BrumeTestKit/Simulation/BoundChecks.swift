@@ -21,6 +21,13 @@ package enum BoundChecks {
             return "I10: \(audit.kept.operations) operations of \(audit.kept.operationBytes) bytes are remembered"
         }
         if audit.runs > history.runs { return "I10: \(audit.runs) runs are remembered; the limit is \(history.runs)" }
+        if history.tombstones < .max {
+            // All but the two that each zone keeps in any case.
+            let limit = history.tombstones + audit.kept.records + 2 * audit.histories.count
+            if audit.kept.tombstones > limit {
+                return "I10: the zones keep \(audit.kept.tombstones) deletions together, where \(limit) are the most"
+            }
+        }
         for feed in audit.histories {
             let limit = feed.zone.isEmpty ? history.deletedZones : history.tombstonesPerZone
             if feed.tombstones > max(limit, feed.live) {

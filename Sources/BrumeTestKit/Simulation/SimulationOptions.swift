@@ -49,6 +49,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var zonesPerRequest: Int
     /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0: the standard.
     package var tombstones: Int
+    /// Of all zones of a database.
+    package var allTombstones: Int
     package var deletedZones: Int
     package var runs: Int
     /// One start in this many finds a flipped bit; 0: none.
@@ -101,6 +103,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         indexedZoneMinimum = [1, 4, 256][number(0...2)]
         callsPerLoad = [1, 4, 1_024][number(0...2)]
         failedLoadOneIn = [0, 4, 20][number(0...2)]
+        allTombstones = tombstones + number(0...6)
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -127,7 +130,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "cut=1/\(cutOneIn) blackhole=1/\(blackHoleOneIn) stall=1/\(stallOneIn) "
             + "shortload=\(shortLoadBytes)B load<=\(loadMillisecondsMax)ms damagedload=1/\(damagedLoadOneIn) "
             + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
-            + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
+            + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
     }
 }
@@ -136,6 +139,8 @@ extension SimulationOptions {
     /// What a database may keep.
     var history: HistoryLimits {
         tombstones == 0
-            ? .standard : HistoryLimits(tombstonesPerZone: tombstones, deletedZones: deletedZones, runs: runs)
+            ? .standard
+            : HistoryLimits(
+                tombstonesPerZone: tombstones, tombstones: allTombstones, deletedZones: deletedZones, runs: runs)
     }
 }

@@ -51,6 +51,34 @@ struct ClientTokenTests {
         #expect(try token(of: Self.phone) == [2])
     }
 
+    @Test("counts towards the quota; one that finds no room is not kept, and the one before stays")
+    func quota() throws {
+        func save(_ name: String, _ token: [UInt8], quota: Int) {
+            let request = ModifyRecordsRequest<CheckedFields>(
+                database: .private, savePolicy: .allKeys, isAtomic: true,
+                zones: [ZoneModification(zone: Desk.zone, saves: [.of(name)], deletions: [])], clientToken: token)
+            let decision = desk.database.modifyRecords(
+                request, caller: phone.caller, nowMilliseconds: 1, quotaBytes: quota)
+            #expect(decision.answer[0].saveCodes == [nil])
+        }
+        save("a", [1, 2, 3], quota: 0)
+        let used = desk.database.storedBytes
+        #expect(used > 19)
+        // The record is there already, and changes to its own size.
+        save("a", [4, 5, 6, 7], quota: used)
+        #expect(try token(of: Self.phone) == [1, 2, 3])
+        #expect(desk.database.storedBytes == used)
+        save("a", [4, 5, 6], quota: used)
+        #expect(try token(of: Self.phone) == [4, 5, 6])
+        save("a", [4, 5, 6, 7], quota: used + 1)
+        #expect(try token(of: Self.phone) == [4, 5, 6, 7])
+        #expect(desk.database.storedBytes == used + 1)
+        let audit = desk.database.audit()
+        #expect(audit.kept == audit.recounted)
+        _ = desk.deleteZone(Desk.zone.name)
+        #expect(desk.database.storedBytes == 0)
+    }
+
     @Test("is kept with a request that changes nothing else, and the same one is no change")
     func changesNothingElse() throws {
         let missing = phone.modify(deletions: ["missing"], clientToken: [1])

@@ -5,11 +5,12 @@ import Testing
 
 @Suite("How much history is kept")
 struct HistoryTests {
-    private static func desk(tombstones: Int = 4, deletedZones: Int = 4) -> Desk {
+    private static func desk(tombstones: Int = 4, inAll: Int? = nil, deletedZones: Int = 4) -> Desk {
         let desk = Desk(
             Database(
                 id: Desk.privateID, epoch: 7,
-                history: HistoryLimits(tombstonesPerZone: tombstones, deletedZones: deletedZones, runs: 4)),
+                history: HistoryLimits(
+                    tombstonesPerZone: tombstones, tombstones: inAll, deletedZones: deletedZones, runs: 4)),
             caller: Caller(user: Desk.owner, isOwner: true))
         desk.makeZone("notes")
         return desk
@@ -53,6 +54,44 @@ struct HistoryTests {
         try desk.save("a")
         #expect(try desk.changes(since: tokens[3]).live == ["e", "a"])
         #expect(desk.record("a") != nil && desk.record("b") == nil)
+    }
+
+    @Test("where the zones keep too many deletions together, each further one lets its zone forget two, down to the newest two")
+    func tombstonesOfAllZones() throws {
+        let desk = HistoryTests.desk(tombstones: 6, inAll: 8)
+        var tokens: [ZoneID: ChangeToken] = [:]
+        let zones = ["a", "b", "c"].map { ZoneID(name: $0) }
+        for zone in zones {
+            desk.makeZone(zone.name)
+            for number in 0..<10 { try desk.save("\(number)", in: zone) }
+            tokens[zone] = try desk.changes(since: nil, in: zone).token
+        }
+        func delete(_ numbers: Range<Int>, from zone: ZoneID) {
+            for number in numbers { _ = desk.modify(zone, deletions: ["\(number)"]) }
+        }
+        delete(0..<5, from: zones[0])
+        delete(0..<3, from: zones[1])
+        #expect(try desk.changes(since: tokens[zones[0]], in: zones[0]).deleted.count == 5)
+        #expect(try desk.changes(since: tokens[zones[1]], in: zones[1]).deleted.count == 3)
+        // Eight are there. A zone with more records than deletions forgets none.
+        delete(3..<5, from: zones[1])
+        #expect(try desk.changes(since: tokens[zones[1]], in: zones[1]).deleted.count == 5)
+        // One comes, two go.
+        let late = try desk.changes(since: nil, in: zones[1]).token
+        delete(5..<6, from: zones[1])
+        #expect(HistoryTests.code { _ = try desk.changes(since: tokens[zones[1]], in: zones[1]) } == .changeTokenExpired)
+        #expect(try desk.changes(since: late, in: zones[1]).deleted == ["5"])
+        #expect(desk.database.audit().histories.map(\.tombstones).prefix(4) == [0, 5, 4, 0])
+        delete(6..<10, from: zones[1])
+        // The two newest stay for who was here lately; other zones lose nothing by it.
+        #expect(desk.database.audit().histories.map(\.tombstones).prefix(4) == [0, 5, 2, 0])
+        #expect(try desk.changes(since: tokens[zones[0]], in: zones[0]).deleted.count == 5)
+        // Zones that go make room.
+        _ = desk.deleteZone("a")
+        delete(0..<6, from: zones[2])
+        #expect(try desk.changes(since: tokens[zones[2]], in: zones[2]).deleted.count == 6)
+        let audit = desk.database.audit()
+        #expect(audit.kept == audit.recounted && audit.kept.tombstones == 8)
     }
 
     @Test("a zone keeps as many deletions as it has records, where those are more than the limit")
