@@ -118,7 +118,7 @@ extension Shard {
             }
             guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
             lessonScans.append((scan, loaded))
-            if lessonScans.count == 1 { advanceLessons() }
+            if lessonScans.count == 1 { scheduleLessons() }
         }
         switch access(id, keepsEmpty: false) {
         case .loaded(let loaded): begin(loaded)
@@ -143,11 +143,13 @@ extension Shard {
         } else {
             lessonScans.append((scan, loaded))
         }
-        if lessonScans.isEmpty { return }
-        let rest = OnLoop<Void> { [self] in
-            if !lessonScans.isEmpty { advanceLessons() }
-        }
-        loop.execute { rest.body(()) }
+        if !lessonScans.isEmpty { scheduleLessons() }
+    }
+
+    /// Never at once, not even for a small database: many queries that arrive together are many scans.
+    private func scheduleLessons() {
+        let turn = OnLoop<Void> { [self] in advanceLessons() }
+        loop.execute { turn.body(()) }
     }
 
     private static let tooManyLessons = ServiceError(

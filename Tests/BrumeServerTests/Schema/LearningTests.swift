@@ -99,6 +99,25 @@ struct LearningTests {
         #expect(throws: ServiceError.self) { try peer.query(missing) }
     }
 
+    @Test("queries for many unknown types have one scan a turn, though each scan is short")
+    func manyUnknownTypes() throws {
+        let server = try SteppedServer(disk: SimulatedDisk())
+        let peer = try server.connect(account: "a")
+        try peer.save((0..<900).map { "r\($0)" })
+        var query = Self.all
+        let streams = (0..<20).map { number in
+            query.query.recordType = "Unknown\(number)"
+            return peer.startQuery(query)
+        }
+        var turns = 0
+        while !streams.allSatisfy(peer.isAnswered) {
+            server.turn()
+            turns += 1
+            try #require(turns < 1_000)
+        }
+        #expect(turns >= streams.count, "all were answered in \(turns) turns")
+    }
+
     @Test(
         "the event of a subscription that fires once is not lost in a restart right behind it",
         arguments: [false, true])
