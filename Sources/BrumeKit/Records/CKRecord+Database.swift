@@ -92,10 +92,11 @@ extension CKRecordState.Version {
     /// The version of an answer.
     init(_ system: SystemFields, currentUser: String?) {
         func shown(_ name: String) -> String { name == currentUser ? CKCurrentUserDefaultName : name }
+        func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
         self.init(
             changeTag: system.changeTag, creator: shown(system.creator),
-            creationDate: Date(timeIntervalSince1970: Double(system.createdMilliseconds) / 1000),
+            creationDate: system.createdMilliseconds == 0 ? nil : date(system.createdMilliseconds),
             modifier: shown(system.modifier),
-            modificationDate: Date(timeIntervalSince1970: Double(system.modifiedMilliseconds) / 1000))
+            modificationDate: date(system.modifiedMilliseconds))
     }
 }

@@ -147,12 +147,11 @@ extension CKRecordState.Version {
 
     fileprivate init?(coder: NSCoder, prefix: String) {
         guard let changeTag = coder.stringIfPresent(forKey: prefix + ArchiveKey.changeTag),
-            let creationDate = coder.dateIfPresent(forKey: prefix + ArchiveKey.creationDate),
             let modificationDate = coder.dateIfPresent(forKey: prefix + ArchiveKey.modificationDate)
         else { return nil }
         self.init(
             changeTag: changeTag, creator: coder.stringIfPresent(forKey: prefix + ArchiveKey.creator) ?? "",
-            creationDate: creationDate, modifier: coder.stringIfPresent(forKey: prefix + ArchiveKey.modifier) ?? "",
+            creationDate: coder.dateIfPresent(forKey: prefix + ArchiveKey.creationDate), modifier: coder.stringIfPresent(forKey: prefix + ArchiveKey.modifier) ?? "",
             modificationDate: modificationDate)
     }
 }

@@ -8,7 +8,8 @@ struct CKRecordState: Sendable {
     struct Version: Sendable {
         var changeTag: String
         var creator: String
-        var creationDate: Date
+        /// Nil of a record that the user may change but not read.
+        var creationDate: Date?
         var modifier: String
         var modificationDate: Date
     }

@@ -55,14 +55,26 @@ extension ZoneBatch {
 
     /// Whether the answer may leave the fields out: the client has them.
     ///
-    /// Who may write and not read gets nothing that they did not send. Who sends all keys that they know, and these are all that
-    /// there are, knows them.
+    /// Who sends all keys that they know, and these are all that there are, knows them.
     func isKnown(
         _ existing: RecordSlot, to save: RecordSave<CheckedFields>, whichHoldsAll holdsAll: Bool
     ) -> Bool {
         // What was checked before has the server's tag.
-        savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll || !mayRead(existing)
+        savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll
             || ChangeTag(save.changeTag) == existing.tag
+    }
+
+    /// Whether the caller changes a record that they may not read. Every save of it is a change: one that was told to have changed
+    /// nothing would confirm guessed values.
+    func isHidden(_ existing: RecordSlot) -> Bool { scope == .public && !mayRead(existing) }
+
+    /// What is told of such a save: nothing but what was sent, and what the save itself made of it.
+    func hiddenAnswer(to save: RecordSave<CheckedFields>) -> SharedBytes {
+        SharedBytes(
+            StoredRecord.encode(
+                SystemFields(
+                    name: save.name, type: save.type, changeTag: tag.text, modifier: caller.user,
+                    modifiedMilliseconds: nowMilliseconds), fields: []))
     }
 
     /// Why the caller may neither change nor delete the record, or nil.

@@ -17,7 +17,7 @@ struct ZoneBatch {
         let range: Range<Int>
         /// Whether it has a parent or references that delete it with their targets.
         let refersToOthers: Bool
-        /// How many of its bytes are the answer: all, or those before its fields.
+        /// How many of its bytes are the answer: all, or those before its fields; 0: the answer is given already.
         let answerCount: Int
         /// Whether this save names a parent that the record did not have before.
         let setsParent: Bool
@@ -155,7 +155,7 @@ struct ZoneBatch {
 
     /// Answers what was staged. Only now: who shares a part of ``records`` while they grow makes them a copy.
     private mutating func answerStaged() {
-        for index in staged.indices {
+        for index in staged.indices where staged[index].answerCount > 0 {
             let start = staged[index].range.lowerBound
             saveResults[staged[index].item].outcome = .record(
                 SharedBytes(of: records, at: start..<start + staged[index].answerCount))
@@ -245,7 +245,8 @@ struct ZoneBatch {
         if let existing { try check(save, over: existing) } else { try checkNew(save) }
         let merged = try MergedRecord.of(save, over: existing)
         var isKnownToClient = true
-        if let existing {
+        let isHidden = existing.map { self.isHidden($0) } ?? false
+        if let existing, !isHidden {
             isKnownToClient = isKnown(existing, to: save, whichHoldsAll: merged.fields.isWhatWasSent)
             if !merged.isChanged {
                 let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
@@ -263,8 +264,9 @@ struct ZoneBatch {
                 .limitExceeded,
                 "a record would have \(range.count) bytes; the limit is \(Limits.recordBytes): store less in it")
         }
-        let answerCount = isKnownToClient ? systemByteCount : range.count
-        guard bytesLeft.takeAnswer(answerCount) else { throw ZoneBatch.answerIsFull }
+        let hiddenAnswer = isHidden ? self.hiddenAnswer(to: save) : nil
+        let answerCount = isHidden ? 0 : isKnownToClient ? systemByteCount : range.count
+        guard bytesLeft.takeAnswer(hiddenAnswer?.count ?? answerCount) else { throw ZoneBatch.answerIsFull }
         guard bytesLeft.takeCommit(range.count) else { throw ZoneBatch.commitIsFull }
         var findings = ReferenceFindings()
         if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
@@ -280,6 +282,7 @@ struct ZoneBatch {
                 setsParent: merged.parent != nil && merged.formerParent != merged.parent,
                 changesCascades: findings.changesCascades,
                 references: findings.references == nil ? -1 : Int32(references.count - 1)))
+        if let hiddenAnswer { return .done(hiddenAnswer, fieldsOmitted: true) }
         return .staged(fieldsOmitted: isKnownToClient)
     }
 

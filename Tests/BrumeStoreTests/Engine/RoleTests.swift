@@ -172,7 +172,13 @@ struct RoleTests {
             let decision = try database().modifyRecords(
                 Self.save("Blind", of: "Blind", policy: policy), caller: caller, nowMilliseconds: 2)
             switch decision.answer[0].saves[0].outcome {
-            case .record(let bytes): #expect(!bytes.array.contains(secret))
+            case .record(let bytes):
+                #expect(
+                    Record(stored: bytes)
+                        == Record(
+                            system: SystemFields(
+                                name: "Blind", type: "Blind", changeTag: Record(stored: bytes).system.changeTag,
+                                modifier: Self.other, modifiedMilliseconds: 2)))
             case .failure(let error):
                 #expect(error.code == .serverRecordChanged && error.serverRecord == nil)
             case .deferred: #expect(Bool(false), "a save was deferred")
@@ -184,6 +190,24 @@ struct RoleTests {
             case .record(let bytes): #expect(policy == .allKeys || bytes.array.contains(secret))
             case .failure(let error): #expect(error.serverRecord?.contains(secret) == true)
             case .deferred: #expect(Bool(false), "a save was deferred")
+            }
+        }
+    }
+
+    @Test("who may write and not read can't tell by a save whether the record holds what they guess")
+    func guesses() throws {
+        for (type, isHidden) in [("Blind", true), ("Wiki", false)] {
+            let database = try database()
+            var tags: [String] = []
+            for guess in ["theirs", "something else"] {
+                let decision = database.modifyRecords(
+                    Self.save(type, of: type, secret: guess, policy: .changedKeys), caller: try caller(.other),
+                    nowMilliseconds: 2)
+                guard case .record(let bytes) = decision.answer[0].saves[0].outcome else {
+                    throw Self.failure(of: decision.answer[0].saves[0].outcome)!
+                }
+                tags.append(Record(stored: bytes).system.changeTag)
+                #expect((decision.commit == nil) == (guess == "theirs" && !isHidden))
             }
         }
     }
