@@ -29,10 +29,9 @@ struct IntervalIndex {
 
     var isEmpty: Bool { sorted.count == removedCount && recent.isEmpty }
 
+    /// - Parameter range: One that the subscription is not filed under already.
     mutating func insert(_ posting: SubscriptionPosting, _ range: ClosedRange<UInt64>) {
         let key = Key(lower: range.lowerBound, upper: range.upperBound, slot: posting.slot)
-        // A predicate may say the same twice.
-        if recentPlaces[key] != nil { return }
         recentPlaces[key] = recent.count
         recent.append(Interval(key: key, posting: posting))
         if recent.count > 32 + sorted.count / 8 { rebuild() }

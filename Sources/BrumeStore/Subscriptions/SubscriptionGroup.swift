@@ -42,8 +42,11 @@ final class SubscriptionGroup {
             residual.insert(posting)
             return
         }
-        filed[slot] = access.terms
-        for term in access.terms {
+        // A predicate may say the same twice; it is filed, and later removed, once.
+        var distinct = Set<AccessTerm>(minimumCapacity: access.terms.count)
+        let terms = access.terms.filter { distinct.insert($0).inserted }
+        filed[slot] = terms
+        for term in terms {
             let field = field(of: term)
             field.termCount += 1
             if !term.key.isOfApp { systemTermCount += 1 }

@@ -23,6 +23,7 @@ struct SubscriptionPostings {
     var isEmpty: Bool { postings.isEmpty }
 
     mutating func insert(_ posting: SubscriptionPosting) {
+        // 7 and 7.0 are two terms with one hash.
         if place(of: posting.slot) != nil { return }
         postings.append(posting)
         if !places.isEmpty {

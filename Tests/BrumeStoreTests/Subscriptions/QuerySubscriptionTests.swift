@@ -280,6 +280,48 @@ struct QuerySubscriptionTests {
         #expect(desk.modify(.defaultZone, saves: [.of("again", ["f": .int64(7)])]).commit?.matches.isEmpty == true)
     }
 
+    @Test(
+        "a subscription whose predicate says the same twice comes and goes like any other",
+        arguments: [
+            Predicate.comparison(.field("n"), .greater, .int64(3)), .comparison(.field("n"), .equal, .int64(4)),
+            .comparison(.field("t"), .beginsWith, .string(String(repeating: "x", count: 40))),
+            .between(.field("n"), .int64(3), .int64(5)),
+            .distance(.field("p"), latitude: 1, longitude: 1, metres: 10, isInclusive: true),
+            .comparison(.recordID, .equal, .reference(Reference(recordName: "r", deletesSelf: false))),
+        ])
+    func saidTwice(_ term: Predicate) throws {
+        let desk = Desk.ofPublicDatabase(user: "_ada")
+        let others = Desk(desk.database, caller: Caller(user: "_bob", isOwner: false))
+        func delete(_ id: String, _ desk: Desk) {
+            _ = desk.database.modifySubscriptions(
+                ModifySubscriptionsRequest(database: .public, deletions: [id]), caller: desk.caller, nowMilliseconds: 1)
+        }
+        func commit() throws -> [String] {
+            let place = Location(latitude: 1, longitude: 1)
+            let fields: [String: FieldValue] = [
+                "n": .int64(4), "t": .string(String(repeating: "x", count: 41)), "p": .location(place),
+            ]
+            _ = desk.modify(.defaultZone, deletions: ["r"])
+            return fired(desk.modify(.defaultZone, saves: [.of("r", fields)]).commit)
+        }
+        let twice = Self.query("twice", .or([term, term, .comparison(.field("other"), .equal, .int64(1)), term]))
+        // By itself, then beside another one.
+        #expect(save([twice], in: desk) == [nil])
+        #expect(try commit() == ["_ada/twice"])
+        delete("twice", desk)
+        #expect(try commit() == [])
+        #expect(save([Self.query("once", term)], in: others) == [nil])
+        #expect(save([twice], in: desk) == [nil])
+        #expect(try commit() == ["_ada/twice", "_bob/once"])
+        // Replaced by its like, then gone; the other one stays.
+        #expect(save([twice], in: desk) == [nil])
+        #expect(try commit() == ["_ada/twice", "_bob/once"])
+        delete("twice", desk)
+        #expect(try commit() == ["_bob/once"])
+        delete("once", others)
+        #expect(try commit() == [])
+    }
+
     @Test("of one user a commit fires as many events as a device's backlog holds")
     func eventsOfOneUser() throws {
         let ada = Desk.ofPublicDatabase(user: "_ada")
