@@ -40,7 +40,9 @@ func runMany(_ seeds: Range<UInt64>) {
     var total = SimulationReport(seed: seeds.lowerBound)
     var violations = 0
     print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1); each is replayed by brume-sim --seed SEED")
+    CrashNote.install()
     for seed in seeds {
+        CrashNote.note(seed)
         let report = Simulation.run(seed: seed)
         checkResources(report)
         total.add(report)
