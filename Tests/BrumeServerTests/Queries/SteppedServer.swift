@@ -215,8 +215,7 @@ final class SteppedPeer {
     func outcome(_ stream: UInt32) -> Result<[UInt8], ServiceError>? {
         guard let frame = connection.frames.first(where: { $0.stream == stream }) else { return nil }
         if frame.type == .message { return .success(frame.payload) }
-        guard let status = try? frame.payload.decoded(coder.decodeStatus) else { return nil }
-        return .failure(ServiceError(ErrorCode(rawValue: status.code), status.message))
+        return (try? frame.payload.decoded(coder.decodeStatus))?.error.map { .failure($0) }
     }
 
     func isAnswered(_ stream: UInt32) -> Bool { connection.frames.contains { $0.stream == stream } }

@@ -118,6 +118,38 @@ struct LearningTests {
         #expect(turns >= streams.count, "all were answered in \(turns) turns")
     }
 
+    @Test("a loop scans for a limited number of unknown types at a time, and says when to come back beyond it")
+    func tooManyUnknownTypes() throws {
+        let server = try SteppedServer(disk: SimulatedDisk())
+        let peer = try server.connect(account: "a")
+        try peer.save(["r"])
+        var query = Self.all
+        func start(_ count: Int) -> [UInt32] {
+            (0..<count).map { number in
+                query.query.recordType = "Unknown\(number)"
+                return peer.startQuery(query)
+            }
+        }
+        func codes(_ streams: [UInt32]) throws -> [ErrorCode] {
+            try streams.map { stream in
+                guard case .failure(let error) = try #require(peer.outcome(stream)) else { return .internalError }
+                #expect(error.code == .unknownItem || error.retryAfterMilliseconds > 0)
+                return error.code
+            }
+        }
+        // One more joins a scan that goes on already, and two more find no room.
+        var streams = start(ServerLimits.lessonScansPerLoop + 2)
+        streams.append(start(1)[0])
+        server.settle()
+        let answered = try codes(streams)
+        #expect(answered.prefix(ServerLimits.lessonScansPerLoop).allSatisfy { $0 == .unknownItem })
+        #expect(answered.suffix(3) == [.requestRateLimited, .requestRateLimited, .unknownItem])
+        // And there is room again.
+        streams = start(ServerLimits.lessonScansPerLoop + 2).suffix(2)
+        server.settle()
+        #expect(try codes(streams) == [.unknownItem, .unknownItem])
+    }
+
     @Test(
         "the event of a subscription that fires once is not lost in a restart right behind it",
         arguments: [false, true])
