@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeStore
 
 extension CommitHistory {
     struct Version: Equatable {
@@ -42,11 +43,16 @@ extension CommitHistory {
         }
 
         /// False when there is no such record.
-        mutating func delete(_ name: String, at position: UInt64, limit: Int) -> Bool {
+        ///
+        /// - Parameter isCrowded: Whether the zones of the database keep as many deletions together as they may.
+        fileprivate mutating func delete(
+            _ name: String, at position: UInt64, limit: Int, isCrowded: Bool
+        ) -> Bool {
             guard records.removeValue(forKey: name) != nil else { return false }
             if incarnation == 0 { return true }
+            let kept = isCrowded ? max(2, records.count, tombstones.count - 1) : max(limit, records.count)
             tombstones.append(Tombstone(name: name, position: position))
-            let excess = tombstones.count - max(limit, records.count)
+            let excess = tombstones.count - kept
             if excess > 0 {
                 floor = tombstones[excess - 1].position
                 tombstones.removeFirst(excess)
@@ -73,6 +79,15 @@ extension CommitHistory {
         mutating func makeZone(_ name: String, incarnation: UInt64) {
             zones[name] = Zone(incarnation: incarnation)
             deletedZones.removeAll { $0.name == name }
+        }
+
+        /// False when there is no such record.
+        mutating func deleteRecord(
+            _ name: String, of zone: String, at position: UInt64, limits: HistoryLimits
+        ) -> Bool {
+            let tombstoneCount = zones.values.reduce(0) { $0 + $1.tombstones.count }
+            return zones[zone]!.delete(
+                name, at: position, limit: limits.tombstonesPerZone, isCrowded: tombstoneCount >= limits.tombstones)
         }
 
         mutating func deleteZone(_ name: String, at position: UInt64) {

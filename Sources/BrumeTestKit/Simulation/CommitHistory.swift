@@ -153,7 +153,7 @@ final class CommitHistory {
                     return fail("a commit deletes a record of a zone that does not exist")
                 }
                 if let last = state.zones[zone]!.records[name] { matcher.changed(last.record, in: zone, .deleted) }
-                guard state.zones[zone]!.delete(name, at: position, limit: limits.tombstonesPerZone) else {
+                guard state.deleteRecord(name, of: zone, at: position, limits: limits) else {
                     return fail("a commit deletes a record that does not exist")
                 }
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
