@@ -137,7 +137,7 @@ package enum Limits {
     package static let matchingCostPerUserAndCommit = 100_000
 
     /// Events of query subscriptions that one commit makes. Beyond it users are told to fetch.
-    package static let queryEventsPerCommit = 20_000
+    package static let queryEventsPerCommit = 10_000
 
     /// The same for one user: as many as a device's backlog holds. Beyond it the oldest would be dropped, and the user
     /// told to fetch all the same.

@@ -36,6 +36,10 @@ extension Shard {
             mayRead: { type, creator, user in
                 !isPublic || access(user).may(.read, type: type, creator: creator)
             },
+            // Without an account a caller has the role of everybody, and no other.
+            isReadByAll: { type in
+                !isPublic || access("").permissions(type: type, isCreator: false).contains(.read)
+            },
             searchableFields: { type in
                 stage().schema.recordTypes[type].map { .only(Set($0.searchableFields)) } ?? .all
             })

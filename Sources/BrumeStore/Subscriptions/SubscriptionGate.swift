@@ -7,20 +7,24 @@ package struct SubscriptionGate: Sendable {
     package var refusal: @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?
     /// Whether the user may read a record of the type that this user made.
     package var mayRead: @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool
-
+    /// Whether everybody may read all records of the type, as mostly: then nobody is asked about one by one.
+    package var isReadByAll: @Sendable (_ recordType: String) -> Bool
     /// Where searches look in records of a type.
     package var searchableFields: @Sendable (_ recordType: String) -> SearchableFields
 
     package init(
         refusal: @escaping @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?,
         mayRead: @escaping @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool,
+        isReadByAll: @escaping @Sendable (_ recordType: String) -> Bool = { _ in false },
         searchableFields: @escaping @Sendable (_ recordType: String) -> SearchableFields = { _ in .all }
     ) {
         self.refusal = refusal
         self.mayRead = mayRead
+        self.isReadByAll = isReadByAll
         self.searchableFields = searchableFields
     }
 
     /// Where no schema says otherwise: everybody who may open the database may read all of it.
-    package static let open = SubscriptionGate(refusal: { _, _ in nil }, mayRead: { _, _, _ in true })
+    package static let open = SubscriptionGate(
+        refusal: { _, _ in nil }, mayRead: { _, _, _ in true }, isReadByAll: { _ in true })
 }

@@ -27,6 +27,8 @@ final class SubscriptionMatcher {
     private struct Share {
         /// The commit that the rest is about.
         var commit: UInt64 = 0
+        /// Whether the owner is told to fetch.
+        var isOverflowing = false
         var cost = 0
         var events = 0
         var eventBytes = 0
@@ -85,39 +87,95 @@ final class SubscriptionMatcher {
                 continue
             }
             mark += 1
-            var creator: String?
+            var readers = Readers(of: record, gate)
             record.bytes.withUnsafeBytes { bytes in
                 table.index.forEachGroup(ofType: record.type, zone: record.zone.name) { group in
+                    var isCutShort = false
                     let isComplete = group.forEachCandidate(of: bytes, meter) { posting in
-                        meter.charge(1)
+                        if meter.isSpent {
+                            isCutShort = true
+                            return
+                        }
+                        meter.charge(Cost.candidate)
                         guard posting.reasons.contains(record.reason.option), isNew(posting.slot),
                             let subscription = table[posting.slot], !ended.contains(posting.slot)
                         else { return }
+                        if result.matches.count >= limits.events {
+                            meter.charge(Cost.overflow)
+                            result.overflowingOwners.insert(subscription.owner)
+                            return
+                        }
                         let candidate = candidate(posting.slot, subscription, gate)
-                        let verdict =
-                            meter.isSpent || result.matches.count >= limits.events
-                            ? .unfinished : evaluate(candidate, bytes)
+                        beginCommit(candidate.owner)
+                        // Told to fetch, whatever else there is.
+                        if shares[candidate.owner].isOverflowing { return }
+                        let verdict = evaluate(candidate, bytes)
                         if verdict == .fails { return }
-                        if verdict == .unfinished {
-                            result.overflowingOwners.insert(subscription.owner)
-                            return
+                        if verdict == .matches {
+                            guard readers.contains(subscription.owner, bytes, meter) else { return }
+                            if subscription.query!.options.contains(.once) { ended.insert(posting.slot) }
+                            if takeEvent(of: subscription, candidate, bytes) {
+                                return result.matches.append(
+                                    SubscriptionMatch(
+                                        subscription: subscription, record: record,
+                                        isOwn: readers.creator(bytes) == subscription.owner))
+                            }
                         }
-                        if creator == nil { creator = Self.creator(of: bytes) }
-                        guard gate.mayRead(record.type, creator!, subscription.owner) else { return }
-                        if subscription.query!.options.contains(.once) { ended.insert(posting.slot) }
-                        guard takeEvent(of: subscription, candidate, bytes) else {
-                            result.overflowingOwners.insert(subscription.owner)
-                            return
-                        }
-                        result.matches.append(
-                            SubscriptionMatch(
-                                subscription: subscription, record: record, isOwn: creator == subscription.owner))
+                        shares[candidate.owner].isOverflowing = true
+                        result.overflowingOwners.insert(subscription.owner)
                     }
-                    if !isComplete { overflow(group) }
+                    if isCutShort || !isComplete { overflow(group) }
                 }
             }
         }
         return result
+    }
+
+    /// What is done for a candidate, in units of ``Limits/matchingCostPerCommit``.
+    private enum Cost {
+        /// To look up what is known of it.
+        static let candidate = 3
+        /// To note that its owner is told to fetch.
+        static let overflow = 5
+        /// To begin with a predicate, which charges for its own steps.
+        static let evaluation = 12
+        /// To ask the schema about a user.
+        static let reader = 64
+        /// To make a match, and to let it go again.
+        static let match = 24
+    }
+
+    /// Who may be told of one record.
+    private struct Readers {
+        private let record: CommittedRecord
+        private let gate: SubscriptionGate
+        private let isReadByAll: Bool
+        private var knownCreator: String?
+        /// The last one who was asked about: an owner's subscriptions mostly follow each other.
+        private var last: (user: String, mayRead: Bool)?
+
+        init(of record: CommittedRecord, _ gate: SubscriptionGate) {
+            self.record = record
+            self.gate = gate
+            isReadByAll = gate.isReadByAll(record.type)
+        }
+
+        /// - Parameter bytes: The record's.
+        mutating func creator(_ bytes: UnsafeRawBufferPointer) -> String {
+            if let knownCreator { return knownCreator }
+            let creator = SubscriptionMatcher.creator(of: bytes)
+            knownCreator = creator
+            return creator
+        }
+
+        mutating func contains(_ user: String, _ bytes: UnsafeRawBufferPointer, _ meter: CostMeter) -> Bool {
+            if isReadByAll { return true }
+            if let last, last.user == user { return last.mayRead }
+            meter.charge(Cost.reader)
+            let mayRead = gate.mayRead(record.type, creator(bytes), user)
+            last = (user, mayRead)
+            return mayRead
+        }
     }
 
     /// Whether the subscription is a candidate for this record for the first time.
@@ -155,13 +213,17 @@ final class SubscriptionMatcher {
         return candidate
     }
 
+    /// Nothing of this commit is counted before it is asked for.
+    private func beginCommit(_ owner: Int) {
+        if shares[owner].commit != commit { shares[owner] = Share(commit: commit) }
+    }
+
     private func evaluate(_ candidate: Candidate, _ record: UnsafeRawBufferPointer) -> PredicateEvaluator.Verdict {
-        if shares[candidate.owner].commit != commit { shares[candidate.owner] = Share(commit: commit) }
         let left = min(meter.left, limits.costPerOwner - shares[candidate.owner].cost)
         if left <= 0 { return .unfinished }
         let evaluator = candidate.evaluator
         evaluator.load(record)
-        var units = left - evaluator.fields.fieldsRead / 2
+        var units = left - Cost.evaluation - evaluator.fields.fieldsRead / 2
         let verdict = evaluator.evaluate(record, units: &units)
         let spent = left - units
         meter.charge(spent)
@@ -175,6 +237,7 @@ final class SubscriptionMatcher {
     ) -> Bool {
         let share = shares[candidate.owner]
         guard share.events < limits.eventsPerOwner, share.eventBytes < limits.eventBytesPerOwner else { return false }
+        meter.charge(Cost.match)
         shares[candidate.owner].events += 1
         shares[candidate.owner].eventBytes += subscription.textBytes
         if subscription.subscription.notificationInfo?.desiredKeys.isEmpty == false {
@@ -184,7 +247,7 @@ final class SubscriptionMatcher {
         return true
     }
 
-    private static func creator(of record: UnsafeRawBufferPointer) -> String {
+    fileprivate static func creator(of record: UnsafeRawBufferPointer) -> String {
         var reader = StoredRecordReader(record)
         while let element = reader.next() {
             switch element {
