@@ -77,6 +77,7 @@ extension Shard {
 
     private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         database.subscriptionGate = subscriptionGate(for: database.id)
+        database.giveBack = { [unowned server] in server.giveBack($0) }
         database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
         return LoadedDatabase(
             database: database,

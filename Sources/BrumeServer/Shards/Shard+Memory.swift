@@ -82,6 +82,7 @@ extension Shard {
         figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)
+        server.giveBack(loaded.database.takeApart())
     }
 
     /// Writes what only the journal holds of them; a later look drops them.
@@ -93,4 +94,9 @@ extension Shard {
             if !isWritten { nextSaveToDropNanoseconds = loop.nowNanoseconds + ServerLimits.dropPauseNanoseconds }
         }
     }
+}
+
+extension ServerCore {
+    /// Gives memory back on the snapshots' loop, where nobody waits. Any thread.
+    func giveBack(_ remains: Remains) { snapshots.loop.execute { remains.giveBack() } }
 }

@@ -6,14 +6,16 @@ extension Database {
     /// the default zone. User records stay, without fields, and so do subscriptions that are no custom zone's; what they are about is
     /// told to them as if users had deleted it. One commit of bounded size at a time; nil when nothing is left.
     ///
-    /// - Parameter limit: Records of the default zone that one commit changes.
+    /// - Parameter limit: Records of the default zone that one commit changes, and of custom zones that go with it: at least one
+    ///   zone, and some hundreds at the most.
     package func empty(limit: Int = 4_096, nowMilliseconds: Int64) -> (commit: Commit, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0
-        matchDeletion(ofZones: zones.map(\.id), into: &builder)
-        for zone in zones where !zone.id.isDefault {
-            if case .success(let index) = zoneIndex(of: zone.id) { records += zoneStates[index].liveCount }
-            _ = delete(zone.id, into: &builder)
+        let leaving = zonesToEmpty(records: limit)
+        matchDeletion(ofZones: leaving, into: &builder)
+        for zone in leaving {
+            if case .success(let index) = zoneIndex(of: zone) { records += zoneStates[index].liveCount }
+            _ = delete(zone, into: &builder)
         }
         // They would follow each record on its way out.
         zoneIndexes[0] = nil
@@ -48,6 +50,22 @@ extension Database {
                     zone: .defaultZone, incarnation: 0, recordTypes: types.sorted(), isNew: false, isDeleted: false))
         }
         return finish(builder, nowMilliseconds: nowMilliseconds).map { ($0, records) }
+    }
+
+    /// Zones that one commit may take with it.
+    private static let zonesPerEmptying = 256
+
+    /// The next custom zones that go together.
+    private func zonesToEmpty(records limit: Int) -> [ZoneID] {
+        if zoneIndexOfIncarnation.count == 1 { return [] }
+        var leaving: [ZoneID] = []
+        var records = 0
+        for index in zoneStates.indices where !zoneStates[index].isDefault && zoneStates[index].deletion == nil {
+            leaving.append(zoneStates[index].id)
+            records += zoneStates[index].liveCount
+            if leaving.count == Self.zonesPerEmptying || records >= limit { break }
+        }
+        return leaving
     }
 
     /// A user record that has fields or a parent; nil for one that has none.

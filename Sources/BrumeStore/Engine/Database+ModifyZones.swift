@@ -87,11 +87,10 @@ extension Database {
         }
         guard case .success(let index) = zoneIndex(of: zone) else { return nil }
         let incarnation = zoneStates[index].incarnation
-        for subscription in subscriptions(ofZoneNamed: zone.name) {
-            let kept = subscriptionTable.subscription(subscription.id, of: subscription.owner)!
+        for kept in subscriptionTable.subscriptions(ofZoneNamed: zone.name) {
             if kept.query == nil { builder.ended(kept) }
-            builder.append(.subscriptionDeletion(id: subscription.id, owner: subscription.owner))
-            removeSubscription(subscription.id, of: subscription.owner)
+            builder.append(.subscriptionDeletion(id: kept.subscription.id, owner: kept.owner))
+            removeSubscription(kept.subscription.id, of: kept.owner)
         }
         builder.append(.zoneDeletion(zone: incarnation, name: zone.name, reason: reason))
         deleteZone(at: index, reason: reason, position: builder.nextPosition())
@@ -131,7 +130,7 @@ extension Database {
         return index
     }
 
-    /// Drops all that a zone holds; its name and the deletion stay in the database's feed.
+    /// Drops all that a zone holds, with work of a bounded size; its name and the deletion stay in the database's feed.
     func deleteZone(at index: Int, reason: ZoneDeletionReason, position: ChangePosition) {
         zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
         zoneIndexes[zoneStates[index].incarnation] = nil
@@ -140,7 +139,7 @@ extension Database {
         state.deletion = reason
         // This deletion tells of all zones of the name.
         if zoneStates[index].earlierDeletion != nil { zoneFeed.noteStale() }
-        withZone(at: index) { $0 = state }
+        replaceZone(at: index, with: state)
         noteChange(inZoneAt: index, isNewEntry: false)
     }
 

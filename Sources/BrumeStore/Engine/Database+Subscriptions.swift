@@ -86,25 +86,31 @@ extension Database {
     /// Up to ``Limits/recordsToldPerZoneDeletion`` records are told one by one; of more the subscribers are told to fetch.
     func matchDeletion(ofZones zones: [ZoneID], into builder: inout CommitBuilder) {
         if subscriptionTable.index.isEmpty { return }
-        let interested = subscriptionTable.all.filter { $0.query?.options.contains(.deletion) == true }
-        if interested.isEmpty { return }
+        // Looked at once, whatever the number of zones.
+        var concerned: [String?: (types: Set<String>, owners: Set<String>)] = [:]
+        for kept in subscriptionTable.all {
+            guard let query = kept.query, query.options.contains(.deletion) else { continue }
+            concerned[kept.zoneName, default: ([], [])].types.insert(query.recordType)
+            concerned[kept.zoneName]!.owners.insert(kept.owner)
+        }
+        if concerned.isEmpty { return }
         var left = Limits.recordsToldPerZoneDeletion
         var seen = Set<Int>()
         for zone in zones {
             guard case .success(let index) = zoneIndex(of: zone), !zoneStates[index].isDefault,
-                seen.insert(index).inserted
+                zoneStates[index].liveCount > 0, seen.insert(index).inserted
             else { continue }
-            let concerned = interested.filter { $0.query!.zone == nil || $0.query!.zone?.name == zone.name }
-            left -= concerned.isEmpty ? 0 : zoneStates[index].liveCount
+            let subscribers = [concerned[nil], concerned[zone.name]].compactMap(\.self)
+            if subscribers.isEmpty { continue }
+            left -= zoneStates[index].liveCount
             if left < 0 {
                 var matches = CommitMatches()
-                matches.overflowingOwners.formUnion(concerned.map(\.owner))
+                for subscriber in subscribers { matches.overflowingOwners.formUnion(subscriber.owners) }
                 builder.add(matches)
                 continue
             }
-            let types = Set(concerned.map { $0.query!.recordType })
-            if types.isEmpty { continue }
-            for (_, record) in zoneStates[index].liveSlots where types.contains(record.type) {
+            for (_, record) in zoneStates[index].liveSlots
+            where subscribers.contains(where: { $0.types.contains(record.type) }) {
                 builder.note(
                     CommittedRecord(
                         zone: zoneStates[index].id, name: record.name, type: record.type, reason: .deleted,
@@ -112,16 +118,6 @@ extension Database {
             }
         }
         if !builder.records.isEmpty { matchSubscriptions(into: &builder) }
-    }
-
-    func subscriptions(ofZoneNamed name: String) -> [Subscription] {
-        subscriptions.filter {
-            switch $0.kind {
-            case .zone(let zone, _): zone.name == name
-            case .query(let query): query.zone?.name == name
-            case .database: false
-            }
-        }
     }
 
     func removeSubscription(_ id: String, of owner: String) {

@@ -52,6 +52,8 @@ package final class Database {
     package var subscriptionGate = SubscriptionGate.open {
         didSet { subscriptionMatcher.forgetAll() }
     }
+    /// Takes what a deleted zone held, to give it back on another thread; nil: it is given back at once.
+    package var giveBack: ((Remains) -> Void)?
     /// Only a public database has any.
     var formerSubscribers = FormerSubscribers()
     @exclusivity(unchecked) var operations: RememberedOperations

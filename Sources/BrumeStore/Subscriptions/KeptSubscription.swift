@@ -23,6 +23,15 @@ package final class KeptSubscription: Sendable {
         return nil
     }
 
+    /// The name of the one zone that it is about; nil: it is about all of them.
+    var zoneName: String? {
+        switch subscription.kind {
+        case .zone(let zone, _): zone.name
+        case .query(let query): query.zone?.name
+        case .database: nil
+        }
+    }
+
     /// About what it takes in memory: a tree, and its forms for matching, take some ten times its encoding.
     var approximateBytes: Int { 1024 + textBytes + 10 * predicateBytes }
 }

@@ -26,6 +26,8 @@ struct SubscriptionTable {
     ///
     /// In the order of their first save.
     private(set) var hints: [KeptSubscription] = []
+    /// The places of those that are about one zone and go with it, by its name.
+    private var slotsOfZone: [String: Set<Int32>] = [:]
     private(set) var approximateBytes = 0
     private(set) var index = SubscriptionIndex()
 
@@ -41,6 +43,11 @@ struct SubscriptionTable {
     /// In the order of their first save.
     func subscriptions(of owner: String) -> [KeptSubscription] {
         (shares[owner]?.slots ?? []).map { slots[Int($0)]! }
+    }
+
+    /// Those that are about the zone and no other, in the same order in every run.
+    func subscriptions(ofZoneNamed name: String) -> [KeptSubscription] {
+        (slotsOfZone[name] ?? []).sorted().map { slots[Int($0)]! }
     }
 
     func hasSubscriptions(of owner: String) -> Bool { shares[owner] != nil }
@@ -114,6 +121,7 @@ struct SubscriptionTable {
         } else {
             hints.append(subscription)
         }
+        if let zone = subscription.zoneName { slotsOfZone[zone, default: []].insert(slot) }
         return slot
     }
 
@@ -139,5 +147,8 @@ struct SubscriptionTable {
         } else {
             hints.removeAll { $0 === subscription }
         }
+        guard let zone = subscription.zoneName else { return }
+        slotsOfZone[zone]?.remove(slot)
+        if slotsOfZone[zone]?.isEmpty == true { slotsOfZone[zone] = nil }
     }
 }

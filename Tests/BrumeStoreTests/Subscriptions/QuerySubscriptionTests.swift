@@ -335,6 +335,56 @@ struct QuerySubscriptionTests {
         #expect(commit.matches.matches.count { $0.subscription.owner == "_carol" } == 400)
     }
 
+    @Test("whoever is told to fetch costs a commit no more, however many records and subscriptions there are")
+    func overflowingOwners() throws {
+        let ada = Desk.ofPublicDatabase(user: "_ada")
+        let eve = Desk(ada.database, caller: Caller(user: "_eve", isOwner: false))
+        // In a box, since the gate may be asked on any thread.
+        final class Count: @unchecked Sendable { var value = 0 }
+        let count = Count()
+        ada.database.subscriptionGate = SubscriptionGate(
+            refusal: { _, _ in nil },
+            mayRead: { _, _, _ in
+                count.value += 1
+                return true
+            })
+        for start in stride(from: 0, to: 1_000, by: 200) {
+            #expect(save((start..<start + 200).map { Self.query("s\($0)") }, in: eve).allSatisfy { $0 == nil })
+        }
+        let commit = try #require(ada.modify(.defaultZone, saves: (0..<400).map { .of("r\($0)") }).commit)
+        #expect(commit.matches.overflowingOwners == ["_eve"])
+        #expect(commit.matches.matches.count <= Limits.queryEventsPerUserAndCommit)
+        // Once for each record that had an event, not for each of 400,000 candidates.
+        #expect(count.value <= 3, "\(count.value)")
+    }
+
+    @Test("deleting many zones looks at many subscriptions once")
+    func manyZones() throws {
+        let desk = Desk()
+        let zones = (0..<400).map { ZoneID(name: "z\($0)") }
+        _ = desk.database.modifyZones(
+            ModifyZonesRequest(database: .private, saves: zones), caller: desk.caller, nowMilliseconds: 1)
+        var subscriptions = (0..<998).map { Self.query("all\($0)", options: .deletion, type: "T\($0)") }
+        subscriptions.append(Self.query("of z7", zone: zones[7]))
+        subscriptions.append(Subscription(id: "z8", kind: .zone(zones[8], recordType: "")))
+        for start in stride(from: 0, to: 1_000, by: 200) {
+            #expect(save(Array(subscriptions[start..<start + 200]), in: desk).allSatisfy { $0 == nil })
+        }
+        _ = desk.modify(zones[7], saves: [.of("r")])
+        var commit: Commit?
+        let took = ContinuousClock().measure {
+            commit =
+                desk.database.modifyZones(
+                    ModifyZonesRequest(database: .private, deletions: zones), caller: desk.caller, nowMilliseconds: 1
+                ).commit
+        }
+        #expect(fired(commit) == ["/of z7"])
+        #expect(desk.database.subscriptions.count == 998)
+        #expect(try #require(commit).endedHints.map(\.subscription.id) == ["z8"])
+        // 400,000 looks take seconds in a debug build.
+        #expect(took < .seconds(1), "\(took)")
+    }
+
     @Test("a term that all subscriptions share does not make all of them candidates")
     func sharedTerm() throws {
         let desk = Desk()

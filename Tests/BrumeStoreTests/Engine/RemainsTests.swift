@@ -1,0 +1,59 @@
+import BrumeModel
+import BrumeStore
+import Testing
+
+@Suite("What deleted zones leave")
+struct RemainsTests {
+    private final class Box {
+        var remains: [Remains] = []
+    }
+
+    @Test("emptying takes some hundreds of zones at a time, until nothing is left")
+    func emptying() throws {
+        let desk = Desk()
+        let zones = (0..<600).map { ZoneID(name: "z\($0)") }
+        for start in stride(from: 0, to: 600, by: 300) {
+            _ = desk.database.modifyZones(
+                ModifyZonesRequest(database: .private, saves: Array(zones[start..<start + 300])), caller: desk.caller,
+                nowMilliseconds: 1)
+        }
+        for number in 0..<10 { try desk.save("r\(number)", in: zones[number]) }
+        var commits = 0
+        var records = 0
+        while let emptied = desk.database.empty(nowMilliseconds: 1) {
+            #expect(emptied.commit.zones.count <= 256)
+            commits += 1
+            records += emptied.records
+        }
+        #expect(commits == 3 && records == 10)
+        #expect(desk.database.zones.map(\.id) == [.defaultZone])
+        // Of records: one zone at least, and no more than it takes to come to the limit.
+        for number in 0..<3 {
+            desk.makeZone("n\(number)")
+            for record in 0..<5 { try desk.save("r\(record)", in: ZoneID(name: "n\(number)")) }
+        }
+        #expect(try #require(desk.database.empty(limit: 6, nowMilliseconds: 1)).records == 10)
+        #expect(try #require(desk.database.empty(limit: 6, nowMilliseconds: 1)).records == 5)
+    }
+
+    @Test("a large zone's records are given to the host, a small one's are gone at once, and counts are right meanwhile")
+    func givenBack() throws {
+        let desk = Desk()
+        let box = Box()
+        desk.database.giveBack = { box.remains.append($0) }
+        desk.makeZone("large")
+        for start in stride(from: 0, to: 400, by: 100) {
+            _ = desk.modify(ZoneID(name: "large"), saves: (start..<start + 100).map { .of("r\($0)") })
+        }
+        try desk.save("r")
+        _ = desk.deleteZone("notes")
+        #expect(box.remains.isEmpty)
+        _ = desk.deleteZone("large")
+        #expect(box.remains.count == 1)
+        let audit = desk.database.audit()
+        #expect(audit.kept == audit.recounted && audit.kept.storedBytes == 0)
+        box.remains[0].giveBack()
+        desk.makeZone("large")
+        #expect(try desk.changes(since: nil, in: ZoneID(name: "large")).live == [])
+    }
+}
