@@ -88,7 +88,8 @@ package final class Server: @unchecked Sendable {
         let core = ServerCore(
             configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas,
             epoch: opened.epoch, startedNanoseconds: MonotonicClock.nowNanoseconds,
-            containersWithData: containers, journaledDatabases: opened.journaledDatabases, failStop: failStop,
+            containersWithData: containers, journaledDatabases: opened.journaledDatabases,
+            isNewFolder: opened.report.isNewFolder, failStop: failStop,
             manifest: opened.manifest)
         self.core = core
         do {

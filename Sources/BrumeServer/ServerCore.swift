@@ -36,6 +36,8 @@ final class ServerCore: @unchecked Sendable {
     private let servedContainers: Lock<ServedContainers>
     /// The databases that the journal spoke of at the start; others have snapshots, which the disk tells of.
     private let journaledDatabases: Set<DatabaseID>
+    /// Whether this is the first run of a server on its data folder.
+    let isNewFolder: Bool
     /// What each account and address has at a time.
     let shares: ClientShares
     /// The connections of all listeners.
@@ -46,7 +48,7 @@ final class ServerCore: @unchecked Sendable {
     init(
         configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry,
         epoch: UInt32, startedNanoseconds: UInt64, containersWithData: Set<String> = [],
-        journaledDatabases: Set<DatabaseID> = [], failStop: @escaping FailStop,
+        journaledDatabases: Set<DatabaseID> = [], isNewFolder: Bool = true, failStop: @escaping FailStop,
         manifest: FolderManifest
     ) {
         self.configuration = configuration
@@ -58,6 +60,7 @@ final class ServerCore: @unchecked Sendable {
         self.manifest = manifest
         self.startedNanoseconds = startedNanoseconds
         self.journaledDatabases = journaledDatabases
+        self.isNewFolder = isNewFolder
         servedContainers = Lock(
             ServedContainers(
                 holdingData: containersWithData.union(schemas.containers.keys),

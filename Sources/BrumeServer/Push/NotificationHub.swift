@@ -57,10 +57,12 @@ final class NotificationHub {
     let figures: PushFigures
 
     /// - Parameters:
+    ///   - mayHaveForgotten: Whether devices may have listened before of which nothing is known any more: in an earlier life of the
+    ///     server, or of this hub. Of a database with commits it is taken for granted.
     ///   - backlogBytes: Of all users' events together.
     ///   - figures: What all hubs of a shard count together.
     init(
-        database: Database, head: ChangePosition, coder: MessageCoder,
+        database: Database, head: ChangePosition, coder: MessageCoder, mayHaveForgotten: Bool = false,
         backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes,
         figures: PushFigures = PushFigures()
     ) {
@@ -70,7 +72,7 @@ final class NotificationHub {
         self.backlogEvents = backlogEvents
         self.backlogBytes = backlogBytes
         floor = head
-        hasForgottenDevices = head.sequence > 0
+        hasForgottenDevices = mayHaveForgotten || head.sequence > 0
     }
 
     deinit {
@@ -80,6 +82,9 @@ final class NotificationHub {
 
     /// Events that are kept for devices, and their bytes.
     var backlog: (events: Int, bytes: Int) { (eventCount, mailboxes.values.reduce(0) { $0 + $1.ring.byteCount }) }
+
+    /// Whether any device has ever listened, as far as it is known.
+    var knowsDevices: Bool { hasForgottenDevices || mailboxes.values.contains(where: \.knowsDevices) }
 
     /// Whether any device listens.
     var hasStreams: Bool { listenerCount > 0 }

@@ -44,6 +44,8 @@ final class NotificationMailbox {
 
     func drop(through position: ChangePosition) { ring.drop(through: position) }
 
+    var knowsDevices: Bool { !acknowledged.isEmpty || hasEvictedDevices }
+
     /// Where a device acknowledged last, as far as it is known.
     func acknowledgedPlace(of device: [UInt8]) -> ChangePosition? { acknowledged[device]?.place }
 

@@ -83,7 +83,7 @@ extension Shard {
             database: database,
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
-                backlogEvents: server.configuration.backlogEvents, figures: push),
+                mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents, figures: push),
             snapshotSequence: snapshotSequence)
     }
 

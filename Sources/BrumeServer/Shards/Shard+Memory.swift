@@ -74,6 +74,8 @@ extension Shard {
         guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
             return
         }
+        // Of this one, or another one like it: who listened to it is a stranger when it comes again.
+        if loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
         drop(loaded)
     }
 

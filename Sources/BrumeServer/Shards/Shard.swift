@@ -75,6 +75,8 @@ final class Shard: @unchecked Sendable {
     var undeliveredHubs: [NotificationHub] = []
     /// Hubs with events of durable commits that are not in their rings yet.
     var publishingHubs: [LoadedDatabase] = []
+    /// Whether devices may have listened to an empty database of which nothing is known any more: see ``NotificationHub``.
+    var mayHaveForgottenDevices: Bool
     /// What records tell of types that schemas do not know, each for who waits for it.
     var lessonScans: [(LessonScan, LoadedDatabase)] = []
     /// When the commits were made whose events this turn gives to devices.
@@ -86,6 +88,7 @@ final class Shard: @unchecked Sendable {
     private(set) var heldByteCount = 0
 
     init(index: Int, loop: EventLoop, server: ServerCore) {
+        mayHaveForgottenDevices = !server.isNewFolder
         self.index = index
         self.loop = loop
         self.server = server

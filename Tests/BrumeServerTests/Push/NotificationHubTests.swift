@@ -192,6 +192,23 @@ struct NotificationHubTests {
         #expect(second.summary == ["s meanwhile"])
     }
 
+    @Test("a database that was empty when it was loaded may have had listeners: who comes late to it is told to look")
+    func forgottenListeners() throws {
+        for mayHaveForgotten in [false, true] {
+            let hub = NotificationHub(
+                database: database, head: .end(ofSequence: 0), coder: MessageCoder(),
+                mayHaveForgotten: mayHaveForgotten)
+            #expect(hub.knowsDevices == mayHaveForgotten)
+            subscribe("_ada")
+            try save("first\(mayHaveForgotten)", into: hub)
+            let device = Taker(1)
+            try join(device, "_ada", hub)
+            let told = device.summary.contains("fetchFromToken(BrumeModel.DatabaseScope.public)")
+            #expect(told == mayHaveForgotten, "\(device.summary)")
+            #expect(hub.knowsDevices)
+        }
+    }
+
     @Test("a device that said where it stood, and forgot it before it acknowledged anything, is told to look again")
     func forgottenPlace() throws {
         let hub = hub()
