@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
 ///
-/// `@unchecked Sendable`: `shards`, `groupCommit`, `adminLoop`, `snapshots` and `loader` are set once, before any loop runs.
+/// `@unchecked Sendable`: `shards`, `groupCommit`, the loops and what they do are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
     /// For clients' logs.
     static let version = "brume 0.1.0"
@@ -25,11 +25,15 @@ final class ServerCore: @unchecked Sendable {
     private(set) var groupCommit: GroupCommit!
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
+    /// Lessons of schemas, on the admin loop.
+    private(set) var lessons: FairWork!
     private let draining = Atomic<Bool>(false)
     private let damageFound = Atomic<Bool>(false)
     private(set) var snapshots: Snapshots!
     /// Loads databases that would hold up the loop they belong to, one after the other.
     private(set) var loader: EventLoop!
+    /// What the loader does.
+    private(set) var loading: FairWork!
     private let loadingEnded = Atomic<Bool>(false)
     let memory = MemoryUse()
     /// Where the operator has named none.
@@ -82,6 +86,8 @@ final class ServerCore: @unchecked Sendable {
         self.adminLoop = adminLoop
         self.snapshots = snapshots
         self.loader = loader
+        lessons = FairWork(on: adminLoop)
+        loading = FairWork(on: loader)
     }
 
     /// Lets go of the parts, which know the core and each other. When no loop runs any more.
@@ -92,6 +98,8 @@ final class ServerCore: @unchecked Sendable {
         adminLoop = nil
         snapshots = nil
         loader = nil
+        lessons = nil
+        loading = nil
     }
 
     /// The same for a server that never started: what listens already is closed.

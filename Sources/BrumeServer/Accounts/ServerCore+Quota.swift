@@ -39,11 +39,11 @@ extension Shard {
     fileprivate func storedBytes(
         of id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
     ) {
-        switch access(id, keepsEmpty: false) {
+        switch access(id, of: .operator, keepsEmpty: false) {
         case .loaded(let loaded): tell(loaded, done)
         case .unavailable(let error): done(.failure(error))
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: 0) { [self] outcome in
+            let refusal = wait(for: load, of: .operator, byteCount: 0) { [self] outcome in
                 switch outcome {
                 case .success(let loaded): tell(loaded, done)
                 case .failure(let error): done(.failure(error))

@@ -1,7 +1,8 @@
 internal import BrumeSystem
 
 /// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
-/// a later turn otherwise, behind what it has asked for before.
+/// a later turn otherwise, behind what it has asked for before. That holds wherever a request begins or goes on: when its
+/// frame is read, when it comes from another loop, and when what it waited for is there.
 ///
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.
@@ -10,7 +11,7 @@ extension Shard {
     enum Turn {
         /// Frames that were not read on.
         case session(Session)
-        /// A request of a session of another loop to a database of this one.
+        /// A request that came from another loop, or has waited elsewhere.
         case call(() -> Void)
     }
 
@@ -26,10 +27,27 @@ extension Shard {
         share.mayBegin(inTurn: turnNumber) && (turns.isEmpty || turns.count(of: share.account) == 0)
     }
 
-    /// Runs a call of another loop's session: at once, or when its account's turn comes.
+    /// Runs a call of an account: at once, or when its account's turn comes.
     func takeTurn(of account: ClientShare.Key, _ call: @escaping () -> Void) {
         let share = timeShare(of: account)
         if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
+    }
+
+    /// Goes on with a request of a session of this loop that has waited elsewhere: at once, or when its account's turn
+    /// comes. Until then the request holds what it held.
+    func goOn(after detour: Detour, _ body: @escaping () -> Void) {
+        takeTurn(of: detour.share.key) {
+            detour.end()
+            body()
+            detour.session.resumeIfPossible()
+        }
+    }
+
+    /// Does something that takes of the account's share.
+    func charge(_ share: TimeShare, _ body: () -> Void) {
+        let began = loop.currentNanoseconds
+        body()
+        share.spend(from: began, to: loop.currentNanoseconds, inTurn: turnNumber)
     }
 
     /// The session is read on when its account's turn comes.
@@ -65,10 +83,7 @@ extension Shard {
         switch turn {
         // It spends for itself, frame by frame.
         case .session(let session): session.turnCame()
-        case .call(let call):
-            let began = loop.currentNanoseconds
-            call()
-            share.spend(nanoseconds: loop.currentNanoseconds - began, inTurn: turnNumber)
+        case .call(let call): charge(share, call)
         }
     }
 

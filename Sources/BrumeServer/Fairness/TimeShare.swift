@@ -23,6 +23,8 @@ final class TimeShare {
     private var turn: UInt64 = 0
     private var spentNanoseconds: UInt64 = 0
     private var count = 0
+    /// Everything before this time has been spent.
+    private var spentUntil: UInt64 = 0
 
     init(account: ClientShare.Key, limits: Limits) {
         self.account = account
@@ -40,6 +42,12 @@ final class TimeShare {
         advance(to: turn)
         spentNanoseconds += nanoseconds
         count += 1
+    }
+
+    /// The account was served between two times of the loop's clock. What began within it was spent by itself.
+    func spend(from began: UInt64, to ended: UInt64, inTurn turn: UInt64) {
+        spend(nanoseconds: ended - min(ended, max(began, spentUntil)), inTurn: turn)
+        spentUntil = ended
     }
 
     private func advance(to turn: UInt64) {

@@ -29,7 +29,11 @@ extension Session {
             let request = [UInt8](payload)
             let loop = shard.loop
             register { step in
-                loop.execute { self.resume(method, request, stream: stream, endsStream: endsStream, step) }
+                loop.execute {
+                    self.shard.takeTurn(of: self.share.key) {
+                        self.resume(method, request, stream: stream, endsStream: endsStream, step)
+                    }
+                }
             }
         }
     }

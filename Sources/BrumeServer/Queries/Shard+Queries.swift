@@ -121,9 +121,9 @@ extension Shard {
             queriesAreScheduled = false
             if behindIndexes.isFirst { continueIndexes() }
             while queryBudget.isLeft, let (account, query) = queries.popFirst() {
-                let began = loop.currentNanoseconds
-                if !advance(query) { queries.append(query, of: account) }
-                timeShare(of: account).spend(nanoseconds: loop.currentNanoseconds - began, inTurn: turnNumber)
+                charge(timeShare(of: account)) {
+                    if !advance(query) { queries.append(query, of: account) }
+                }
             }
             if !behindIndexes.isFirst { continueIndexes() }
             behindIndexes.isFirst.toggle()

@@ -90,11 +90,11 @@ extension Shard {
 
     /// Empties a database, commit by commit, a turn for each; `done` is called with the number of records when it is durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
-        switch access(id, keepsEmpty: false) {
+        switch access(id, of: .operator, keepsEmpty: false) {
         case .loaded: emptyMore(id, 0, done)
         case .unavailable(let error): done(.failure(error))
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: 0) { [self] outcome in
+            let refusal = wait(for: load, of: .operator, byteCount: 0) { [self] outcome in
                 switch outcome {
                 case .success: emptyMore(id, 0, done)
                 case .failure(let error): done(.failure(error))

@@ -5,8 +5,13 @@ internal import BrumeWire
 extension ServerCore {
     /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent the schema
     /// that is on disk now, or with why it can't be.
-    func learn(_ lesson: SchemaLesson, from identity: Identity, _ done: @escaping @Sendable (ServiceError?) -> Void) {
-        adminLoop.execute { [self] in
+    ///
+    /// Lessons wait for the disk, so accounts take turns with them, and what the operator asks for waits for one at most.
+    func learn(
+        _ lesson: SchemaLesson, from identity: Identity, account: ClientShare.Key,
+        _ done: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        lessons.add(of: account) { [self] in
             done(
                 changeSchemas { () throws(ServiceError) in
                     try schemas.learn(

@@ -86,22 +86,26 @@ extension Shard {
         _ id: DatabaseID, type: String, session: Session, byteCount: Int, stream: UInt32,
         _ body: @escaping (SchemaLesson) -> Void
     ) {
-        if let refusal = session.share.inputRefusal { return session.fail(stream: stream, refusal) }
-        let held = byteCount + ServerLimits.travellingBytes
-        session.heldByteCount += held
-        let input = session.share.input.hold(byteCount)
+        let detour: Detour
+        do throws(ServiceError) {
+            detour = try Detour(of: session, requestBytes: byteCount)
+        } catch {
+            return session.fail(stream: stream, error)
+        }
+        let account = detour.share.key
         let go = OnLoop(body)
         let owner = server.shard(at: session.identity.placement(of: id))
         owner.loop.execute {
-            owner.lesson(ofType: type, in: id) { result in
-                self.loop.execute {
-                    session.heldByteCount -= held
-                    session.share.input.change(by: -input)
-                    switch result {
-                    case .success(let lesson): go.body(lesson)
-                    case .failure(let error): session.fail(stream: stream, error)
+            owner.takeTurn(of: account) {
+                owner.lesson(ofType: type, in: id, for: account) { result in
+                    self.loop.execute {
+                        self.goOn(after: detour) {
+                            switch result {
+                            case .success(let lesson): go.body(lesson)
+                            case .failure(let error): session.fail(stream: stream, error)
+                            }
+                        }
                     }
-                    session.resumeIfPossible()
                 }
             }
         }
@@ -110,7 +114,8 @@ extension Shard {
     /// On the loop that owns the database: looks at its records once for each type, so that a query that can't be is not asked
     /// for over and over at their cost. What is saved later is learned when it is saved.
     private func lesson(
-        ofType type: String, in id: DatabaseID, _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
+        ofType type: String, in id: DatabaseID, for account: ClientShare.Key,
+        _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
     ) {
         func begin(_ loaded: LoadedDatabase) {
             guard lessonScans.count < ServerLimits.lessonScansPerLoop || loaded.isTeaching(type) else {
@@ -120,11 +125,11 @@ extension Shard {
             lessonScans.append((scan, loaded))
             if lessonScans.count == 1 { scheduleLessons() }
         }
-        switch access(id, keepsEmpty: false) {
+        switch access(id, of: account, keepsEmpty: false) {
         case .loaded(let loaded): begin(loaded)
         case .unavailable(let error): done(.failure(error))
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: 0) { outcome in
+            let refusal = wait(for: load, of: account, byteCount: 0) { outcome in
                 switch outcome {
                 case .success(let loaded): begin(loaded)
                 case .failure(let error): done(.failure(error))
@@ -229,18 +234,18 @@ extension Shard {
         _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
     ) {
         if let refusal = log.writeRefusal { return session.fail(stream: stream, refusal) }
-        if let refusal = session.share.inputRefusal { return session.fail(stream: stream, refusal) }
-        // What waits counts as output, as it does on its way to another loop.
-        let held = byteCount + ServerLimits.travellingBytes
-        session.heldByteCount += held
-        let input = session.share.input.hold(byteCount)
+        let detour: Detour
+        do throws(ServiceError) {
+            detour = try Detour(of: session, requestBytes: byteCount)
+        } catch {
+            return session.fail(stream: stream, error)
+        }
         let go = OnLoop<Void>(body)
-        server.learn(lesson, from: session.identity) { error in
+        server.learn(lesson, from: session.identity, account: detour.share.key) { error in
             self.loop.execute {
-                session.heldByteCount -= held
-                session.share.input.change(by: -input)
-                if let error { session.fail(stream: stream, error) } else { go.body(()) }
-                session.resumeIfPossible()
+                self.goOn(after: detour) {
+                    if let error { session.fail(stream: stream, error) } else { go.body(()) }
+                }
             }
         }
     }

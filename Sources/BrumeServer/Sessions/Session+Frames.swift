@@ -15,7 +15,7 @@ extension Session {
                 let goesOn = handle(header, payload)
                 if let timeShare {
                     let ended = shard.loop.currentNanoseconds
-                    timeShare.spend(nanoseconds: ended - began, inTurn: shard.turnNumber)
+                    timeShare.spend(from: began, to: ended, inTurn: shard.turnNumber)
                     began = ended
                 }
                 return goesOn

@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
 ///
-/// Calls wait in the order in which they came, and those that come while the first are answered wait behind them. How
-/// many may wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for
+/// Each account's calls wait in the order in which they came, and those that come while the first are answered wait
+/// behind them; the accounts take turns. How many may wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for
 /// each that is connected, and they are served as soon as the database is there. Nor are streams that are to listen, of
 /// which there are as many as are open: each is served, in turns with the calls.
 final class DatabaseLoad {
@@ -14,11 +14,26 @@ final class DatabaseLoad {
         let body: (Outcome) -> Void
     }
 
+    /// What the loader is given, once for each account that waits for the load.
+    ///
+    /// `@unchecked Sendable`: the loader's thread alone takes it.
+    final class Ticket: @unchecked Sendable {
+        private var isTaken = false
+
+        /// Whether the load is still to be done. The next one who asks is told that it is not.
+        func take() -> Bool {
+            defer { isTaken = true }
+            return !isTaken
+        }
+    }
+
     let id: DatabaseID
+    let ticket = Ticket()
+    /// In whose lines the load is.
+    private var accounts: Set<ClientShare.Key> = []
     /// Nil: the load goes on.
     private(set) var outcome: Outcome?
-    private var calls: [Call] = []
-    private var firstCall = 0
+    private var calls = FairQueue<Call>()
     private var sessions: [ObjectIdentifier: Session] = [:]
     /// In the order in which they came, so that a run can be repeated.
     private var users: [String] = []
@@ -33,11 +48,14 @@ final class DatabaseLoad {
     }
 
     /// Calls that wait.
-    var callCount: Int { calls.count - firstCall }
+    var callCount: Int { calls.count }
 
-    /// Adds a call behind those that wait.
-    func wait(byteCount: Int, _ body: @escaping (Outcome) -> Void) {
-        calls.append(Call(byteCount: byteCount, body: body))
+    /// Whether the load is not in the account's line yet. It is from now on.
+    func isNew(to account: ClientShare.Key) -> Bool { accounts.insert(account).inserted }
+
+    /// Adds a call behind those of its account that wait.
+    func wait(of account: ClientShare.Key, byteCount: Int, _ body: @escaping (Outcome) -> Void) {
+        calls.append(Call(byteCount: byteCount, body: body), of: account)
     }
 
     /// A session whose home the database is. `settle` is called at once if the database is there.
@@ -101,15 +119,12 @@ final class DatabaseLoad {
         return (Array(sessions.values), users)
     }
 
-    /// Runs the call that has waited longest, and returns its bytes; nil when none waits. Only when the load has ended.
-    func runNext() -> Int? {
+    /// Takes out the next call, of the next account that `mayRun` admits; nil when there is none. Only when the load has ended.
+    func nextCall(
+        where mayRun: (ClientShare.Key) -> Bool
+    ) -> (account: ClientShare.Key, run: () -> Void, byteCount: Int)? {
         guard let outcome else { preconditionFailure("a call is run before its database is there") }
-        guard firstCall < calls.count else { return nil }
-        let call = calls[firstCall]
-        calls[firstCall] = Call(byteCount: 0) { _ in }
-        firstCall += 1
-        if firstCall == calls.count { (calls, firstCall) = ([], 0) }
-        call.body(outcome)
-        return call.byteCount
+        guard let (account, call) = calls.popFirst(where: mayRun) else { return nil }
+        return (account, { call.body(outcome) }, call.byteCount)
     }
 }

@@ -11,18 +11,23 @@ extension Shard {
     /// What there is of a database.
     enum Access {
         case loaded(LoadedDatabase)
-        /// Wait for it with ``wait(for:byteCount:_:)``.
+        /// Wait for it with ``wait(for:of:byteCount:_:)``.
         case loading(DatabaseLoad)
         case unavailable(ServiceError)
     }
 
     /// The database, if it is in memory or that is short work; a new one when it has no snapshot.
     ///
-    /// - Parameter keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
-    ///   would fill the memory with databases of nothing.
-    func access(_ id: DatabaseID, keepsEmpty: Bool = true) -> Access {
+    /// - Parameters:
+    ///   - account: Who asks for it, and is to wait no longer than for one load of each other account.
+    ///   - keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
+    ///     would fill the memory with databases of nothing.
+    func access(_ id: DatabaseID, of account: ClientShare.Key, keepsEmpty: Bool = true) -> Access {
         // Calls that wait come first, also when the database is there meanwhile.
-        if !loads.isEmpty, let load = loads[id] { return .loading(load) }
+        if !loads.isEmpty, let load = loads[id] {
+            if load.outcome == nil { lineUp(load, of: account) }
+            return .loading(load)
+        }
         if let known = databases.use(id) { return .loaded(known) }
         if unloadable.contains(id) { return .unavailable(Self.unloadableDatabase) }
         do throws(StoreError) {
@@ -39,19 +44,23 @@ extension Shard {
             return .unavailable(loadFailed(id, error))
         }
         guard loads.count < ServerLimits.loads else { return .unavailable(Self.tooManyLoads) }
-        return .loading(load(id))
+        let load = DatabaseLoad(id: id)
+        loads[id] = load
+        lineUp(load, of: account)
+        return .loading(load)
     }
 
-    /// Runs `body` when the load has ended, behind the calls that wait already. Returns why it can't wait; nil: it does.
+    /// Runs `body` when the load has ended, behind the account's calls that wait already. Returns why it can't wait; nil: it
+    /// does.
     func wait(
-        for load: DatabaseLoad, byteCount: Int, _ body: @escaping (DatabaseLoad.Outcome) -> Void
+        for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int, _ body: @escaping (DatabaseLoad.Outcome) -> Void
     ) -> ServiceError? {
         let byteCount = byteCount + ServerLimits.heldReplyBytes
         guard load.callCount < server.configuration.callsPerLoad,
             waitingCallBytes + byteCount <= ServerLimits.waitingCallBytes
         else { return Self.tooManyCalls }
         waitingCallBytes += byteCount
-        load.wait(byteCount: byteCount, body)
+        load.wait(of: account, byteCount: byteCount, body)
         return nil
     }
 
@@ -96,11 +105,13 @@ extension Shard {
         let result: Result<Database, StoreError>
     }
 
-    private func load(_ id: DatabaseID) -> DatabaseLoad {
-        let load = DatabaseLoad(id: id)
-        loads[id] = load
+    /// Puts the load into the account's line, unless it is there. In several lines it is done when its first turn comes: so
+    /// nobody waits for a public database behind all other databases of the account that asked for it first.
+    private func lineUp(_ load: DatabaseLoad, of account: ClientShare.Key) {
+        guard load.isNew(to: account) else { return }
         let snapshots = log.snapshots
-        server.loader.execute { [self, server] in
+        server.loading.add(of: account) { [self, server, id = load.id, ticket = load.ticket] in
+            guard ticket.take() else { return }
             let handover: Handover
             do throws(StoreError) {
                 handover = Handover(result: .success(try snapshots.open(id, while: { server.isLoading })))
@@ -109,7 +120,6 @@ extension Shard {
             }
             loop.execute { self.loadEnded(id, handover.result) }
         }
-        return load
     }
 
     private func loadEnded(_ id: DatabaseID, _ result: Result<Database, StoreError>) {
@@ -127,14 +137,18 @@ extension Shard {
         answerCalls(of: load)
     }
 
-    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have.
+    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have. Each takes
+    /// of its account's share of the turn, as it would have if it had not waited.
     private func answerCalls(of load: DatabaseLoad) {
         let began = loop.currentNanoseconds
         for _ in 0..<ServerLimits.awaitedCallsPerTurn
         where loop.currentNanoseconds - began < ServerLimits.awaitedCallsNanoseconds {
-            let byteCount = load.runNext()
-            waitingCallBytes -= byteCount ?? 0
-            if !load.beginNextListener(), byteCount == nil { break }
+            let next = load.nextCall { timeShare(of: $0).mayBegin(inTurn: turnNumber) }
+            if let (account, run, byteCount) = next {
+                waitingCallBytes -= byteCount
+                charge(timeShare(of: account), run)
+            }
+            if !load.beginNextListener(), next == nil { break }
         }
         let id = load.id
         if load.isAwaited { return loop.execute { self.answerCalls(ofLoadOf: id) } }

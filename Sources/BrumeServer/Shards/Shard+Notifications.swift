@@ -9,7 +9,7 @@ extension Shard {
     /// A device opens its stream. It is ready, and says so, when both databases know it.
     func openNotifications(_ session: Session, stream: UInt32, position: [UInt8]) throws(ServiceError) {
         let id = try Authorisation.database(for: .private, of: session.identity).get()
-        switch access(id) {
+        switch access(id, of: session.share.key) {
         case .loaded(let loaded):
             settle(session, in: loaded)
             if let error = open(session, stream: stream, position: position, in: loaded) { throw error }
@@ -65,7 +65,12 @@ extension Shard {
             }
         }
         session.farTaskBegan()
-        owner.loop.execute { owner.addPublicListener(listener, of: user, in: id, place: place) }
+        let account = session.share.key
+        owner.loop.execute {
+            owner.takeTurn(of: account) {
+                owner.addPublicListener(listener, of: user, in: id, account: account, place: place)
+            }
+        }
         return { [self] in
             session.farTaskBegan()
             owner.loop.execute { [self] in
@@ -81,8 +86,11 @@ extension Shard {
     /// private database alone, and its device would wait for ever for what it is not told of. Where the database is
     /// damaged it stays open: nothing can be committed there before the next start, so there is nothing to tell of.
     private func addPublicListener(
-        _ listener: FarListener, of user: String, in id: DatabaseID, place: NotificationPosition.Place?
+        _ listener: FarListener, of user: String, in id: DatabaseID, account: ClientShare.Key,
+        place: NotificationPosition.Place?
     ) {
+        // The stream may have ended before its account's turn came.
+        if listener.isClosed { return }
         func add(_ outcome: DatabaseLoad.Outcome) {
             // The stream may have ended while the database was loaded.
             if listener.isClosed { return }
@@ -95,7 +103,7 @@ extension Shard {
                 if unloadable.contains(id) { listener.start(at: nil) } else { listener.fail(error) }
             }
         }
-        switch access(id) {
+        switch access(id, of: account) {
         case .loaded(let loaded): add(.success(loaded))
         case .unavailable(let error): add(.failure(error))
         // As many devices as are connected may come at once, and all of them are to be served.
@@ -119,7 +127,7 @@ extension Shard {
         _ body: @escaping (LoadedDatabase) -> ServiceError?
     ) throws(ServiceError) {
         let held = byteCount + ServerLimits.travellingBytes
-        let refusal = wait(for: load, byteCount: byteCount) { outcome in
+        let refusal = wait(for: load, of: session.share.key, byteCount: byteCount) { outcome in
             session.heldByteCount -= held
             if session.isOpen(stream: stream) {
                 let error: ServiceError? =

@@ -63,7 +63,7 @@ extension Shard {
         }
         let owner = server.shard(at: identity.placement(of: id))
         if owner === self {
-            switch access(id, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+            switch access(id, of: session.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
                 if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
                 return serve(request, ticket: ticket, in: loaded, session: session, stream: stream)
@@ -147,11 +147,11 @@ extension Shard {
                 whenDurable(position, reply: reply) { give($0, output) }
             }
         }
-        switch access(id, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+        switch access(id, of: share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
         case .loaded(let loaded): begin(in: loaded)
         case .unavailable(let error): give(.failure(error), 0)
         case .loading(let load):
-            let refusal = wait(for: load, byteCount: byteCount) { outcome in
+            let refusal = wait(for: load, of: share.key, byteCount: byteCount) { outcome in
                 switch outcome {
                 case .success(let loaded): begin(in: loaded)
                 case .failure(let error): give(.failure(error), 0)

@@ -241,7 +241,7 @@ final class Shard: @unchecked Sendable {
         session.timeShare = share
         guard let database = session.identity.privateDatabase else { return }
         // One that can't be loaded is told when it is asked for.
-        switch access(database) {
+        switch access(database, of: share.account) {
         case .loaded(let loaded): settle(session, in: loaded)
         case .loading(let load): load.arrived(session) { settle(session, in: $0) }
         case .unavailable: break
@@ -253,13 +253,18 @@ final class Shard: @unchecked Sendable {
     func makeUserRecords(for session: Session) {
         guard let database = session.identity.privateDatabase else { return }
         let user = session.identity.userRecordName
-        ensureUserRecord(of: user, in: database)
+        let account = session.share.key
+        ensureUserRecord(of: user, in: database, account: account)
         let publicDatabase = session.identity.publicDatabase
         let owner = server.shard(at: session.identity.publicPlacement)
         if owner === self {
-            ensureUserRecord(of: user, in: publicDatabase)
+            ensureUserRecord(of: user, in: publicDatabase, account: account)
         } else {
-            owner.loop.execute { owner.ensureUserRecord(of: user, in: publicDatabase) }
+            owner.loop.execute {
+                owner.takeTurn(of: account) {
+                    owner.ensureUserRecord(of: user, in: publicDatabase, account: account)
+                }
+            }
         }
     }
 
@@ -279,9 +284,9 @@ final class Shard: @unchecked Sendable {
         makeUserRecords(for: session)
     }
 
-    private func ensureUserRecord(of user: String, in id: DatabaseID) {
+    private func ensureUserRecord(of user: String, in id: DatabaseID, account: ClientShare.Key) {
         if log.writeRefusal != nil { return }
-        switch access(id) {
+        switch access(id, of: account) {
         case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
         case .loading(let load): load.userArrived(user) { ensureUserRecord(of: user, in: $0) }
         case .unavailable: break

@@ -26,6 +26,17 @@ struct TimeShareTests {
         #expect(share.mayBegin(inTurn: .max))
     }
 
+    @Test("what was served within something else is spent once")
+    func nesting() {
+        let share = TimeShare(account: .account("a"), limits: limits)
+        share.spend(from: 1 * milliseconds, to: 3 * milliseconds, inTurn: 1)
+        share.spend(from: 0, to: 4 * milliseconds, inTurn: 1)
+        #expect(share.mayBegin(inTurn: 1), "two milliseconds, and one")
+        share.spend(from: 2 * milliseconds, to: 4 * milliseconds, inTurn: 2)
+        share.spend(from: 4 * milliseconds, to: 9 * milliseconds, inTurn: 2)
+        #expect(!share.mayBegin(inTurn: 2))
+    }
+
     @Test("where the clock stands still requests are counted")
     func count() {
         let share = TimeShare(account: .account("a"), limits: limits)

@@ -65,4 +65,94 @@ struct TurnTests {
         server.settle()
         #expect(zip(eves, calls).allSatisfy { $0.isAnswered($1) })
     }
+
+    @Test("queries that waited for what records tell of their type go on a few in each turn")
+    func afterScan() throws {
+        let server = try SteppedServer { $0.accountTurnCount = 8 }
+        let peers = try (0..<2).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
+        try peers[0].save((0..<12_000).map { "r\($0)" })
+        let unknown = QueryRequest(
+            database: .private, zone: nil, query: Query(recordType: "Unknown", predicate: .constant(true)))
+        let calls = peers.map { peer in (0..<14).map { _ in peer.startQuery(unknown) } }
+        func answered() -> Int { zip(peers, calls).reduce(0) { $0 + $1.1.count(where: $1.0.isAnswered) } }
+        var most = 0
+        for _ in 0..<200 {
+            let before = answered()
+            server.turn()
+            most = max(most, answered() - before)
+        }
+        #expect(answered() == 28, "each is answered in the end")
+        #expect(most <= 8, "\(most) went on in one turn")
+    }
+
+    @Test("lessons of many connections leave room for another account's, and for the operator, between two of them")
+    func lessons() throws {
+        let server = try SteppedServer()
+        let eves = try (0..<20).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
+        let ada = try server.connect(account: "b", device: 99)
+        func teach(_ peer: SteppedPeer, _ field: String) -> UInt32 {
+            let save = RecordSave<DecodedFields>(name: "r", type: "Note", fields: [field: .string("x")])
+            let request = ModifyRecordsRequest<DecodedFields>(
+                database: .private, zones: [ZoneModification(zone: .defaultZone, saves: [save])])
+            return peer.start(.recordsModify, coder.encodeModifyRecordsRequest(request))
+        }
+        let lessons = eves.indices.map { teach(eves[$0], "field\($0)") }
+        let other = teach(ada, "other")
+        let command = server.beginChangingSchemas { _ in }
+        func step() {
+            server.turn()
+            server.stepJournal()
+        }
+        func answered() -> Int { zip(eves, lessons).count { $0.isAnswered($1) } }
+        while !command.isCalled { step() }
+        #expect(answered() < 10, "\(answered()) lessons came before the operator's command")
+        while !ada.isAnswered(other) { step() }
+        #expect(answered() < 10, "\(answered()) lessons came before the one of another account")
+        server.settle()
+        #expect(answered() == 20, "each is learned in the end")
+    }
+
+    /// Account a's databases in five containers and the public database of the first, none of them in memory.
+    private func coldDisk() throws -> SimulatedDisk {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk)
+        let writers = try (0..<5).map { try server.connect(account: "a", container: "iCloud.test\($0)") }
+        for writer in writers { try writer.save(["r"]) }
+        try writers[0].save(["r"], database: .public)
+        let ada = try server.connect(account: "b", container: "iCloud.test0")
+        try ada.save(["r"])
+        server.snapshot()
+        for peer in writers + [ada] { peer.disconnect() }
+        server.settle()
+        disk.endProcess()
+        return disk
+    }
+
+    @Test(
+        "an account's database is loaded after one of another account's many, also when the other asked for the same one last",
+        arguments: [DatabaseScope.private, .public])
+    func loads(_ database: DatabaseScope) throws {
+        let server = try SteppedServer(disk: try coldDisk()) { $0.shortLoadBytes = 0 }
+        server.isLoaderHeld = true
+        let eves = try (0..<5).map { try server.connect(account: "a", container: "iCloud.test\($0)") }
+        let calls = eves.map { $0.start(.recordsFetch, fetch) }
+        let request = coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: database, zones: [.init(zone: .defaultZone, names: ["r"])]))
+        if database == .public { _ = eves[0].start(.recordsFetch, request) }
+        server.settle()
+        let ada = try server.connect(account: "b", container: "iCloud.test0")
+        let other = ada.start(.recordsFetch, request)
+        server.settle()
+        server.isLoaderHeld = false
+        func answered() -> Int { zip(eves, calls).count { $0.isAnswered($1) } }
+        var turns = 0
+        while !ada.isAnswered(other) {
+            server.turn()
+            turns += 1
+            try #require(turns < 1_000)
+        }
+        #expect(answered() <= 3, "\(answered()) of the other account's databases were loaded first")
+        server.settle()
+        #expect(answered() == 5)
+    }
 }
