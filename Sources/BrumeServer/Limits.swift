@@ -67,6 +67,13 @@ package enum ServerLimits {
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
+    /// The part of it that one account may have: an eighth, and the commit that goes over it. So the changes of others never
+    /// wait for more than that of one account's.
+    static let undurableAccountBytes = undurableBytes / accountPart
+
+    /// What a refusal says to an account that has as much there: a disk that keeps up has taken it by then.
+    static let undurableRetryMilliseconds: UInt32 = 250
+
     /// What a refusal of a write says when the disk is full: making room takes longer than catching up.
     static let diskFullRetryMilliseconds: UInt32 = 5_000
 

@@ -21,6 +21,8 @@ final class ClientShare: Sendable {
     private let streamLimit: Int
     private let calls = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
+    /// Bytes of its commits that wait for the disk, on all loops.
+    private let undurableBytes = Atomic<Int>(0)
 
     init(_ key: Key, callLimit: Int, streamLimit: Int, output: ByteShare, input: ByteShare) {
         self.key = key
@@ -41,7 +43,7 @@ final class ClientShare: Sendable {
     /// Whether nothing is counted here.
     var isUnused: Bool {
         calls.load(ordering: .relaxed) == 0 && streams.load(ordering: .relaxed) == 0 && output.bytes == 0
-            && input.bytes == 0
+            && input.bytes == 0 && undurableBytes.load(ordering: .relaxed) == 0
     }
 
     // MARK: Bytes
@@ -72,6 +74,19 @@ final class ClientShare: Sendable {
             case .budget: Self.isBusy
             }
         }
+    }
+
+    func undurableBytesChanged(by byteCount: Int) { undurableBytes.add(byteCount, ordering: .relaxed) }
+
+    /// Why nothing more may be written now: what was written waits for the disk. Whoever has nothing there may write, however
+    /// large the commit.
+    var undurableRefusal: ServiceError? {
+        let bytes = undurableBytes.load(ordering: .relaxed)
+        guard bytes >= ServerLimits.undurableAccountBytes else { return nil }
+        return ServiceError(
+            .requestRateLimited,
+            "changes of this \(name) that wait for the disk hold \(bytes) bytes, which is the limit; wait for their answers",
+            retryAfterMilliseconds: ServerLimits.undurableRetryMilliseconds)
     }
 
     private static var isBusy: ServiceError {

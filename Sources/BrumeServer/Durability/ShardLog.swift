@@ -16,6 +16,7 @@ final class ShardLog: CommitLog {
     private var unsaved: Set<DatabaseID> = []
 
     @exclusivity(unchecked) private var outbox = JournalEntries()
+    @exclusivity(unchecked) private var undurable = UndurableCommits()
     private var submitted: UInt64 = 0
     private(set) var durablePosition: UInt64 = 0
 
@@ -52,10 +53,18 @@ final class ShardLog: CommitLog {
         return appendedPosition
     }
 
+    /// Appends an account's entry, which counts as the account's until it is durable.
+    func append(_ entry: JournalEntry, by share: ClientShare) -> UInt64 {
+        let before = outbox.byteCount
+        let position = append(entry)
+        undurable.append(outbox.byteCount - before, of: share, at: position, submitted: submitted)
+        return position
+    }
+
     /// The position of the last commit that was appended.
     var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
 
-    /// Why no write is taken now, with a time to come back; nil: it is taken.
+    /// Why no write of anybody is taken now, with a time to come back; nil: it is taken.
     var writeRefusal: ServiceError? {
         if groupCommit.isDiskFull { return .diskFull }
         if outbox.byteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
@@ -77,7 +86,10 @@ final class ShardLog: CommitLog {
     }
 
     /// The journal's thread has synced everything up to the position.
-    func becameDurable(_ position: UInt64) { durablePosition = max(durablePosition, position) }
+    func becameDurable(_ position: UInt64) {
+        durablePosition = max(durablePosition, position)
+        undurable.becameDurable(durablePosition)
+    }
 
     func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {
         do throws(DiskError) {

@@ -113,7 +113,7 @@ extension Shard {
         guard let (commit, count) = loaded.database.empty(nowMilliseconds: wallClockMilliseconds) else {
             return whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
-        append(commit, to: loaded, origin: [])
+        append(commit, to: loaded, origin: [], by: nil)
         loop.execute { [self] in emptyMore(id, records + count, done) }
     }
 }

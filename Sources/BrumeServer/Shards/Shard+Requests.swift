@@ -100,11 +100,12 @@ extension Shard {
         _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, session: Session, stream: UInt32
     ) {
         if let ticket {
-            return run(request, in: loaded, identity: session.identity, ticket: ticket) { [self] reply, position in
+            return run(request, in: loaded, identity: session.identity, share: session.share, ticket: ticket) {
+                [self] reply, position in
                 whenDurable(position, reply: reply, to: session, stream: stream)
             }
         }
-        let (reply, position) = run(request, in: loaded, identity: session.identity)
+        let (reply, position) = run(request, in: loaded, identity: session.identity, share: session.share)
         whenDurable(position, reply: reply, to: session, stream: stream)
     }
 
@@ -142,7 +143,7 @@ extension Shard {
     ) {
         func begin(in loaded: LoadedDatabase) {
             if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
-            run(request, in: loaded, identity: identity, ticket: ticket) { [self] reply, position in
+            run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] reply, position in
                 let output = share.output.hold(reply.heldByteCount)
                 whenDurable(position, reply: reply) { give($0, output) }
             }
@@ -167,8 +168,8 @@ extension Shard {
     ///   - ticket: A query's.
     ///   - give: Called once. The reply may be given to the client when `position` is durable.
     private func run(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, ticket: QueryTicket?,
-        _ give: @escaping (_ reply: Reply, _ position: UInt64) -> Void
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare,
+        ticket: QueryTicket?, _ give: @escaping (_ reply: Reply, _ position: UInt64) -> Void
     ) {
         switch request {
         case .query(let query):
@@ -176,13 +177,13 @@ extension Shard {
         case .explainQuery(let query):
             startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
         default:
-            let (reply, position) = run(request, in: loaded, identity: identity)
+            let (reply, position) = run(request, in: loaded, identity: identity, share: share)
             give(reply, position)
         }
     }
 
     private func run(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare
     ) -> (reply: Reply, position: UInt64) {
         let id = loaded.database.id
         do throws(ServiceError) {
@@ -197,9 +198,9 @@ extension Shard {
                 case nil: break
                 }
                 // It tells nothing of any commit, so it waits for none.
-                if let refusal = log.writeRefusal { return (.failure(refusal), 0) }
+                if let refusal = log.writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
             }
-            let answer = try answer(request, in: loaded, identity: identity, operation: operation)
+            let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
             return (.success(answer), loaded.lastPosition)
         } catch {
             // A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
@@ -212,7 +213,7 @@ extension Shard {
         retryAfterMilliseconds: 1_000)
 
     private func answer(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, operation: Operation
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
     ) throws(ServiceError) -> [UInt8] {
         let database = loaded.database
         let caller = Caller(
@@ -242,17 +243,17 @@ extension Shard {
             figures.modified(decision.answer)
             return commit(
                 &decision.commit, answer: coder.encodeModifyRecordsResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
             var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
             return commit(
                 &decision.commit, answer: coder.encodeModifyZonesResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity, share: share)
         case .modifySubscriptions(let request):
             var decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
             return commit(
                 &decision.commit, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity)
+                operation: operation, to: loaded, identity: identity, share: share)
         case .fetchRecords(let request):
             return coder.encodeFetchRecordsResponse(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
@@ -296,7 +297,8 @@ extension Shard {
     /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is handed on
     /// where it stands, as everywhere: a copy counts a reference for each of its parts.
     private func commit(
-        _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity
+        _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
+        share: ClientShare
     ) -> [UInt8] {
         if commit == nil { return answer }
         if !operation.key.isEmpty {
@@ -308,7 +310,7 @@ extension Shard {
             loaded.database.remember(
                 operation: operation.key, answer: answer, digest: operation.digest, user: user)
         }
-        append(commit!, to: loaded, origin: identity.deviceID)
+        append(commit!, to: loaded, origin: identity.deviceID, by: share)
         return answer
     }
 

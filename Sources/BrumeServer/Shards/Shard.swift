@@ -137,8 +137,10 @@ final class Shard: @unchecked Sendable {
     // MARK: Commits
 
     /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
-    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8]) {
-        loaded.lastPosition = log.append(commit.entry)
+    ///
+    /// - Parameter share: Of the client that made it, who may have so much that is not durable; nil: the server itself.
+    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8], by share: ClientShare?) {
+        loaded.lastPosition = share.map { log.append(commit.entry, by: $0) } ?? log.append(commit.entry)
         figures.committed(changes: commit.entry.changes.count)
         noteChange(of: loaded)
         if loaded.database.hasPendingIndexes { bringIndexesInStep(of: loaded) }
@@ -296,7 +298,7 @@ final class Shard: @unchecked Sendable {
     func ensureUserRecord(of user: String, in loaded: LoadedDatabase) {
         if log.writeRefusal != nil { return }
         if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: wallClockMilliseconds) {
-            append(commit, to: loaded, origin: [])
+            append(commit, to: loaded, origin: [], by: nil)
         }
     }
 
