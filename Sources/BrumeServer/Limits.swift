@@ -238,6 +238,9 @@ package enum ServerLimits {
     /// milliseconds' worth of the smallest.
     static let accountTurnCount = 4_096
 
+    /// What is read in one piece without a look at the clock behind its last frame: copying so much takes a microsecond.
+    static let freeReadBytes = 16 * 1024
+
     /// Time that what has waited for a turn may take of one, for all accounts together.
     static let turnsNanoseconds: UInt64 = 10_000_000
 

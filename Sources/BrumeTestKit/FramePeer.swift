@@ -48,11 +48,14 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     package var waitsWhilePaused = false
     package private(set) var isReadingPaused = false
     private var held: [UInt8] = []
+    /// Whether something that the client sent was not read.
+    package var holdsInput: Bool { !held.isEmpty }
 
     package func opened(hasAccount: Bool) {}
     package func countOutput(with counter: any OutputCounter) {}
     package func pauseReading() { isReadingPaused = true }
     package func resumeReading() { isReadingPaused = false }
+    package func readNow() { deliver() }
 
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if !isOpen { return }
@@ -86,9 +89,14 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     /// Hands over what was sent, unless the server does not read.
     package func deliver() {
         if held.isEmpty || (waitsWhilePaused && isReadingPaused) { return }
+        if waitsWhilePaused {
+            receiver?.willRead()
+            if isReadingPaused { return }
+        }
         let bytes = held
         held = []
         bytes.withUnsafeBytes { receiver?.received($0) }
+        if waitsWhilePaused { receiver?.didRead() }
     }
 
     /// Opens a call and sends its request; returns its stream.

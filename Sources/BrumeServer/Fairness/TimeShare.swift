@@ -38,15 +38,17 @@ final class TimeShare {
     }
 
     /// The account's request, or one of its frames, was handled.
-    func spend(nanoseconds: UInt64, inTurn turn: UInt64) {
+    ///
+    /// - Parameter count: 0 for what belongs to a frame or request that counts already.
+    func spend(nanoseconds: UInt64, count: Int = 1, inTurn turn: UInt64) {
         advance(to: turn)
         spentNanoseconds += nanoseconds
-        count += 1
+        self.count += count
     }
 
     /// The account was served between two times of the loop's clock. What began within it was spent by itself.
-    func spend(from began: UInt64, to ended: UInt64, inTurn turn: UInt64) {
-        spend(nanoseconds: ended - min(ended, max(began, spentUntil)), inTurn: turn)
+    func spend(from began: UInt64, to ended: UInt64, count: Int = 1, inTurn turn: UInt64) {
+        spend(nanoseconds: ended - min(ended, max(began, spentUntil)), count: count, inTurn: turn)
         spentUntil = ended
     }
 

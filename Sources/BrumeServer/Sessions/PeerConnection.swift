@@ -19,6 +19,8 @@ package protocol PeerConnection: AnyObject {
     func countOutput(with counter: any OutputCounter)
     func pauseReading()
     func resumeReading()
+    /// Takes what the peer has sent, without waiting for the loop to report it. The receiver is called from within.
+    func readNow()
     /// Appends to the output in place. After ``close()`` this does nothing.
     func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int)
     /// Closes once what is pending has been sent.
@@ -34,6 +36,10 @@ package protocol PeerConnection: AnyObject {
 /// What a connection tells its session, on its loop, and none of it from within a call to the connection.
 package protocol PeerConnectionReceiver: AnyObject, Sendable {
     func established()
+    /// Bytes are about to be read, unless reading is paused by this.
+    func willRead()
+    /// What was to be read has been, and may have been received.
+    func didRead()
     /// Bytes came, valid for the call.
     func received(_ bytes: UnsafeRawBufferPointer)
     /// The output has room again, after ``PeerConnection/isOutputFull``.

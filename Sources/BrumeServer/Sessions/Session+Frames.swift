@@ -8,7 +8,8 @@ extension Session {
     func read(_ bytes: UnsafeRawBufferPointer) {
         if isEnding { return }
         var didCompleteFrame = false
-        var began = timeShare == nil ? 0 : shard.loop.currentNanoseconds
+        let readBegan = readBegan.take()
+        var began = timeShare == nil ? 0 : readBegan ?? shard.loop.currentNanoseconds
         do throws(FrameError) {
             try reader.read(bytes, mayHandOn: mayHandleFrame) { header, payload in
                 didCompleteFrame = true
@@ -24,6 +25,12 @@ extension Session {
             return violate(CallStatus(error.code, error.message))
         }
         if isEnding { return }
+        // The rest is the beginning of a frame: little, unless there is nothing else.
+        if !didCompleteFrame || bytes.count > ServerLimits.freeReadBytes, !bytes.isEmpty, let timeShare {
+            timeShare.spend(
+                from: began, to: shard.loop.currentNanoseconds, count: didCompleteFrame ? 0 : 1,
+                inTurn: shard.turnNumber)
+        }
         countCalls()
         reserveInput()
         machine.bytesReceived(

@@ -52,8 +52,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     @exclusivity(unchecked) var timeShare: TimeShare?
     /// Frames are not read on until the account's turn comes.
     private(set) var isWaitingForTurn = false
+    /// What waits is in the socket, not in the reader alone.
+    private var waitsToRead = false
     /// Frames are read because the account's turn has come.
     private var hasTurn = false
+    /// When reading from the socket began, unless that was spent.
+    @exclusivity(unchecked) var readBegan: UInt64?
     var isReadingPaused = false
     var isEnding = false
     var isGone = false
@@ -79,6 +83,10 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) { received(bytes) }
 
+    func connectionWillRead(_ connection: Connection) { willRead() }
+
+    func connectionDidRead(_ connection: Connection) { didRead() }
+
     func connectionDrained(_ connection: Connection) { drained() }
 
     func connectionClosed(_ connection: Connection, reason: CloseReason) {
@@ -91,6 +99,26 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         read(bytes)
+    }
+
+    /// Reading and decrypting take of the account's share as handling frames does, whatever comes of it: where nothing
+    /// may be begun, nothing is read.
+    func willRead() {
+        guard timeShare != nil, !isEnding else { return }
+        if mayHandleFrame() {
+            readBegan = shard.loop.currentNanoseconds
+        } else {
+            waitsToRead = true
+            // A frame that has begun is not late while nothing of it is read.
+            machine.bytesReceived(
+                isInsideFrame: false, didCompleteFrame: false, nowNanoseconds: shard.loop.nowNanoseconds)
+        }
+    }
+
+    func didRead() {
+        // Frames that were handled have spent it with them.
+        guard let began = readBegan.take(), let timeShare else { return }
+        timeShare.spend(from: began, to: shard.loop.currentNanoseconds, count: 0, inTurn: shard.turnNumber)
     }
 
     func drained() {
@@ -379,10 +407,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The account's turn has come.
     func turnCame() {
         isWaitingForTurn = false
+        let waitsToRead = exchange(&waitsToRead, with: false)
         if isGone || isEnding || isReadingPaused { return }
         hasTurn = true
         connection.resumeReading()
         read(UnsafeRawBufferPointer(start: nil, count: 0))
+        // In this turn: in another one it would be behind those that wait now, again and again.
+        if waitsToRead, !isGone, !isEnding, !isReadingPaused, !isWaitingForTurn { connection.readNow() }
         hasTurn = false
     }
 }

@@ -2,6 +2,12 @@
 extension Connection {
     var hasHeldInput: Bool { !heldPlaintext.isEmpty || !heldCiphertext.isEmpty }
 
+    /// Reads from the socket without waiting for the poller, and delivers what there is from within the call. Not from within a
+    /// call to the delegate.
+    package func readNow() {
+        if state == .open { readFromSocket() }
+    }
+
     func readFromSocket() {
         guard takesInput else { return }
         if hasHeldInput, state == .open {
@@ -12,6 +18,12 @@ extension Connection {
         let buffer = loop.buffers.ciphertext
         var budget = Limits.readBytesPerTurn
         while takesInput, fd >= 0, budget > 0 {
+            let isOpen = state == .open
+            if isOpen {
+                delegate?.connectionWillRead(self)
+                guard takesInput, fd >= 0 else { return }
+            }
+            defer { if isOpen { delegate?.connectionDidRead(self) } }
             let outcome: Socket.ReadOutcome
             do throws(SystemError) {
                 outcome = try Socket.read(fd, buffer)

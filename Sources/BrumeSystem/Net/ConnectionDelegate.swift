@@ -2,10 +2,20 @@
 package protocol ConnectionDelegate: AnyObject {
     /// The TCP connection and the TLS handshake are done. Not called again after `attach`.
     func connectionEstablished(_ connection: Connection)
+    /// Bytes of the peer are about to be taken from the socket and decrypted. A delegate that pauses reading now leaves
+    /// them to the kernel.
+    func connectionWillRead(_ connection: Connection)
+    /// What was announced by `connectionWillRead` has been read, and delivered if it was enough.
+    func connectionDidRead(_ connection: Connection)
     /// Decrypted bytes, valid for the call. What is needed later must be copied.
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer)
     /// The pending output fell below the low-water mark after it was above the high-water mark.
     func connectionDrained(_ connection: Connection)
     /// The connection is gone. Called exactly once, as the last call (but never for a connection that was detached).
     func connectionClosed(_ connection: Connection, reason: CloseReason)
+}
+
+extension ConnectionDelegate {
+    package func connectionWillRead(_ connection: Connection) {}
+    package func connectionDidRead(_ connection: Connection) {}
 }

@@ -200,6 +200,8 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
         if !input.isEmpty { later { $0.read() } }
     }
 
+    func readNow() { read() }
+
     func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if isClosing || isEnded { return }
         var frame = [UInt8](repeating: 0, count: minimumCapacity)
@@ -259,9 +261,12 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
 
     private func read() {
         if isPaused || isEnded || isAway || input.isEmpty { return }
+        receiver?.willRead()
+        if isPaused { return }
         let bytes = input
         input = []
         bytes.withUnsafeBytes { receiver?.received($0) }
+        receiver?.didRead()
     }
 
     private func later(_ body: @escaping @Sendable (SimulatedServerEnd) -> Void) {

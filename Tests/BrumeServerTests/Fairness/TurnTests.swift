@@ -155,4 +155,27 @@ struct TurnTests {
         server.settle()
         #expect(answered() == 5)
     }
+
+    @Test("what comes in over many connections is not even read beyond the account's share of the turn")
+    func reading() throws {
+        let server = try SteppedServer { $0.accountTurnCount = 4 }
+        let eves = try (0..<12).map { try server.connection(account: "a", device: UInt8($0 + 1)) }
+        let ada = try server.connection(account: "b", device: 99)
+        for eve in eves { eve.start(.recordsFetch, fetch) }
+        server.settle()
+        server.turn()
+        for eve in eves {
+            eve.waitsWhilePaused = true
+            // Of a call that has ended: ignored.
+            eve.send(.message, stream: 1, payload: [UInt8](repeating: 7, count: 60_000))
+        }
+        #expect(eves.count { !$0.holdsInput } == 4)
+        ada.waitsWhilePaused = true
+        ada.send(.ping, payload: [1])
+        #expect(!ada.holdsInput)
+        server.turn()
+        #expect((1..<12).contains(eves.count { $0.holdsInput }), "a few in each turn")
+        for _ in 0..<20 { server.turn() }
+        #expect(eves.allSatisfy { !$0.holdsInput }, "each is read in the end")
+    }
 }
