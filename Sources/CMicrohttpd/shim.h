@@ -5,14 +5,27 @@
 #include <sys/socket.h>
 #include <microhttpd.h>
 
-/// A server with one thread of its own on a socket that listens, which it closes when it is stopped.
+/// A server with one thread of its own on a socket that listens, which it closes when it is stopped. `changed` is called on the
+/// thread when a connection has begun and when it has ended.
 static inline struct MHD_Daemon *brume_http_start(
-    int fd, MHD_AccessHandlerCallback handler, void *context, unsigned connections, unsigned timeout_seconds,
-    size_t connection_bytes) {
+    int fd, MHD_AccessHandlerCallback handler, MHD_NotifyConnectionCallback changed, void *context, unsigned connections,
+    unsigned timeout_seconds, size_t connection_bytes) {
     return MHD_start_daemon(
         MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, handler, context, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_CONNECTION, changed, context,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT, timeout_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes, MHD_OPTION_END);
+}
+
+/// Whether a connection has begun; otherwise it has ended.
+static inline int brume_http_has_begun(enum MHD_ConnectionNotificationCode code) {
+    return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
+/// The descriptor of a connection, or -1.
+static inline int brume_http_descriptor(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
 }
 
 /// Enumerations of several styles, under names that do not depend on how Swift imports them.

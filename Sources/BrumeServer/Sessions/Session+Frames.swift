@@ -8,7 +8,7 @@ extension Session {
     func read(_ bytes: UnsafeRawBufferPointer) {
         if isEnding { return }
         var didCompleteFrame = false
-        let readBegan = readBegan.take()
+        let readBegan = self.readBegan.take()
         var began = timeShare == nil ? 0 : readBegan ?? shard.loop.currentNanoseconds
         do throws(FrameError) {
             try reader.read(bytes, mayHandOn: mayHandleFrame) { header, payload in

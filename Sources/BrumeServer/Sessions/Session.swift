@@ -110,8 +110,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         } else {
             waitsToRead = true
             // A frame that has begun is not late while nothing of it is read.
-            machine.bytesReceived(
-                isInsideFrame: false, didCompleteFrame: false, nowNanoseconds: shard.loop.nowNanoseconds)
+            machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds)
         }
     }
 
@@ -407,7 +406,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// The account's turn has come.
     func turnCame() {
         isWaitingForTurn = false
-        let waitsToRead = exchange(&waitsToRead, with: false)
+        let waitsToRead = exchange(&self.waitsToRead, with: false)
         if isGone || isEnding || isReadingPaused { return }
         hasTurn = true
         connection.resumeReading()

@@ -3,7 +3,8 @@ internal import Glibc
 
 /// A small HTTP/1.1 server for figures and health checks, without TLS, on a thread of its own.
 ///
-/// Takes GET and HEAD without a body. Its connections are few, short and bounded, and one answer is made after the other: a
+/// Takes GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest gives way to the
+/// newest. One answer is made after the other: a
 /// handler that takes long holds up the others, and nothing else.
 ///
 /// `@unchecked Sendable`: the daemon is stopped once, by ``stop()``; the handler is for any thread.
@@ -26,6 +27,8 @@ package final class HTTPListener: @unchecked Sendable {
     /// What the library's thread is given.
     private final class Context {
         let handler: Handler
+        /// The library's thread alone looks at them.
+        var connections = HTTPConnections()
 
         init(_ handler: @escaping Handler) { self.handler = handler }
     }
@@ -50,8 +53,9 @@ package final class HTTPListener: @unchecked Sendable {
         }
         context = Context(handler)
         daemon = brume_http_start(
-            fd, HTTPListener.respond, Unmanaged.passUnretained(context).toOpaque(), Limits.httpConnections,
-            Limits.httpTimeoutSeconds, Limits.httpConnectionBytes)
+            fd, HTTPListener.respond, HTTPListener.changed, Unmanaged.passUnretained(context).toOpaque(),
+            // Those that have to end take their places until the thread has closed them.
+            2 * Limits.httpConnections, Limits.httpTimeoutSeconds, Limits.httpConnectionBytes)
         guard daemon != nil else {
             SystemCall.close(fd)
             throw SystemError(call: "MHD_start_daemon", errno: 0, message: "no thread for the HTTP listener")
@@ -65,6 +69,18 @@ package final class HTTPListener: @unchecked Sendable {
         guard let daemon else { return }
         self.daemon = nil
         MHD_stop_daemon(daemon)
+    }
+
+    /// Called when a connection has begun, and before its descriptor is closed.
+    private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, code in
+        guard let context, let connection else { return }
+        let listener = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue()
+        let fd = brume_http_descriptor(connection)
+        guard fd >= 0 else { return }
+        guard brume_http_has_begun(code) != 0 else { return listener.connections.ended(fd) }
+        let peer = SocketAddress { address, length in _ = getpeername(fd, address, length) }
+        // The thread sees the end of the stream, and closes it. What the kernel has of an answer is sent.
+        if let oldest = listener.connections.began(fd, from: PeerNetwork(peer)) { shutdown(oldest, Int32(SHUT_RDWR)) }
     }
 
     /// Called at a request's headers, at each part of its body, and at its end.

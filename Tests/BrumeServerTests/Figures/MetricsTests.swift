@@ -1,5 +1,8 @@
 import BrumeServer
+import Glibc
 import Testing
+
+@testable import BrumeSystem
 
 @Suite("Figures over HTTP", .timeLimit(.minutes(4)))
 struct MetricsTests {
@@ -72,6 +75,43 @@ struct MetricsTests {
             #expect(try get("/livez", port: port).status == 200)
             peer.abort()
         }
+    }
+
+    @Test("connections that say nothing give way, however many there are: nobody is shut out by them")
+    func idleConnections() async throws {
+        try await running { server in
+            let port = server.server.metricsPort
+            let began = ContinuousClock.now
+            var idle: [PlainSocket] = []
+            for _ in 0..<150 { idle.append(try PlainSocket(port: port)) }
+            #expect(try get("/livez", port: port).status == 200)
+            // Sixteen at a time that each wait to be closed for their silence would take 18 seconds, or more.
+            #expect(ContinuousClock.now - began < .seconds(15))
+            #expect(try idle[0].readToEnd(seconds: 30).isEmpty, "the oldest was closed")
+        }
+    }
+
+    @Test("of too many connections the oldest of an address gives way that has more than its part, or else the oldest of all")
+    func givingWay() {
+        func network(_ number: UInt32) -> PeerNetwork {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = number.bigEndian
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    PeerNetwork(SocketAddress($0, length: UInt32(MemoryLayout<sockaddr_in>.size)))
+                }
+            }
+        }
+        var connections = HTTPConnections(limit: 4, limitPerAddress: 2)
+        #expect(connections.began(10, from: network(1)) == nil)
+        #expect(connections.began(11, from: network(2)) == nil)
+        #expect(connections.began(12, from: network(2)) == nil)
+        #expect(connections.began(13, from: network(2)) == 11)
+        #expect(connections.began(14, from: network(3)) == nil)
+        #expect(connections.began(15, from: network(4)) == 10)
+        connections.ended(12)
+        #expect(connections.began(16, from: network(5)) == nil)
     }
 
     @Test("other paths, methods and nonsense are refused, and the server goes on")
