@@ -28,6 +28,10 @@ static inline int brume_http_descriptor(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
+/// The peer of a connection reads the end of the stream, and so does the thread, which closes it. What the kernel has of an
+/// answer is sent.
+static inline void brume_http_end(int fd) { shutdown(fd, SHUT_RDWR); }
+
 /// Enumerations of several styles, under names that do not depend on how Swift imports them.
 static inline enum MHD_Result brume_http_yes(void) { return MHD_YES; }
 static inline enum MHD_Result brume_http_no(void) { return MHD_NO; }

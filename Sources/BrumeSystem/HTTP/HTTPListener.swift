@@ -4,8 +4,7 @@ internal import Glibc
 /// A small HTTP/1.1 server for figures and health checks, without TLS, on a thread of its own.
 ///
 /// Takes GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest gives way to the
-/// newest. One answer is made after the other: a
-/// handler that takes long holds up the others, and nothing else.
+/// newest. One answer is made after the other: a handler that takes long holds up the others, and nothing else.
 ///
 /// `@unchecked Sendable`: the daemon is stopped once, by ``stop()``; the handler is for any thread.
 package final class HTTPListener: @unchecked Sendable {
@@ -79,8 +78,7 @@ package final class HTTPListener: @unchecked Sendable {
         guard fd >= 0 else { return }
         guard brume_http_has_begun(code) != 0 else { return listener.connections.ended(fd) }
         let peer = SocketAddress { address, length in _ = getpeername(fd, address, length) }
-        // The thread sees the end of the stream, and closes it. What the kernel has of an answer is sent.
-        if let oldest = listener.connections.began(fd, from: PeerNetwork(peer)) { shutdown(oldest, Int32(SHUT_RDWR)) }
+        if let oldest = listener.connections.began(fd, from: PeerNetwork(peer)) { brume_http_end(oldest) }
     }
 
     /// Called at a request's headers, at each part of its body, and at its end.

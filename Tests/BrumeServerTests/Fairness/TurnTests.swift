@@ -38,6 +38,47 @@ struct TurnTests {
         #expect(turns >= 12, "\(turns) turns for 100 frames, four a turn")
     }
 
+    @Test("calls that waited for a database take turns by account, in order for each, and take of their account's turn")
+    func afterLoad() throws {
+        let disk = SimulatedDisk()
+        var server = try SteppedServer(disk: disk)
+        let writer = try server.connect(account: "a")
+        try writer.save(["r"], database: .public)
+        // Of a user's record, which its first call makes, reads would wait to be durable.
+        let known = try server.connect(account: "b")
+        try known.save(["s"], database: .public)
+        server.snapshot()
+        writer.disconnect()
+        known.disconnect()
+        server.settle()
+        disk.endProcess()
+        server = try SteppedServer(disk: disk) {
+            $0.shortLoadBytes = 0
+            $0.accountTurnCount = 8
+        }
+        server.isLoaderHeld = true
+        let eve = try server.connect(account: "a")
+        let ada = try server.connect(account: "b")
+        let request = coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: .public, zones: [.init(zone: .defaultZone, names: ["r"])]))
+        let calls = (0..<30).map { _ in eve.start(.recordsFetch, request) }
+        server.settle()
+        let other = ada.start(.recordsFetch, request)
+        server.settle()
+        #expect(!ada.isAnswered(other))
+        server.isLoaderHeld = false
+        var counts: [Int] = []
+        while !calls.allSatisfy(eve.isAnswered) {
+            server.turn()
+            let answered = calls.map(eve.isAnswered)
+            counts.append(answered.count { $0 })
+            #expect(answered == answered.sorted { $0 && !$1 }, "a call overtook another one of its account")
+            if counts.last! > 0 { #expect(ada.isAnswered(other), "it waits for all of another account's calls") }
+            try #require(counts.count < 1_000)
+        }
+        #expect(zip(counts, [0] + counts).allSatisfy { $0 - $1 <= 8 }, "answered in turns: \(counts)")
+    }
+
     @Test("a session that waits for its turn ends like any other")
     func ending() throws {
         let server = try SteppedServer { $0.accountTurnCount = 1 }
