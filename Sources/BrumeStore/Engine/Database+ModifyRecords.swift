@@ -41,13 +41,16 @@ extension Database {
                 // Where the zone stands: a copy counts a reference for each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
+                let before = bytesLeft
+                bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(
                     inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots))
                 {
                     results.append(ZoneBatch.refusal(of: modification, refusal))
+                    // Nothing is answered, though it was read.
+                    bytesLeft.answer = before.answer
                     continue
                 }
-                bytesLeft = batch.bytesLeft(behind: result, of: bytesLeft)
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
                 if !request.clientToken.isEmpty, result.holdsSuccess {

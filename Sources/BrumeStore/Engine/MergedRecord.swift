@@ -20,11 +20,14 @@ struct MergedRecord: ~Copyable {
 
     /// Throws `limitExceeded` for too many fields, `invalidArguments` for a parent that a record can't have: itself, a
     /// user record, or a name that no record has.
+    ///
+    /// - Parameter budget: Has room for the bytes of `existing`; its fields are taken from it.
     static func of(
-        _ save: RecordSave<CheckedFields>, over existing: RecordSlot?
+        _ save: RecordSave<CheckedFields>, over existing: RecordSlot?, budget: inout ByteBudget
     ) throws(ServiceError) -> MergedRecord {
         let refersToOthers = existing?.refersToOthers ?? false
         let fields = try FieldMerge(save.fields, over: existing?.bytes, watchesReferences: refersToOthers)
+        if existing != nil { budget.takeMergedFields(fields.readCount) }
         var former: String?
         if refersToOthers, let parent = existing?.parent, !parent.isEmpty { former = parent }
         var parent = former

@@ -46,8 +46,8 @@ struct ZoneBatch {
     let nowMilliseconds: Int64
     /// What references may still cost.
     var referenceBudget: ReferenceBudget
-    /// What the records of the answer and of the commit may still take.
-    private var bytesLeft: ByteBudget
+    /// What saves may still read and answer.
+    private(set) var bytesLeft: ByteBudget
     /// What records may come to, and have come to before this batch; nil: no limit.
     let quota: QuotaRoom?
 
@@ -162,9 +162,15 @@ struct ZoneBatch {
         }
     }
 
-    /// What the answer and the commit leave for the zones that follow.
-    func bytesLeft(behind result: ZoneModificationResult<SharedBytes>, of budget: ByteBudget) -> ByteBudget {
-        var left = budget
+    /// What is left for the zones that follow: of the answer all that this one's does not have, though it was taken for items
+    /// that failed later; of what may be read only what nobody read.
+    ///
+    /// - Parameters:
+    ///   - result: What is answered about this zone.
+    ///   - budget: What was left before this zone.
+    func bytesLeft(after result: ZoneModificationResult<SharedBytes>, of budget: ByteBudget) -> ByteBudget {
+        var left = bytesLeft
+        left.answer = budget.answer
         for save in result.saves {
             switch save.outcome {
             case .record(let record): left.answer -= record.count
@@ -172,8 +178,6 @@ struct ZoneBatch {
             case .deferred: break
             }
         }
-        // One that stands keeps the memory of those that failed after it was their neighbour.
-        if result.holdsSave { left.commit -= records.count }
         return left
     }
 
@@ -242,8 +246,13 @@ struct ZoneBatch {
         if let problem = save.fields.problem { throw problem }
         let slot = zone.liveSlot(of: save.name)
         let existing = slot.map { zone[$0] }
-        if let existing { try check(save, over: existing) } else { try checkNew(save) }
-        let merged = try MergedRecord.of(save, over: existing)
+        if let existing {
+            try check(save, over: existing)
+            guard bytesLeft.takeMerge(of: existing.byteCount) else { throw ZoneBatch.mergeIsFull }
+        } else {
+            try checkNew(save)
+        }
+        let merged = try MergedRecord.of(save, over: existing, budget: &bytesLeft)
         var isKnownToClient = true
         let isHidden = existing.map { self.isHidden($0) } ?? false
         if let existing, !isHidden {
@@ -267,7 +276,6 @@ struct ZoneBatch {
         let hiddenAnswer = isHidden ? self.hiddenAnswer(to: save) : nil
         let answerCount = isHidden ? 0 : isKnownToClient ? systemByteCount : range.count
         guard bytesLeft.takeAnswer(hiddenAnswer?.count ?? answerCount) else { throw ZoneBatch.answerIsFull }
-        guard bytesLeft.takeCommit(range.count) else { throw ZoneBatch.commitIsFull }
         var findings = ReferenceFindings()
         if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
             findings = try findReferences(
@@ -305,7 +313,10 @@ struct ZoneBatch {
 
     private static let answerIsFull = ServiceError(
         .limitExceeded, "the answer has no room for this record; send the item in another request")
-    private static let commitIsFull = ServiceError(
+    private static let mergeIsFull = ServiceError(
         .limitExceeded,
-        "the records of this request would have more than \(Limits.commitBytes) bytes; send the item in another one")
+        """
+        the stored records that this request saves have more than \(Limits.mergedBytesPerRequest) bytes, or \
+        \(Limits.mergedFieldsPerRequest) fields; send the item in another request
+        """)
 }

@@ -22,6 +22,9 @@ package struct FieldMerge: ~Copyable {
     /// Fields of the record.
     package private(set) var count: Int
 
+    /// Fields of the older version.
+    package private(set) var readCount = 0
+
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
 
@@ -87,6 +90,7 @@ package struct FieldMerge: ~Copyable {
                 continue
             }
             guard element.isLengthDelimited else { throw WireReader.Damage() }
+            readCount += 1
             let key = try StoredRecord.key(ofField: element.content)
             var order = 1
             while let field = nextSent {

@@ -72,15 +72,4 @@ struct AnswerSizeTests {
         #expect(results.flatMap(\.saveCodes).filter { $0 == .serverRecordChanged }.count == 3)
         #expect(results[1].saveCodes == [.limitExceeded, .limitExceeded, .limitExceeded])
     }
-
-    @Test("a small request changes no more records than a commit may hold")
-    func commitBytes() throws {
-        let count = Limits.commitBytes / 950_000 + 3
-        let tags = try (0..<count).map { try desk.save("r\($0)", Self.large) }
-        let (result, commit) = desk.modify(
-            isAtomic: false,
-            saves: tags.indices.map { RecordSave<CheckedFields>.of("r\($0)", ["n": .int64(1)], tag: tags[$0]) })
-        #expect(result.saveCodes.filter { $0 == .limitExceeded }.count == 3)
-        #expect(commit?.entry.changes.count == count - 3)
-    }
 }

@@ -131,19 +131,6 @@ struct RecordReplacementTests {
         #expect(desk.record("a")?.fields == ["n": .int64(1)] && desk.record("b")?.fields == ["n": .int64(1)])
     }
 
-    @Test("what failed beside a record that stands counts in the request's room, and nothing does where all failed")
-    func room() throws {
-        let text = String(repeating: "x", count: 10_000)
-        let orphan = RecordSave<CheckedFields>.of("orphan", ["text": .string(text)], parent: .set("nobody"))
-        for (saves, room) in [([orphan], 0...0), ([orphan, .of("a")], 10_000...11_000)] {
-            var batch = batch(saves)
-            let result = batch.evaluate(in: try zone())
-            #expect(result.saves[0].error?.code == .referenceViolation)
-            let left = batch.bytesLeft(behind: result, of: ByteBudget())
-            #expect(room.contains(ByteBudget().commit - left.commit))
-        }
-    }
-
     @Test("saves beside one that is too large are stored as they are, and nothing is kept of that one")
     func tooLarge() throws {
         let half = String(repeating: "x", count: Limits.recordBytes / 2 + 100)
