@@ -32,9 +32,8 @@ extension Database {
                     SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false, replacing: slot,
                     inZoneAt: 0, of: 0, into: &builder)
             } else {
-                let cascades = record.cascades
                 // A commit is one piece of work.
-                guard budget.take(cascades) else { break }
+                guard let cascades = budget.read(record) else { break }
                 note(slot, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(
                     slot, at: builder.nextPosition(), inZoneAt: 0,

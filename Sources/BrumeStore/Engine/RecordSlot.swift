@@ -146,10 +146,13 @@ struct RecordSlot: Sendable {
     /// Its `deleteSelf` references.
     ///
     /// - Complexity: O(fields and references).
-    var cascades: StoredRecord.Cascades {
+    var cascades: StoredRecord.Cascades { cascades(within: .unlimited) }
+
+    /// The same, read no further than there is room; what does not fit into it is not whole.
+    func cascades(within room: StoredRecord.Cascades.Room) -> StoredRecord.Cascades {
         if !refersToOthers { return StoredRecord.Cascades() }
         return withBytes { bytes in
-            guard let cascades = try? StoredRecord.cascades(of: bytes) else {
+            guard let cascades = try? StoredRecord.cascades(of: bytes, within: room) else {
                 preconditionFailure("a stored record can't be read, though it was checked")
             }
             return cascades

@@ -26,6 +26,18 @@ struct ReferenceGraph {
         var round: Int32 = 0
     }
 
+    /// What falling has cost.
+    struct Cost {
+        /// Records that fell beside the requested deletions, in the round with the most of them.
+        var cascades = 0
+        /// The weight of what they refer to, in the round with the most of it.
+        var references = 0
+        /// See ``ReferenceBudget/steps``.
+        var steps = 0
+        /// See ``ReferenceBudget/visits``.
+        var visits = 0
+    }
+
     /// What may still fall.
     private struct Room {
         var cascades: Int
@@ -47,13 +59,18 @@ struct ReferenceGraph {
     /// What fell in this round, the requested deletions first.
     private(set) var fallen: [Node] = []
     /// What may still be looked at again. Below 0 it was too much.
-    private(set) var visitsLeft = StoreLimits.referenceVisitsPerRequest
-    /// See ``ReferenceBudget/steps``: of whatever round, none are given back.
-    private var stepsLeft = 0
+    private(set) var visitsLeft: Int
+    /// See ``ReferenceBudget/steps``: of whatever round, none are given back. Below 0 it was too much.
+    private var stepsLeft: Int
+    private let budget: ReferenceBudget
+    private var roundCost = Cost()
 
-    init(zone: ZoneState, saves: [ReferenceSettlement.Save]) {
+    init(zone: ZoneState, saves: [ReferenceSettlement.Save], budget: ReferenceBudget) {
         self.zone = zone
         self.saves = saves
+        self.budget = budget
+        visitsLeft = budget.visits
+        stepsLeft = budget.steps
         nodeOfSave = [Node](repeating: -1, count: saves.count)
         isWithoutReferences = zone.references.isEmpty && saves.allSatisfy { $0.change == nil }
         if isWithoutReferences { return }
@@ -93,6 +110,14 @@ struct ReferenceGraph {
     /// Who made the record, as the zone has it; nil for one that the batch makes.
     func user(of node: Node) -> UserKey? { records[Int(node)].slot.map { zone.references.user(of: zone[$0]) } }
 
+    /// What all rounds have cost so far.
+    var cost: Cost {
+        var cost = roundCost
+        cost.steps = budget.steps - stepsLeft
+        cost.visits = budget.visits - visitsLeft
+        return cost
+    }
+
     /// Something else was looked at again.
     mutating func visit(_ count: Int) { visitsLeft -= count }
 
@@ -104,8 +129,7 @@ struct ReferenceGraph {
     ///   - caller: Whose records have to find room, and are taken first. Others' fall as far as there is some.
     ///   - visitsAreFree: What is looked at for the first time is paid for as what it is.
     mutating func fall(
-        with deletions: [ZoneBatch.StagedDeletion], in budget: ReferenceBudget, by caller: UserKey, stands: [Bool],
-        visitsAreFree: Bool
+        with deletions: [ZoneBatch.StagedDeletion], by caller: UserKey, stands: [Bool], visitsAreFree: Bool
     ) -> Bool {
         round += 1
         fallen = []
@@ -115,10 +139,13 @@ struct ReferenceGraph {
             add(node)
         }
         if isWithoutReferences { return true }
-        if visitsAreFree { stepsLeft = budget.steps }
         var left = Room(cascades: budget.cascades, references: budget.references)
         let visitsBefore = visitsLeft
-        defer { if visitsAreFree { visitsLeft = visitsBefore } }
+        defer {
+            if visitsAreFree { visitsLeft = visitsBefore }
+            roundCost.cascades = max(roundCost.cascades, budget.cascades - left.cascades)
+            roundCost.references = max(roundCost.references, budget.references - left.references)
+        }
         var next = 0
         while next < fallen.count {
             let target = fallen[next]
@@ -166,12 +193,16 @@ struct ReferenceGraph {
         if room.cascades < 1 { return false }
         if let slot = records[Int(node)].slot {
             if records[Int(node)].cascades == nil {
-                let cascades = zone[slot].cascades
+                if stepsLeft < 0 { return false }
+                let cascades = zone[slot].cascades(
+                    within: StoredRecord.Cascades.Room(weight: .max, steps: stepsLeft))
                 stepsLeft -= cascades.steps
+                // What was read in part is of no use.
+                if stepsLeft < 0 { return false }
                 records[Int(node)].cascades = cascades
             }
             let cascades = cascades(of: node)
-            guard cascades.weight <= room.references, stepsLeft >= 0 else { return false }
+            guard cascades.weight <= room.references else { return false }
             room.references -= cascades.weight
         }
         room.cascades -= 1

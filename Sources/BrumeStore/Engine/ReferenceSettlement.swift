@@ -62,16 +62,18 @@ struct ReferenceSettlement {
         self.user = user
         self.budget = budget
         stands = [Bool](repeating: true, count: saves.count)
-        graph = ReferenceGraph(zone: zone, saves: saves)
+        graph = ReferenceGraph(zone: zone, saves: saves, budget: budget)
         counts = TargetCounts(zone: zone, saves: saves)
     }
 
     /// - Parameter names: Of all saves of the request, those that failed before included.
     mutating func settle(namesOfRequest names: () -> [String]) {
+        // Also for what does not stand in the end: the zones after this one must not cost as much again.
+        defer { budget.take(graph.cost) }
         failOrphans(namesOfRequest: names)
         var isFirst = true
         while true {
-            let fits = graph.fall(with: deletions, in: budget, by: user, stands: stands, visitsAreFree: isFirst)
+            let fits = graph.fall(with: deletions, by: user, stands: stands, visitsAreFree: isFirst)
             isFirst = false
             if graph.visitsLeft < 0 { return giveUp() }
             if !fits {
@@ -155,18 +157,14 @@ struct ReferenceSettlement {
         // What was staged as new and falls to a cascade never was: it has no slot, and leaves no trace.
         for index in saves.indices where stands[index] && graph.hasFallen(save: index) { stands[index] = false }
         var cascades: [ZoneBatch.StagedDeletion] = []
-        var (weight, steps) = (0, 0)
         for node in fallen.dropFirst(deletions.count) {
             guard let slot = graph.slot(of: node) else { continue }
             let known = graph.cascades(of: node)
-            weight += known.weight
-            steps += known.steps
             cascades.append(
                 ZoneBatch.StagedDeletion(
                     item: nil, slot: slot, name: graph.name(of: node),
                     references: RecordReferences(parent: zone[slot].parent, targets: known.targets)))
         }
-        budget.take(cascades: fallen.count - deletions.count, references: weight, steps: steps)
         cascades.sort { $0.slot < $1.slot }
         deletions += cascades
     }

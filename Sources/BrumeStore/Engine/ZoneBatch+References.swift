@@ -33,12 +33,15 @@ extension ZoneBatch {
         // Who lets the parent go refers to others no more, unless fields do.
         let losesParent = referred && merged.formerParent != nil && merged.parent == nil
         if mayChange || losesParent {
-            after = ZoneBatch.cascades(of: fields)
-            if referred, mayChange, let existing { before = existing.cascades } else if losesParent { before = after }
+            let older = referred && mayChange ? existing : nil
+            guard let read = referenceBudget.read(older: older, newer: fields) else {
+                throw ZoneBatch.referencesAreFull
+            }
+            (before, after) = read
+            if older == nil, losesParent { before = after }
             guard after.targets.count <= max(Limits.cascadeReferencesPerRecord, before.targets.count) else {
                 throw ZoneBatch.tooManyReferencesOfRecord
             }
-            guard referenceBudget.take(before, and: after) else { throw ZoneBatch.referencesAreFull }
         }
         var findings = ReferenceFindings(
             refersToOthers: merged.parent != nil || !after.targets.isEmpty,
@@ -55,15 +58,6 @@ extension ZoneBatch {
                     parent: merged.parent ?? "", targets: findings.changesCascades ? after.targets : []))
         }
         return findings
-    }
-
-    private static func cascades(of fields: SharedBytes) -> StoredRecord.Cascades {
-        fields.withUnsafeBytes { bytes in
-            guard let cascades = try? StoredRecord.cascades(of: bytes) else {
-                preconditionFailure("a checked field can't be read")
-            }
-            return cascades
-        }
     }
 
     func needsReferencesSettled(in zone: ZoneState) -> Bool {

@@ -302,8 +302,7 @@ struct ZoneBatch {
         let refusal =
             record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
         if let refusal { return mayRead(record) ? refusal : nil }
-        let cascades = record.cascades
-        guard referenceBudget.take(cascades) else { return ZoneBatch.referencesAreFull }
+        guard let cascades = referenceBudget.read(record) else { return ZoneBatch.referencesAreFull }
         deletions.append(
             StagedDeletion(
                 item: item, slot: slot, name: name,

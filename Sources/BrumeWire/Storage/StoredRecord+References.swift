@@ -18,6 +18,21 @@ extension StoredRecord {
             self.targets = targets
         }
 
+        /// What may be read.
+        package struct Room: Sendable {
+            package var weight: Int
+            package var steps: Int
+
+            package init(weight: Int, steps: Int) {
+                self.weight = weight
+                self.steps = steps
+            }
+
+            package static let unlimited = Room(weight: .max, steps: .max)
+        }
+
+        package func fits(_ room: Room) -> Bool { weight <= room.weight && steps <= room.steps }
+
         /// Bytes of a name that count as much as a reference does.
         private static let bytesPerWeight = 128
 
@@ -30,13 +45,20 @@ extension StoredRecord {
     /// The `deleteSelf` references of a record, or of a part of it that begins with a field of its own.
     ///
     /// Throws `internalError` for bytes that are no record.
-    package static func cascades(of bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Cascades {
+    ///
+    /// - Parameter room: Reading ends as soon as there are more of either than this: what is returned does not fit into it
+    ///   then, and is not whole.
+    package static func cascades(
+        of bytes: UnsafeRawBufferPointer, within room: Cascades.Room = .unlimited
+    ) throws(ServiceError) -> Cascades {
         var cascades = Cascades()
         var reader = WireReader(bytes)
         do throws(WireReader.Damage) {
-            while let element = try reader.next() {
+            while cascades.fits(room), let element = try reader.next() {
                 cascades.steps += 1
-                if element.number == UInt64(fieldsNumber) { try append(ofField: element.content, to: &cascades) }
+                if element.number == UInt64(fieldsNumber) {
+                    try append(ofField: element.content, to: &cascades, within: room)
+                }
             }
         } catch {
             throw damaged("it is no protobuf message")
@@ -45,7 +67,7 @@ extension StoredRecord {
     }
 
     static func append(
-        ofField bytes: UnsafeRawBufferPointer, to cascades: inout Cascades
+        ofField bytes: UnsafeRawBufferPointer, to cascades: inout Cascades, within room: Cascades.Room = .unlimited
     ) throws(WireReader.Damage) {
         var reader = WireReader(bytes)
         while let element = try reader.next() {
@@ -55,7 +77,9 @@ extension StoredRecord {
                 if kind.number == 7 { try append(kind.content, to: &cascades) }
                 guard kind.number == 14 else { continue }
                 var list = WireReader(kind.content)
-                while let reference = try list.next() { try append(reference.content, to: &cascades) }
+                while cascades.fits(room), let reference = try list.next() {
+                    try append(reference.content, to: &cascades)
+                }
             }
         }
     }
