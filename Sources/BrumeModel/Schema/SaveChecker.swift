@@ -28,7 +28,8 @@ package struct SaveChecker {
 
     /// - Parameter fields: Hands out the fields in the order of their keys, each once: the key in UTF-8, and what the field holds.
     ///   Ends early where it gets false back.
-    /// - Complexity: One walk over the fields of both.
+    /// - Complexity: A look-up for each field of the record. Those of the type are walked only where the record has them:
+    ///   see ``SortedSearch``.
     package mutating func check(
         type name: String, fields: (_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) -> Void
     ) -> SaveVerdict {
@@ -47,15 +48,14 @@ package struct SaveChecker {
         var verdict = SaveVerdict.fits
         var next = 0
         fields { key, kind in
-            var order = 1
-            while next < knownFields.count {
-                order = ByteOrder.compare(knownFields[next].name, key)
-                if order >= 0 { break }
-                next += 1
+            let found = SortedSearch.firstIndex(from: next, count: knownFields.count) {
+                ByteOrder.compare(knownFields[$0].name, key)
             }
-            if next < knownFields.count, order == 0 {
-                if knownFields[next].type.accepts(kind) { return true }
-                verdict = .refused(Schema.conflict(knownFields[next], in: name, sent: kind, place))
+            next = found.index
+            if found.isEqual {
+                next += 1
+                if knownFields[found.index].type.accepts(kind) { return true }
+                verdict = .refused(Schema.conflict(knownFields[found.index], in: name, sent: kind, place))
                 return false
             }
             if !place.learns {
