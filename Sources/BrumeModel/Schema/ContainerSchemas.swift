@@ -28,19 +28,32 @@ package struct ContainerSchemas: Equatable, Sendable {
         package mutating func learn(
             _ lesson: SchemaLesson, of user: String, share: SchemaShare, isStrict: Bool
         ) throws(ServiceError) {
-            let learned = try schema.learning(lesson, isStrict: isStrict)
-            var taught = lessons[user] ?? SchemaShare(types: 0, fields: 0)
-            taught.types += learned.recordTypes.count - schema.recordTypes.count
-            taught.fields += learned.fieldCount - schema.fieldCount
-            guard taught.types <= share.types, taught.fields <= share.fields else {
-                throw ServiceError(
-                    .limitExceeded,
-                    "this account's saves would have taught the development schema \(taught.types) record types and"
-                        + " \(taught.fields) fields; one account may teach \(share.types) and \(share.fields): have the"
-                        + " operator define more with `brume schema import`")
-            }
-            schema = learned
+            if let refusal = refusal(of: lesson, of: user, share: share) { throw refusal }
+            let taught = taught(by: user, with: lesson)
+            schema = try schema.learning(lesson, isStrict: isStrict)
             lessons[user] = taught
+        }
+
+        /// Why the schema can't learn from a user's saves, or nil. Loops ask before they have it learn, so that what will be
+        /// refused takes none of the time that all containers share.
+        package func refusal(of lesson: SchemaLesson, of user: String, share: SchemaShare) -> ServiceError? {
+            if let refusal = schema.refusal(of: lesson) { return refusal }
+            let taught = taught(by: user, with: lesson)
+            if taught.types <= share.types, taught.fields <= share.fields { return nil }
+            return ServiceError(
+                .limitExceeded,
+                "this account's saves would have taught the development schema \(taught.types) record types and"
+                    + " \(taught.fields) fields; one account may teach \(share.types) and \(share.fields): have the"
+                    + " operator define more with `brume schema import`")
+        }
+
+        /// What the user's saves would have taught, with the lesson.
+        private func taught(by user: String, with lesson: SchemaLesson) -> SchemaShare {
+            var taught = lessons[user] ?? SchemaShare(types: 0, fields: 0)
+            let growth = schema.growth(by: lesson)
+            taught.types += growth.types
+            taught.fields += growth.fields
+            return taught
         }
 
         /// Puts a user into a role of the schema, or takes them out.

@@ -7,7 +7,8 @@ package enum SaveVerdict: Equatable, Sendable {
 }
 
 /// Checks the fields that the saves of one request put into records. Where the schema may learn, what is missing is added to the
-/// lesson.
+/// lesson, up to the first field for which the schema has no room: such a lesson has to be refused
+/// (``Schema/refusal(of:)``).
 ///
 /// A value of another type than the schema has is refused everywhere; a type or a field that is not there only where nothing
 /// is learned.
@@ -41,7 +42,7 @@ package struct SaveChecker {
             lesson.note(type: name)
             fields { key, kind in
                 learn(kind, of: key, in: name)
-                return notedCount < Limits.fieldsTaughtPerRequest
+                return mayNoteMore
             }
             return notedCount < Limits.fieldsTaughtPerRequest ? .teaches : .refused(Schema.tooMuchToLearn)
         }
@@ -63,9 +64,15 @@ package struct SaveChecker {
                 return false
             }
             if learn(kind, of: key, in: name) { verdict = .teaches }
-            return notedCount < Limits.fieldsTaughtPerRequest
+            return mayNoteMore
         }
         return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
+    }
+
+    /// False where the lesson brings more fields than the schema has room for: it is refused, whatever else it has. What
+    /// was noted are fields that the schema does not know.
+    private var mayNoteMore: Bool {
+        notedCount < Limits.fieldsTaughtPerRequest && schema.fieldCount + lesson.fieldCount <= Limits.fieldsPerSchema
     }
 
     /// Whether there is something to learn: an empty list has no type.

@@ -42,15 +42,17 @@ extension Schema {
                 production.put(type)
                 continue
             }
+            var added: [RecordTypeSchema.Field] = []
             for field in type.fields {
                 if let known = deployed.field(field.name), !known.type.isSame(as: field.type) {
                     conflicts.append(
                         "\(name).\(field.name) is \(known.type.text) in production and \(field.type.text) in development"
                     )
                 } else {
-                    deployed.put(field)
+                    added.append(field)
                 }
             }
+            deployed.put(added)
             for field in SystemField.allCases { deployed.set(type.systemOptions[field] ?? [], of: field) }
             deployed.setGrants(type.grants)
             production.put(deployed)

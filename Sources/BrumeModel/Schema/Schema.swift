@@ -38,9 +38,14 @@ package struct Schema: Hashable, Sendable {
     package mutating func addRole(_ role: String) { roles.insert(role) }
 
     /// What is too much of it, or nil; see ``Limits``.
-    package var limitProblem: String? {
-        if recordTypes.count > Limits.recordTypesPerSchema {
-            return "a schema would have \(recordTypes.count) record types; the limit is \(Limits.recordTypesPerSchema)"
+    package var limitProblem: String? { limitProblem(growingByTypes: 0, fields: 0, grants: 0) }
+
+    /// What would be too much of it if it had so many more of each, or nil.
+    func limitProblem(growingByTypes types: Int, fields: Int, grants: Int) -> String? {
+        let (typeCount, fieldCount) = (recordTypes.count + types, fieldCount + fields)
+        let grantCount = grantCount + grants
+        if typeCount > Limits.recordTypesPerSchema {
+            return "a schema would have \(typeCount) record types; the limit is \(Limits.recordTypesPerSchema)"
         }
         if fieldCount > Limits.fieldsPerSchema {
             return "a schema would have \(fieldCount) fields; the limit is \(Limits.fieldsPerSchema)"

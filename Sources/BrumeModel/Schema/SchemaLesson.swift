@@ -2,6 +2,8 @@
 package struct SchemaLesson: Equatable, Sendable {
     /// The fields that each type is to get; a type may be new and without fields.
     package private(set) var types: [String: [String: SchemaFieldType]] = [:]
+    /// Fields of all types together.
+    package private(set) var fieldCount = 0
 
     package init() {}
 
@@ -11,7 +13,10 @@ package struct SchemaLesson: Equatable, Sendable {
 
     /// The first value of a field decides its type.
     package mutating func note(_ fieldType: SchemaFieldType, of field: String, in type: String) {
-        if types[type]?[field] == nil { types[type, default: [:]][field] = fieldType }
+        if types[type]?[field] == nil {
+            types[type, default: [:]][field] = fieldType
+            fieldCount += 1
+        }
     }
 }
 
@@ -32,21 +37,47 @@ extension Schema {
     ///
     /// Throws `limitExceeded`, and learns nothing, where the schema would have too much.
     package func learning(_ lesson: SchemaLesson, isStrict: Bool) throws(ServiceError) -> Schema {
+        if let refusal = refusal(of: lesson) { throw refusal }
         var schema = self
         for (name, fields) in lesson.types {
             var type = recordTypes[name] ?? Schema.newType(name, isStrict: isStrict)
+            var added: [RecordTypeSchema.Field] = []
             for (field, fieldType) in fields where type.field(field) == nil {
-                type.put(.init(field, fieldType, fieldType.applicableOptions))
+                added.append(.init(field, fieldType, fieldType.applicableOptions))
             }
+            type.put(added)
             schema.put(type)
         }
-        if let problem = schema.limitProblem {
-            throw ServiceError(
-                .limitExceeded,
-                "\(problem): use fewer of them, or empty development's with `brume schema reset` or `brume schema import`"
-            )
-        }
         return schema
+    }
+
+    /// Why the schema can't learn what the lesson brings, which is `limitExceeded`; nil where it can.
+    ///
+    /// - Complexity: A look-up for each field of the lesson. Nothing is copied.
+    package func refusal(of lesson: SchemaLesson) -> ServiceError? {
+        let growth = growth(by: lesson)
+        guard
+            let problem = limitProblem(
+                growingByTypes: growth.types, fields: growth.fields,
+                grants: growth.types * DefaultRole.grants.count)
+        else { return nil }
+        return ServiceError(
+            .limitExceeded,
+            "\(problem): use fewer of them, or empty development's with `brume schema reset` or `brume schema import`")
+    }
+
+    /// What the lesson brings that the schema does not know.
+    func growth(by lesson: SchemaLesson) -> SchemaShare {
+        var growth = SchemaShare(types: 0, fields: 0)
+        for (name, fields) in lesson.types {
+            if let type = recordTypes[name] {
+                for field in fields.keys where type.field(field) == nil { growth.fields += 1 }
+            } else {
+                growth.types += 1
+                growth.fields += fields.count
+            }
+        }
+        return growth
     }
 
     private static func newType(_ name: String, isStrict: Bool) -> RecordTypeSchema {

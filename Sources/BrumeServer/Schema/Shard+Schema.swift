@@ -229,11 +229,18 @@ extension Shard {
 
     // MARK: Learning
 
-    /// Has the schema learn, then goes on with the request on this loop. Fails the call when it can't.
+    /// Has the schema learn, then goes on with the request on this loop. Fails the call when it can't: here, where what
+    /// this loop knows of the schema is enough to tell.
     private func learn(
         _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
     ) {
         if let refusal = log.writeRefusal { return session.fail(stream: stream, refusal) }
+        let identity = session.identity!
+        if let refusal = stage(for: identity).refusal(
+            of: lesson, of: identity.userRecordName, share: server.configuration.teacherShare)
+        {
+            return session.fail(stream: stream, refusal)
+        }
         let detour: Detour
         do throws(ServiceError) {
             detour = try Detour(of: session, requestBytes: byteCount)
@@ -241,7 +248,7 @@ extension Shard {
             return session.fail(stream: stream, error)
         }
         let go = OnLoop<Void>(body)
-        server.learn(lesson, from: session.identity, account: detour.share.key) { error in
+        server.learn(lesson, from: identity, account: detour.share.key) { error in
             self.loop.execute {
                 self.goOn(after: detour) {
                     if let error { session.fail(stream: stream, error) } else { go.body(()) }

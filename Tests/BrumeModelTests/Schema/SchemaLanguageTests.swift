@@ -106,9 +106,7 @@ import Testing
             var type = RecordTypeSchema(name("T", number))
             for field in SystemField.allCases { type.set(field.applicableOptions, of: field) }
             let fields = (Limits.fieldsPerSchema - 1) / count
-            for field in 0..<fields {
-                type.put(.init(name("f", field), SchemaFieldType(.string), .all))
-            }
+            type.put((0..<fields).map { .init(name("f", $0), SchemaFieldType(.string), .all) })
             for role in 0..<(Limits.grantsPerSchema - 2) / count { type.set(.all, of: name("R", role)) }
             schema.put(type)
         }

@@ -86,11 +86,12 @@ enum SchemaSamples {
                 let fieldType = randomType(using: &generator)
                 let name = ["grant", "Sortable", "PREFERRED", "plain"].randomElement(using: &generator)! + "\(field)"
                 let chosen = IndexOptions(rawValue: UInt8.random(in: 0...7, using: &generator))
-                type.put(
+                type.put([
                     .init(
                         Bool.random(using: &generator) ? name : ["grant", "queryable", "list", "as"][field % 4],
                         fieldType,
-                        chosen.intersection(fieldType.applicableOptions)))
+                        chosen.intersection(fieldType.applicableOptions))
+                ])
             }
             for field in SystemField.allCases {
                 let chosen = IndexOptions(rawValue: UInt8.random(in: 0...7, using: &generator))
