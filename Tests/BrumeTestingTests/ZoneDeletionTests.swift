@@ -31,6 +31,30 @@ struct ZoneDeletionTests {
         }
     }
 
+    @Test("are told with their reason, once and first, when another has their name by then", arguments: [0, 1, 2])
+    func madeAgain(number: Int) async throws {
+        let reason = [Reason.deleted, .purged, .encryptedDataReset][number]
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada", clock: TestClock())
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: phone, automaticallySync: false)
+            delegate.save([note("old")], with: engine)
+            try await engine.sendChanges()
+            try await engine.fetchChanges()
+            delegate.forgetEvents()
+            try await server.deleteZones(of: "ada", reason: reason)
+            try await server.seed([note("new")], of: "ada")
+            try await engine.fetchChanges()
+            let told = delegate.events.compactMap { event in
+                if case .fetchedDatabaseChanges(let changes) = event { changes } else { nil }
+            }
+            #expect(told.count == 1)
+            #expect(told.first?.deletions == [.init(zoneID: notes.zoneID, reason: reason)])
+            #expect(told.first?.modifications == [.init(zoneID: notes.zoneID)])
+            #expect(Set(delegate.records.keys) == [note("new").recordID])
+        }
+    }
+
     @Test("purged ones fail with userDeletedZone until they are saved again")
     func purged() async throws {
         try await TestServer.run { server in

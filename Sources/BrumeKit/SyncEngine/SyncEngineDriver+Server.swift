@@ -20,12 +20,11 @@ extension SyncEngineDriver {
         case .databaseChanges(let token):
             return .databaseChanges(
                 await result {
-                    // The engine knows by itself which zones it has to forget because others have their names.
                     let page = try await database.databaseChanges(
                         since: token, resultsLimit: nil, database.callOptions)
                     return SyncEngineAnswer.DatabasePage(
-                        modifications: page.modifications, deletions: page.deletions, token: page.changeToken,
-                        moreComing: page.moreComing)
+                        earlierDeletions: page.earlierDeletions, modifications: page.modifications,
+                        deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
                 })
         case .zoneChanges(let zoneID, let token):
             return .zoneChanges(

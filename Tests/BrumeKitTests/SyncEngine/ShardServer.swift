@@ -250,6 +250,9 @@ final class ShardServer: WorldServer, @unchecked Sendable {
             device, .databasesChanges, coder.encodeDatabaseChangesRequest(request), coder.decodeDatabaseChangesResponse
         ).map { page in
             SyncEngineAnswer.DatabasePage(
+                earlierDeletions: page.earlierDeletions.map {
+                    .init(zoneID: CKRecordZone.ID($0.zone, currentUser: nil)!, reason: .deleted)
+                },
                 modifications: page.changed.map { .init(zoneID: CKRecordZone.ID($0, currentUser: nil)!) },
                 deletions: page.deletions.map {
                     .init(zoneID: CKRecordZone.ID($0.zone, currentUser: nil)!, reason: .deleted)

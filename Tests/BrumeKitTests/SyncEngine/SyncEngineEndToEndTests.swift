@@ -114,7 +114,6 @@ struct SyncEngineEndToEndTests {
         let told = two.events.filter { $0.hasPrefix("fetched") }
         #expect(
             told == [
-                "fetchedDatabaseChanges(modifications: [\"Notes\"], deletions: [])",
                 "fetchedDatabaseChanges(modifications: [\"Notes\"], deletions: [\"Notes\"])",
                 "fetchedRecordZoneChanges(modifications: [\"b\"], deletions: [])",
             ])

@@ -208,6 +208,9 @@ struct SyncEngineFetchTests {
             script.taken().filter { $0.contains("etch") || $0.hasPrefix("> zone") } == [
                 "willFetchChanges(manual)", "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])",
                 "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)", "didFetchRecordZoneChanges(A)",
+                // The database's changes know nothing of it.
+                "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)", "didFetchRecordZoneChanges(A)",
                 "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [\"A\"])",
                 "willFetchRecordZoneChanges(A)", "> zoneChanges(A, nil)",
                 "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "didFetchRecordZoneChanges(A)",
@@ -216,6 +219,64 @@ struct SyncEngineFetchTests {
         #expect(!script.machine.state.recordChanges.changes.contains(.saveRecord(gone)))
         #expect(script.machine.state.zoneTokens == [zone: EngineScript.token("a")])
         #expect(script.machine.state.unfetchedZones.isEmpty)
+    }
+
+    @Test("of a zone that is deleted and made again while they run ask why, and tell the deletion once, with the reason")
+    func zoneMadeAgainMeanwhile() {
+        let script = EngineScript(
+            EngineScript.signedIn { state in
+                state.databaseToken = EngineScript.token("d")
+                state.zoneTokens[zone] = EngineScript.token("old")
+            })
+        var reasons: [CKDatabase.DatabaseChange.Deletion.Reason] = []
+        script.onEvent = { event in
+            if case .fetchedDatabaseChanges(let changes) = event { reasons += changes.deletions.map(\.reason) }
+        }
+        script.server = { [self] request in
+            switch request {
+            case .databaseChanges(EngineScript.token("d")): EngineScript.databasePage([zone], token: "e")
+            case .databaseChanges(EngineScript.token("e")):
+                .databaseChanges(
+                    .success(
+                        .init(
+                            earlierDeletions: [.init(zoneID: zone, reason: .purged)],
+                            modifications: [.init(zoneID: zone)], deletions: [], token: EngineScript.token("f"),
+                            moreComing: false)))
+            case .zoneChanges(zone, nil): EngineScript.zonePage([Sample.id("a")], token: "a")
+            case .zoneChanges(zone, _):
+                .zoneChanges(.failure(CKError(ServiceError(.changeTokenExpired, "", detail: .zoneMadeAgain))))
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        #expect(reasons == [.purged])
+        #expect(script.log.last == "< 1")
+        #expect(script.machine.state.zoneTokens == [zone: EngineScript.token("a")])
+        #expect(script.machine.state.unfetchedZones.isEmpty)
+    }
+
+    @Test("of a zone that this device deleted and made again tell no deletion, and keep what is to be sent to the new one")
+    func ownZoneMadeAgain() {
+        let script = EngineScript(
+            EngineScript.signedIn { state in
+                state.databaseToken = EngineScript.token("d")
+                state.ownDeletedZones.insert(zone)
+            })
+        script.add(Sample.save("b"))
+        script.server = { [self] request in
+            guard case .databaseChanges = request else { return EngineScript.friendlyServer(request) }
+            return .databaseChanges(
+                .success(
+                    .init(
+                        earlierDeletions: [.init(zoneID: zone, reason: .deleted)],
+                        modifications: [.init(zoneID: zone)], deletions: [], token: EngineScript.token("e"),
+                        moreComing: false)))
+        }
+        script.fetch()
+        #expect(script.log.contains("fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])"))
+        #expect(script.pending == [Sample.save("b")])
+        // The next deletion is another device's.
+        #expect(script.machine.state.ownDeletedZones.isEmpty)
     }
 
     @Test("go on with the other zones when one fails, and end when the way to the server does")

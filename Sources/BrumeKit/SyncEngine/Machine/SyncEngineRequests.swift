@@ -22,15 +22,20 @@ package enum SyncEngineAnswer: Sendable {
 
     /// One page of changes to zones.
     package struct DatabasePage: Sendable {
+        /// Zones that were deleted and whose name another one has now, which is among the modifications of this page or of a later
+        /// one.
+        package var earlierDeletions: [CKDatabase.DatabaseChange.Deletion]
         package var modifications: [CKDatabase.DatabaseChange.Modification]
         package var deletions: [CKDatabase.DatabaseChange.Deletion]
         package var token: CKServerChangeToken
         package var moreComing: Bool
 
         package init(
+            earlierDeletions: [CKDatabase.DatabaseChange.Deletion] = [],
             modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion],
             token: CKServerChangeToken, moreComing: Bool
         ) {
+            self.earlierDeletions = earlierDeletions
             self.modifications = modifications
             self.deletions = deletions
             self.token = token

@@ -29,6 +29,9 @@ extension SyncEngineStateMachine {
         var fetchedZones: Set<CKRecordZone.ID> = []
         /// Tokens are given up once in a cycle: a server that always says they expired is not asked for ever.
         var expiredZones: Set<CKRecordZone.ID> = []
+        /// Zones that turned out to be others than those of their tokens, and for whose deletions the database's changes were asked
+        /// for again.
+        var zonesMadeAgain: Set<CKRecordZone.ID> = []
         var isDatabaseExpired = false
         /// How often the engine had heard of changes to the database when it asked for them last, and whether the
         /// answer held all.
@@ -150,20 +153,36 @@ extension SyncEngineStateMachine {
         case .failure(let error) where error.code == .changeTokenExpired && !fetchCycle!.isDatabaseExpired:
             fetchCycle!.isDatabaseExpired = true
             state.databaseToken = nil
+            // Changes that are fetched from the start hold no deletions from before it.
+            state.ownDeletedZones = UniqueZones()
             markDirty(now: now)
         case .failure(let error):
             fetchCycle!.failure = error
             fetchCycle!.phase = .end
         case .success(let page):
+            // Of this device's own, the delegate has known since it sent them: all it has of the zone is of the next one.
+            let earlierDeletions = page.earlierDeletions.filter { !state.ownDeletedZones.contains($0.zoneID) }
+            for deletion in page.earlierDeletions {
+                if state.ownDeletedZones.contains(deletion.zoneID) {
+                    state.ownDeletedZones.remove(deletion.zoneID)
+                } else {
+                    zoneIsGone(deletion.zoneID)
+                }
+            }
             for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
-            for modification in page.modifications { state.unfetchedZones.insert(modification.zoneID) }
+            for modification in page.modifications {
+                state.unfetchedZones.insert(modification.zoneID)
+                fetchCycle!.fetchedZones.remove(modification.zoneID)
+            }
+            let deletions = earlierDeletions + page.deletions
             fetchCycle!.hasAllZones = !page.moreComing
             fetchCycle!.phase = page.moreComing ? .databaseOptions : .zoneOptions
-            if page.modifications.isEmpty, page.deletions.isEmpty {
+            if page.modifications.isEmpty, deletions.isEmpty {
+                if !page.earlierDeletions.isEmpty { markDirty(now: now) }
                 apply(.databasePage(page.token), now: now)
             } else {
                 tell(
-                    .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)),
+                    .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: deletions)),
                     .databasePage(page.token))
                 markDirty(now: now)
             }
@@ -239,18 +258,24 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// The zone that the delegate knows was deleted, and another has its name. The deletion is told here, where the token proves that
-    /// it was the delegate's zone that went: what is to be sent to a zone that this device made since then stays. Then the new zone is
-    /// fetched from its start.
+    /// The zone that the delegate knows was deleted, and another has its name, since the database's changes were asked for. They say
+    /// why, which an app must know that keeps its records for one reason and drops them for another: so they are asked for again,
+    /// and tell the deletion. Where they don't, as to an engine that got them before it knew what to do with them, the token proves
+    /// that it was the delegate's zone that went. Then the new zone is fetched from its start.
     private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, now: UInt64) {
         closeZone(zoneID, nil)
-        zoneIsGone(zoneID)
         state.unfetchedZones.insert(zoneID)
         fetchCycle!.fetchedZones.remove(zoneID)
+        markDirty(now: now)
+        if fetchCycle!.zonesMadeAgain.insert(zoneID).inserted {
+            fetchCycle!.phase = .databaseOptions
+            return
+        }
+        zoneIsGone(zoneID)
+        state.unfetchedZones.insert(zoneID)
         tell(
             .fetchedDatabaseChanges(
                 .init(modifications: [.init(zoneID: zoneID)], deletions: [.init(zoneID: zoneID, reason: .deleted)])))
-        markDirty(now: now)
     }
 
     private mutating func closeZone(_ zoneID: CKRecordZone.ID, _ error: CKError?) {
