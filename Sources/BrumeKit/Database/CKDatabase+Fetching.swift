@@ -42,10 +42,15 @@ extension CKDatabase {
             for id in withoutRepetitions(ids) { receive(id, .failure(CKError.noSharedZone)) }
             return
         }
+        var missing = withoutRepetitions(ids)
+        for id in missing {
+            guard let problem = id.zoneID.problem else { continue }
+            receive(id, .failure(CKError(.invalidArguments, message: "\(id) can't be fetched: \(problem)")))
+        }
+        missing.removeAll { $0.zoneID.problem != nil }
         // Of one account, however many answers it takes.
         let account = core.account
-        let userName = try await nameBehindDefault(ids, account, options)
-        var missing = withoutRepetitions(ids)
+        let userName = try await nameBehindDefault(missing, account, options)
         while !missing.isEmpty {
             var zones: [(id: CKRecordZone.ID, recordIDs: [CKRecord.ID])] = []
             var indices: [CKRecordZone.ID: Int] = [:]

@@ -142,17 +142,24 @@ private struct OutgoingBatch: Sendable {
         }
     }
 
-    /// Takes out what the server can't keep, and of an atomic zone everything beside it, as the server would.
+    /// Takes out what the server can't keep or would refuse the whole request for, and of an atomic zone everything beside it, as the
+    /// server would.
     mutating func leaveOut(isAtomic: Bool) {
-        for index in zones.indices.reversed() where zones[index].saves.contains(where: { $0.refusal != nil }) {
-            let takesAll = isAtomic && !zones[index].id.isDefault
+        for index in zones.indices.reversed() {
+            let problem = zones[index].id.problem
+            guard problem != nil || zones[index].saves.contains(where: { $0.refusal != nil }) else { continue }
+            let takesAll = problem != nil || isAtomic && !zones[index].id.isDefault
             for outgoing in zones[index].saves {
                 guard let error = outgoing.refusal ?? (takesAll ? CKError(.batchRequestFailed) : nil) else { continue }
                 unsentSaves[outgoing.record.recordID] = .failure(error)
             }
             zones[index].saves.removeAll { takesAll || $0.refusal != nil }
             if takesAll {
-                for id in zones[index].deletions { unsentDeletions[id] = .failure(CKError(.batchRequestFailed)) }
+                for id in zones[index].deletions {
+                    unsentDeletions[id] = .failure(
+                        problem.map { CKError(.invalidArguments, message: "\(id) can't be deleted: \($0)") }
+                            ?? CKError(.batchRequestFailed))
+                }
                 zones[index].deletions = []
             }
             if zones[index].saves.isEmpty, zones[index].deletions.isEmpty { zones.remove(at: index) }

@@ -44,12 +44,16 @@ extension CKDatabase {
         guard let scope else {
             return Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(CKError.noSharedZone)) })
         }
+        let sent = ids.filter { $0.ownerProblem == nil }
+        var unsent: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        for id in ids { unsent[id] = id.refusal("be fetched").map { .failure($0) } }
+        if sent.isEmpty { return unsent }
         let account = core.account
         let zones = try await account.call(
             .zonesFetch, options: options,
-            encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: ids.map(\.modelID)) },
+            encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: sent.map(\.modelID)) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
-        return try Self.results(zones, ids, currentUser: account.currentUser)
+        return try Self.results(zones, sent, currentUser: account.currentUser).merging(unsent) { _, failure in failure }
     }
 
     /// Makes a zone. For one that exists this succeeds and changes nothing.
@@ -106,10 +110,16 @@ extension CKDatabase {
                         "zone \(zone.zoneID.zoneName) has the encryption scope perZone, and this server has no encrypted "
                         + "values; leave it perRecord"))
         }
+        var unsentDeletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        for zone in recordZonesToSave {
+            if let refusal = zone.zoneID.refusal("be saved") { unsent[zone.zoneID] = .failure(refusal) }
+        }
+        for id in recordZoneIDsToDelete { unsentDeletions[id] = id.refusal("be deleted").map { .failure($0) } }
         let ids = recordZonesToSave.map(\.zoneID).filter { unsent[$0] == nil }
-        if ids.isEmpty, recordZoneIDsToDelete.isEmpty { return (unsent, [:]) }
+        let deletions = recordZoneIDsToDelete.filter { unsentDeletions[$0] == nil }
+        if ids.isEmpty, deletions.isEmpty { return (unsent, unsentDeletions) }
         let request = ModifyZonesRequest(
-            database: scope, saves: ids.map(\.modelID), deletions: recordZoneIDsToDelete.map(\.modelID),
+            database: scope, saves: ids.map(\.modelID), deletions: deletions.map(\.modelID),
             operationID: ContainerCore.newOperationID())
         let account = core.account
         let answer = try await account.call(
@@ -120,7 +130,7 @@ extension CKDatabase {
             try Self.results(answer.saves, ids, currentUser: account.currentUser).merging(unsent) { _, failure in
                 failure
             },
-            try answer.deletions.deleteResults(recordZoneIDsToDelete)
+            try answer.deletions.deleteResults(deletions).merging(unsentDeletions) { _, failure in failure }
         )
     }
 
@@ -145,5 +155,12 @@ extension CKDatabase {
             }
         }
         return results
+    }
+}
+
+extension CKRecordZone.ID {
+    /// The error of one zone of a request that the server would refuse whole. Names are what it looks at zone by zone.
+    fileprivate func refusal(_ what: String) -> CKError? {
+        ownerProblem.map { CKError(.invalidArguments, message: "zone \(self) can't \(what): \($0)") }
     }
 }

@@ -11,10 +11,9 @@ package struct OutgoingRecord: Sendable {
     var refusal: CKError? { record is CKShare ? .noSharing : nameRefusal ?? sent.local.refusal }
 
     private var nameRefusal: CKError? {
-        let zoneID = record.recordID.zoneID
         let problem =
             Names.problemWithRecordType(record.recordType) ?? CKRecord.ID.problem(withName: record.recordID.recordName)
-            ?? (zoneID.isDefault ? nil : Names.problemWithZoneName(zoneID.zoneName))
+            ?? record.recordID.zoneID.problem
         return problem.map { CKError(.invalidArguments, message: "\(record.recordID) can't be saved: \($0)") }
     }
 

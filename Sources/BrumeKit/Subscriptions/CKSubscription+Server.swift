@@ -6,6 +6,12 @@ extension CKSubscription {
     /// Throws what is wrong with the predicate of a query subscription; see ``CKQuery/translated()``.
     package var modelSubscription: Subscription {
         get throws(CKError) {
+            let zoneID = (self as? CKRecordZoneSubscription)?.zoneID ?? (self as? CKQuerySubscription)?.zoneID
+            // The server would refuse the whole request.
+            if let problem = zoneID?.problem {
+                throw CKError(
+                    .invalidArguments, message: "subscription \"\(subscriptionID)\" can't be saved: \(problem)")
+            }
             let kind: Subscription.Kind
             if let subscription = self as? CKRecordZoneSubscription {
                 kind = .zone(subscription.zoneID.modelID, recordType: subscription.recordType ?? "")

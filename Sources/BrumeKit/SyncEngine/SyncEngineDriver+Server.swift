@@ -36,24 +36,8 @@ extension SyncEngineDriver {
                         modifications: page.records.map { CKDatabase.RecordZoneChange.Modification(record: $0) },
                         deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
                 })
-        case .modifyZones(let saves, let deletions):
-            return .modifyZones(
-                await result {
-                    let results = try await database.modifyRecordZones(saving: saves, deleting: deletions)
-                    return SyncEngineAnswer.ZoneResults(
-                        saves: results.saveResults.mapValues(\.typed),
-                        deletions: results.deleteResults.mapValues(\.typed))
-                })
-        case .modifyRecords(let batch):
-            return .modifyRecords(
-                await result {
-                    let results = try await database.modifyRecords(
-                        saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
-                        savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
-                    return SyncEngineAnswer.RecordResults(
-                        saves: results.saveResults.mapValues(\.typed),
-                        deletions: results.deleteResults.mapValues(\.typed))
-                })
+        case .modifyZones(let saves, let deletions): return .modifyZones(await modify(saves, deletions, database))
+        case .modifyRecords(let batch): return .modifyRecords(await modify(batch, database))
         }
     }
 

@@ -35,7 +35,8 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     /// - Parameters:
     ///   - zoneName: 1 to 255 ASCII characters that do not start with an underscore, or the default zone's name. What
     ///     is asked of a zone of another name fails with `invalidArguments`.
-    ///   - ownerName: The owner's user record name; empty, it is the current user's.
+    ///   - ownerName: The owner's user record name; empty, it is the current user's. What is asked of a zone whose owner no user can be
+    ///     fails with `invalidArguments`.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
@@ -96,6 +97,16 @@ extension CKRecordZone {
 extension CKRecordZoneID {
     /// The zone as a request names it.
     package var modelID: ZoneID { ZoneID(name: zoneName, owner: ownerName) }
+
+    /// Why there can be no such zone; nil for one that a request may name. A server refuses a request whole that names another, with
+    /// all that is right in it, so it is not asked about such a zone.
+    var problem: String? { (isDefault ? nil : Names.problemWithZoneName(zoneName)) ?? ownerProblem }
+
+    /// Why nobody can own such a zone, or nil.
+    var ownerProblem: String? {
+        if ownerName == CKCurrentUserDefaultName || Names.isUserRecordName(ownerName) { return nil }
+        return "the owner of a zone is no user's record name; use CKCurrentUserDefaultName for the user's own zones"
+    }
 
     /// The zone that an answer names, where the current user's own zones have ``CKCurrentUserDefaultName`` as owner.
     ///
