@@ -189,17 +189,27 @@ struct SyncEngineSendTests {
         #expect(tries > 10 && tries < 80)
     }
 
-    @Test("of a delegate that gives nothing for what is pending are not repeated until something is added")
+    @Test("ask a delegate that gives nothing for what is pending again, with growing pauses that an addition ends")
     func reluctantDelegate() {
         let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
         script.onBatch = { _ in nil }
         script.start()
+        func pauses(_ count: Int) -> [UInt64] {
+            var times: [UInt64] = [script.now]
+            while times.count <= count, script.turnClock() != nil {
+                if script.taken().contains("batch?") { times.append(script.now) }
+            }
+            return zip(times.dropFirst(), times).map { $0 - $1 }
+        }
         script.add(Sample.save("a"))
-        while script.turnClock() != nil {}
-        #expect(script.taken().filter { $0 == "batch?" }.count == 1)
+        #expect(pauses(9) == [1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
         script.add(Sample.save("b"))
+        #expect(pauses(3) == [1_000, 1_000, 2_000])
+        // What the app wrote meanwhile is sent without a word of its own.
+        script.onBatch = nil
         while script.turnClock() != nil {}
-        #expect(script.taken().filter { $0 == "batch?" }.count == 1)
+        #expect(script.pending.isEmpty)
+        #expect(script.taken().contains("> modifyRecords([\"a\", \"b\"], [])"))
     }
 
     @Test("begin a second after the last change is added, with all that was added until then, and are of everything")

@@ -41,6 +41,9 @@ struct SyncEngineSchedule: Sendable {
     /// Since when a send is wanted.
     private var sendWantedSince: UInt64 = 0
     private var failedSends = 0
+    /// When the delegate is asked again for the records that it did not have; nil: it is not.
+    private var unprovidedDue: UInt64?
+    private var unprovidedSends: UInt64 = 0
     private var accountPause: RetryPause
     private var subscriptionPause: RetryPause
     private var listenPause: RetryPause
@@ -59,7 +62,10 @@ struct SyncEngineSchedule: Sendable {
     }
 
     var fetchDue: UInt64? { fetch.due }
-    var sendDue: UInt64? { send.due }
+    var sendDue: UInt64? {
+        guard let unprovidedDue else { return send.due }
+        return min(send.due ?? .max, max(unprovidedDue, send.held))
+    }
 
     // MARK: Fetching
 
@@ -97,7 +103,24 @@ struct SyncEngineSchedule: Sendable {
     /// A send of everything begins: what was wanted is under way.
     mutating func sendBegan() {
         send.wanted = nil
+        unprovidedDue = nil
     }
+
+    /// Changes are pending for which the delegate gave no record, as where the app's transaction that writes them takes longer than the
+    /// send was put off: it is asked again after a second, and then after pauses that grow to a minute.
+    mutating func changesRemained(now: UInt64) {
+        unprovidedDue = now + min(1_000 << min(unprovidedSends, 6), Self.unprovidedPauseMax)
+        unprovidedSends += 1
+    }
+
+    /// Something was added: what the delegate lacked it may have soon.
+    mutating func changesAdded() {
+        unprovidedSends = 0
+    }
+
+    /// The longest pause before the delegate is asked again, in milliseconds: an app that never has a record and leaves its change
+    /// pending is woken once a minute.
+    private static let unprovidedPauseMax: UInt64 = 60_000
 
     mutating func sendSucceeded() {
         send.release()
@@ -156,6 +179,8 @@ struct SyncEngineSchedule: Sendable {
         fetch.release()
         send.release()
         failedSends = 0
+        unprovidedDue = nil
+        unprovidedSends = 0
         subscriptionDue = 0
         subscriptionPause.reset()
         listenDue = 0

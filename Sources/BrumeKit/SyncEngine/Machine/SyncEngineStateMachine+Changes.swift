@@ -80,7 +80,10 @@ extension SyncEngineStateMachine {
     }
 
     private mutating func changesAdded(_ isAnythingWanted: Bool, _ isChanged: Bool, now: UInt64) -> Bool {
-        if isAnythingWanted { schedule.wantSend(now: now) }
+        if isAnythingWanted {
+            schedule.wantSend(now: now)
+            schedule.changesAdded()
+        }
         if isChanged { markDirty(now: now) }
         return isChanged
     }

@@ -116,7 +116,13 @@ extension SyncEngineStateMachine {
             schedule.sendSucceeded()
         }
         if !hasUnsent { schedule.sendBegan() }
-        if cycle.isAnythingHeldBack, hasUnsent, schedule.sendDue == nil { schedule.wantSend(now: now) }
+        if hasUnsent, schedule.sendDue == nil {
+            if cycle.isAnythingHeldBack {
+                schedule.wantSend(now: now)
+            } else if cycle.context.options.scope == .all {
+                schedule.changesRemained(now: now)
+            }
+        }
         finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
     }
 
