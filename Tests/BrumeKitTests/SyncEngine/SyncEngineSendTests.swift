@@ -212,6 +212,34 @@ struct SyncEngineSendTests {
         #expect(script.taken().contains("> modifyRecords([\"a\", \"b\"], [])"))
     }
 
+    @Test("repeat a change to a zone that its opposite has undone, before the records of the zone, and do not go on so for ever")
+    func zoneSavedAgain() {
+        let script = EngineScript(EngineScript.signedIn())
+        var wishes: [CKSyncEngine.PendingDatabaseChange] = [.deleteZone(zone), .saveZone(CKRecordZone(zoneID: zone))]
+        script.onEvent = { event in
+            guard case .sentDatabaseChanges = event, !wishes.isEmpty else { return }
+            script.add(zones: wishes.removeFirst())
+            if wishes.isEmpty { script.add(Sample.save("a")) }
+        }
+        script.add(zones: .saveZone(CKRecordZone(zoneID: zone)))
+        script.send()
+        #expect(
+            script.taken().filter { $0.hasPrefix("> modify") } == [
+                "> modifyZones([\"A\"], [])", "> modifyZones([], [\"A\"])", "> modifyZones([\"A\"], [])",
+                "> modifyRecords([\"a\"], [])",
+            ])
+        #expect(script.pending.isEmpty && script.pendingZones.isEmpty)
+        // A delegate that never has enough waits for the next send.
+        script.onEvent = { event in
+            guard case .sentDatabaseChanges(let sent) = event else { return }
+            script.add(zones: sent.savedZones.isEmpty ? .saveZone(CKRecordZone(zoneID: zone)) : .deleteZone(zone))
+        }
+        script.add(zones: .saveZone(CKRecordZone(zoneID: zone)))
+        script.send()
+        #expect(script.taken().filter { $0.hasPrefix("> modifyZones") }.count < 20)
+        #expect(script.log.isEmpty && script.pendingZones.count == 1)
+    }
+
     @Test("begin a second after the last change is added, with all that was added until then, and are of everything")
     func scheduled() {
         let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)

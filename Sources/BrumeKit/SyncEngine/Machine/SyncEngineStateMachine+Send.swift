@@ -24,8 +24,13 @@ extension SyncEngineStateMachine {
         var isProgressMade = false
         /// Whether changes were left out of batches that were added a moment before.
         var isAnythingHeldBack = false
-        /// The changes to zones that succeeded: none is sent twice, whatever the delegate adds.
+        /// The changes to zones that succeeded: none is sent twice, whatever the delegate adds, but for one that its opposite has undone.
         var doneZoneChanges: Set<CKSyncEngine.PendingDatabaseChange> = []
+        /// How often a change was undone by its opposite.
+        var reversalCount = 0
+        /// More than an app has reason for. One whose delegate saves a zone whenever it is deleted, and deletes it whenever it is
+        /// saved, goes on with the next cycle, after a pause.
+        private static let reversalsMax = 8
         /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in it.
         var additionsAtQuestion: UInt64 = 0
         /// The changes to zones that are in flight.
@@ -44,6 +49,18 @@ extension SyncEngineStateMachine {
         var isBegun: Bool {
             if case .begin = phase { return false }
             return true
+        }
+
+        /// The server has made the change.
+        mutating func zoneChangeDone(_ change: CKSyncEngine.PendingDatabaseChange) {
+            doneZoneChanges.insert(change)
+            let opposite: CKSyncEngine.PendingDatabaseChange =
+                switch change {
+                case .saveZone(let zone): .deleteZone(zone.zoneID)
+                case .deleteZone(let id): .saveZone(CKRecordZone(zoneID: id))
+                }
+            guard reversalCount < Self.reversalsMax, doneZoneChanges.remove(opposite) != nil else { return }
+            reversalCount += 1
         }
     }
 
@@ -172,7 +189,7 @@ extension SyncEngineStateMachine {
                 switch result.flatMap({ $0.saves[zone.zoneID] ?? .failure(.missingResult) }) {
                 case .success(let saved):
                     savedZones.append(saved)
-                    sendCycle!.doneZoneChanges.insert(change)
+                    sendCycle!.zoneChangeDone(change)
                 case .failure(let error):
                     failedSaves.append(.init(zone: zone, error: error))
                     failed(change, error)
@@ -181,7 +198,7 @@ extension SyncEngineStateMachine {
                 switch result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
                 case .success:
                     deletedIDs.append(id)
-                    sendCycle!.doneZoneChanges.insert(change)
+                    sendCycle!.zoneChangeDone(change)
                     // What was to be sent to the zone is gone with it; what was added since is for the next one.
                     dropRecordChanges(in: id, until: cycle.additionsAtQuestion)
                     state.zoneTokens[id] = nil
