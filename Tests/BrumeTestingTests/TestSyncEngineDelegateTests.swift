@@ -74,6 +74,49 @@ struct TestSyncEngineDelegateTests {
         }
     }
 
+    @Test("keeps what is set while a send is on its way, and sends it next")
+    func editedInFlight() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada", clock: TestClock())
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: phone, automaticallySync: false)
+            delegate.save([note("a", "first")], with: engine)
+            let held = server.script.hold(.modifyRecords)
+            async let sent: Void = engine.sendChanges()
+            try await held.waitUntilHeld()
+            delegate.save([note("a", "second")], with: engine)
+            held.release()
+            try await sent
+            try await engine.sendChanges()
+            #expect(delegate.records[note("a").recordID]?["text"] == "second")
+            #expect(delegate.failedSaves.isEmpty)
+            #expect(try await server.dump(of: "ada").contains("text: \"second\""))
+        }
+    }
+
+    @Test("keeps what is to be sent of a record that is fetched, with what others set in it")
+    func editedBeforeFetch() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada", clock: TestClock())
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: phone, automaticallySync: false)
+            delegate.save([note("a", "first")], with: engine)
+            try await engine.sendChanges()
+            let edited = try #require(delegate.records[note("a").recordID]?.copy() as? CKRecord)
+            edited["text"] = "second"
+            let other = note("a", "first")
+            other["color"] = "blue"
+            try await server.seed([other], of: "ada")
+            delegate.save([edited], with: engine)
+            try await engine.fetchChanges()
+            #expect(delegate.records[edited.recordID]?["text"] == "second")
+            #expect(delegate.records[edited.recordID]?["color"] == "blue")
+            try await engine.sendChanges()
+            #expect(delegate.failedSaves.isEmpty)
+            #expect(try await server.dump(of: "ada").contains("color: \"blue\"\n    text: \"second\""))
+        }
+    }
+
     @Test("says so when an engine does not come to rest")
     func restless() async throws {
         try await TestServer.run { server in

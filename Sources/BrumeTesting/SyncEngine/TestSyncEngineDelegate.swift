@@ -191,14 +191,19 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
 
     // MARK: CKSyncEngineDelegate
 
-    /// Remembers the event, and takes over what it brings.
+    /// Remembers the event, and takes over what it brings. Of a record that is to be sent, what ``records`` holds stays: the fields that
+    /// were set there, with the version on the server from now on.
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        let pending = Set(
+            syncEngine.state.pendingRecordZoneChanges.compactMap { change in
+                if case .saveRecord(let id) = change { id } else { nil }
+            })
         let met = state.withLock { state in
             if case .stateUpdate(let update) = event {
                 state.serialization = update.stateSerialization
                 return [Waiter]()
             }
-            state.takeOver(event)
+            state.takeOver(event, pending)
             if state.events.count >= TestLimits.eventsMax { state.events.removeFirst(TestLimits.eventsMax / 10) }
             state.events.append(event)
             let ids = state.waiters.filter { $0.value.condition(state.events) }.map(\.key)
@@ -220,13 +225,15 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
 
 extension TestSyncEngineDelegate.State {
     /// The records as they are after an event.
-    fileprivate mutating func takeOver(_ event: CKSyncEngine.Event) {
+    ///
+    /// - Parameter pending: Records that are to be saved still: they hold edits that the server has not seen.
+    fileprivate mutating func takeOver(_ event: CKSyncEngine.Event, _ pending: Set<CKRecord.ID>) {
         switch event {
         case .sentRecordZoneChanges(let sent):
-            for record in sent.savedRecords { records[record.recordID] = record }
+            for record in sent.savedRecords { takeOver(record, pending) }
             for id in sent.deletedRecordIDs { records[id] = nil }
         case .fetchedRecordZoneChanges(let changes):
-            for modification in changes.modifications { records[modification.record.recordID] = modification.record }
+            for modification in changes.modifications { takeOver(modification.record, pending) }
             for deletion in changes.deletions { records[deletion.recordID] = nil }
         case .fetchedDatabaseChanges(let changes):
             let gone = Set(changes.deletions.map(\.zoneID))
@@ -236,5 +243,18 @@ extension TestSyncEngineDelegate.State {
             records = [:]
         default: return
         }
+    }
+
+    private mutating func takeOver(_ record: CKRecord, _ pending: Set<CKRecord.ID>) {
+        let id = record.recordID
+        guard pending.contains(id), let local = records[id], let kept = record.copy() as? CKRecord else {
+            records[id] = record
+            return
+        }
+        // The instance that was saved has the version already, and edits that were made meanwhile.
+        if local.recordChangeTag == record.recordChangeTag { return }
+        for key in local.changedKeys() { kept[key] = local[key] }
+        if local.parent != record.parent { kept.parent = local.parent }
+        records[id] = kept
     }
 }
