@@ -41,8 +41,18 @@ extension CKDatabase {
     }
 
     /// The records that a query matches, 100 at most.
+    ///
+    /// Where nothing says what a call is to return, it is of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``.
     @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await page(queryRequest(query, zoneID, nil, CKQueryOperation.maximumResults), callOptions)
+            .matchResults.map { try $0.1.get() }
+    }
+
+    /// The records that a query matches, 100 at most.
+    @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await page(queryRequest(query, zoneID, nil, CKQueryOperation.maximumResults), callOptions)
             .matchResults.map { try $0.1.get() }
     }

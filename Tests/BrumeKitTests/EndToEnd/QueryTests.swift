@@ -275,3 +275,13 @@ struct QueryTests {
         }
     }
 }
+
+/// Compiles as in an app: the newer call where nothing says what it is to return, the older ones where that is said.
+@available(*, deprecated)
+private func queries(_ database: CKDatabase, _ query: CKQuery, _ zoneID: CKRecordZone.ID) async throws {
+    let page = try await database.records(matching: query, inZoneWith: zoneID)
+    _ = (page.matchResults, page.queryCursor)
+    let records: [CKRecord] = try await database.records(matching: query, inZoneWith: zoneID)
+    let performed = try await database.perform(query, inZoneWith: nil)
+    _ = records + performed
+}
