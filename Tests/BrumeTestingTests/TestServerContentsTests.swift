@@ -51,6 +51,25 @@ struct TestServerContentsTests {
         }
     }
 
+    @Test("are overwritten by what is seeded, fields and parents that are not given included")
+    func overwritten() async throws {
+        try await TestServer.run { server in
+            let child = note("child", "old")
+            child["color"] = "red"
+            child.setParent(note("parent"))
+            try await server.seed([note("parent"), child], of: "ada")
+            try await server.seed([note("child", "new")], of: "ada")
+            #expect(
+                try await server.dump(of: "ada") == """
+                    zone Notes
+                      Note child
+                        text: "new"
+                      Note parent
+                        text: "text"
+                    """)
+        }
+    }
+
     @Test("of the public database are dumped with their users' names")
     func publicDump() async throws {
         try await TestServer.run { server in

@@ -68,7 +68,7 @@ extension TestServer {
     /// Puts records into a database and takes others out, as another device of the account does: the test's devices get them
     /// by pushes and in their fetches. Zones that are missing are made.
     ///
-    /// What is there already is overwritten. The records that are given stay as they are. The script and ``calls(_:)`` don't
+    /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The records that are given stay as they are. The script and ``calls(_:)`` don't
     /// see it.
     ///
     /// ```swift
@@ -110,6 +110,7 @@ extension TestServer {
 
     /// Saves records, as many at a time as fit into a request.
     private func save(_ records: [CKRecord], in database: CKDatabase) async throws {
+        try await clear(records, in: database)
         do {
             let results = try await database.modifyRecords(
                 saving: records, deleting: [], savePolicy: .allKeys, atomically: false)
@@ -118,6 +119,28 @@ extension TestServer {
             try await save(Array(records.prefix(records.count / 2)), in: database)
             try await save(Array(records.dropFirst(records.count / 2)), in: database)
         }
+    }
+
+    /// Takes from the server's records what those that are given do not hold: a save leaves the fields alone that it does not name.
+    private func clear(_ records: [CKRecord], in database: CKDatabase) async throws {
+        let fetched = try await database.records(for: records.map(\.recordID))
+        var children: [CKRecord] = []
+        for record in records {
+            // One that can't be fetched is not there, or its save says what is wrong.
+            guard let former = try? fetched[record.recordID]?.get() else { continue }
+            let keys = Set(record.allKeys())
+            for key in former.allKeys() where !keys.contains(key) && !record.changedKeys().contains(key) {
+                record[key] = nil
+            }
+            guard former.parent != nil, record.parent == nil else { continue }
+            // A record without a version can't take a parent away.
+            former.parent = nil
+            children.append(former)
+        }
+        if children.isEmpty { return }
+        let results = try await database.modifyRecords(
+            saving: children, deleting: [], savePolicy: .changedKeys, atomically: false)
+        for record in children { _ = try results.saveResults[record.recordID]?.get() }
     }
 
     private static func parentsFirst(_ records: [CKRecord]) -> [CKRecord] {
