@@ -85,9 +85,17 @@ struct NotificationTests {
         info.soundName = "ping"
         info.category = "c"
         info.desiredKeys = ["title"]
+        info.shouldSendContentAvailable = true
+        info.shouldSendMutableContent = true
         let change = RecordChange(
             database: .public, zone: ZoneID(name: "Z", owner: "_o"), recordName: "r", reason: .updated,
-            fields: ["title": .string("x"), "pages": .int64(5)], isPruned: true)
+            fields: [
+                "title": .string("x"), "pages": .int64(5), "ratio": .double(0.1), "limit": .double(.infinity),
+                "when": .date(0.1), "data": .bytes([1, 2]), "friend": .reference(Reference(recordName: "q", deletesSelf: true)),
+                "place": .location(Location(latitude: 48.1, longitude: -2, timestamp: 7)), "tags": .strings(["a", "b"]),
+                "dates": .dates([1, 2.5]), "none": .emptyList,
+            ],
+            isPruned: true)
         let kinds: [NotificationEvent.Kind] = [
             .zoneChanged(ZoneID(name: "Z", owner: "_me")), .databaseChanged(.private), .fetchFromToken(.public),
             .recordChanged(change),
@@ -100,6 +108,12 @@ struct NotificationTests {
                 CKNotification(event, containerIdentifier: "iCloud.a", currentUser: "_me"))
             let again = try #require(CKNotification(fromRemoteNotificationDictionary: notification.userInfo))
             #expect(type(of: again) == type(of: notification))
+            #expect(again == notification && again.hash == notification.hash)
+            // As an app gets it that keeps what its delegate was given.
+            let payload = Dictionary(uniqueKeysWithValues: notification.userInfo.map { ("\($0)", $1) })
+            let text = try JSONSerialization.data(withJSONObject: payload)
+            let read = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+            #expect(try #require(CKNotification(fromRemoteNotificationDictionary: read)) == notification)
             #expect(again.subscriptionID == "s" && again.containerIdentifier == "iCloud.a")
             #expect(again.notificationID == notification.notificationID)
             #expect(again.isPruned == notification.isPruned)
@@ -119,6 +133,10 @@ struct NotificationTests {
             #expect(queryAgain.queryNotificationReason == .recordUpdated)
             #expect(queryAgain.recordFields?["title"] as? String == "x")
             #expect(queryAgain.recordFields?["pages"] as? Int == 5)
+            #expect(queryAgain.recordFields?["when"] as? Date == Date(timeIntervalSinceReferenceDate: 0.1))
+            #expect(queryAgain.recordFields?["data"] as? Data == Data([1, 2]))
+            #expect((queryAgain.recordFields?["place"] as? CLLocation)?.coordinate.latitude == 48.1)
+            #expect((queryAgain.recordFields?["friend"] as? CKRecord.Reference)?.recordID.recordName == "q")
         }
     }
 

@@ -55,8 +55,23 @@ public class CKNotification: NSObject, @unchecked Sendable {
     public var subscriptionID: CKSubscription.ID? { content.subscriptionID }
 
     /// Brume's addition: the push payload that says the same, for code that takes notifications as the app delegate
-    /// gets them. What ``init(fromRemoteNotificationDictionary:)`` makes of it equals this notification in all it says.
+    /// gets them, and as JSON. What ``init(fromRemoteNotificationDictionary:)`` makes of it equals this notification.
     public var userInfo: [AnyHashable: Any] { content.payload }
+
+    /// Whether both say the same.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKNotification else { return false }
+        return self === other || NSDictionary(dictionary: userInfo).isEqual(to: other.userInfo)
+    }
+
+    /// Equal for equal notifications.
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(notificationType)
+        hasher.combine(subscriptionID)
+        hasher.combine(content.notificationID?.text)
+        return hasher.finalize()
+    }
 
     /// Kind and subscription.
     public override var description: String {

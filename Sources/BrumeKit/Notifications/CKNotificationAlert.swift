@@ -20,6 +20,8 @@ struct CKNotificationAlert: Sendable {
         badge = content["badge"] as? Int
         info.soundName = content["sound"] as? String ?? ""
         info.category = content["category"] as? String ?? ""
+        info.shouldSendContentAvailable = (content["content-available"] as? Int ?? 0) != 0
+        info.shouldSendMutableContent = (content["mutable-content"] as? Int ?? 0) != 0
         if let body = content["alert"] as? String { info.alertBody = body }
         guard let alert = content["alert"] as? [AnyHashable: Any] else { return }
         func text(_ key: String) -> String { alert[key] as? String ?? "" }

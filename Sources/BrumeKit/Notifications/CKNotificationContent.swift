@@ -71,8 +71,7 @@ struct CKNotificationContent: Sendable {
             place(query.recordID?.zoneID, query.scope)
             change["rid"] = query.recordID?.recordName
             change["fo"] = query.reason.rawValue
-            let zoneID = query.recordID?.zoneID ?? .default
-            change["af"] = query.fields?.mapValues { $0.recordValue(in: zoneID) as Any }
+            change["af"] = query.fields?.mapValues(\.payload)
             content["qry"] = change
         }
         content["cid"] = containerIdentifier
@@ -138,9 +137,7 @@ extension CKNotificationContent.Query {
             recordID = CKRecord.ID(recordName: name, zoneID: zoneID)
         }
         guard let values = payload["af"] as? [String: Any] else { return }
-        fields = values.compactMapValues { value in
-            (value as? any CKRecordValueProtocol).flatMap { try? FieldValue($0, in: zoneID ?? .default) }
-        }
+        fields = values.compactMapValues { FieldValue(payload: $0, in: zoneID ?? .default) }
     }
 }
 
