@@ -107,11 +107,13 @@ package struct ClientSessionStateMachine: Sendable {
         var isUnfit = false
         if case .unfit = failure { isUnfit = true }
         let wasOpen = isOpen
-        actions += connectionEnded(error, isUnfit: isUnfit, now: now)
+        // What was asked about the server is told that it can't be reached, as calls are that don't wait for it.
+        let absence = wasOpen || isUnfit ? error : error.asAbsence
+        actions += connectionEnded(error, probes: absence, isUnfit: isUnfit, now: now)
         if case .offline = failure {
             actions += finishOffline(error)
         } else if !wasOpen {
-            actions += attemptFailed(isUnfit ? error : error.asAbsence, now: now)
+            actions += attemptFailed(absence, now: now)
         }
         return actions + advance(now: now)
     }
@@ -261,8 +263,10 @@ package struct ClientSessionStateMachine: Sendable {
     }
 
     /// There is no connection any more: what was in flight waits again, or fails.
+    ///
+    /// - Parameter probes: What calls are told that ask about the connection itself; nil: the reason.
     private mutating func connectionEnded(
-        _ reason: ServiceError, isUnfit: Bool = false, hintMilliseconds: UInt32 = 0, pauses: Bool = true, now: UInt64
+        _ reason: ServiceError, probes: ServiceError? = nil, isUnfit: Bool = false, hintMilliseconds: UInt32 = 0, pauses: Bool = true, now: UInt64
     ) -> [Action] {
         if isOpen { lastOpenNanoseconds = now }
         link = .down
@@ -276,7 +280,7 @@ package struct ClientSessionStateMachine: Sendable {
         var actions: [Action] = []
         for (id, fate) in calls.connectionLost() {
             switch fate {
-            case .probe: actions += finish(id, .failure(reason))
+            case .probe: actions += finish(id, .failure(probes ?? reason))
             case .answerLost: actions += finish(id, .failure(.answerLost(serverName)))
             }
         }

@@ -17,7 +17,7 @@ extension CKContainer {
     /// Differs from CloudKit: the answer is the server's, not the device's, so that it takes a connection.
     ///
     /// - Throws: Where the status is `couldNotDetermine`, the `CKError` that kept the container from finding out, such as
-    ///   `networkFailure`. `CKAccountChanged` is posted when a later call finds out.
+    ///   `networkUnavailable`. `CKAccountChanged` is posted when a later call finds out.
     public func accountStatus() async throws -> CKAccountStatus {
         let account = core.account
         guard account.configuration.token != nil else { return .noAccount }

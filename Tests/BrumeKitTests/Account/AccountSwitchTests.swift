@@ -191,7 +191,7 @@ struct AccountSwitchTests {
         try await transport.connecting().fail(.unreachable("refused"))
         let answer = await asked.value
         #expect(answer.0 == .couldNotDetermine)
-        #expect(answer.1 == .networkFailure)
+        #expect(answer.1 == .networkUnavailable)
         let call = list(container)
         transport.advance(seconds: 1)
         let connection = try await transport.welcomed(token: "ada", user: "_ada")

@@ -100,7 +100,7 @@ struct AccountWatchTests {
             Issue.record("\(actions)")
             return
         }
-        #expect(error.code == .networkFailure)
+        #expect(error.code == .networkUnavailable)
         // In a pause it waits for the next attempt, which may succeed.
         #expect(session.callStarted(id: 3, .probe, deadline: 5 * second, now: 2) == [])
         #expect(session.timePassed(now: second) == [.connect])

@@ -206,7 +206,7 @@ struct CKDatabaseTests {
         transport.advance(seconds: 0.2)
         try await transport.connecting().fail(.unreachable("refused"))
         transport.advance(seconds: 61)
-        await #expect(performing: { try await away.value }, throws: { CKError.networkFailure ~= $0 })
+        await #expect(performing: { try await away.value }, throws: { CKError.networkUnavailable ~= $0 })
         withExtendedLifetime(folder) {}
     }
 }
