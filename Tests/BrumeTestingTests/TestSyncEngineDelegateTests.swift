@@ -117,6 +117,33 @@ struct TestSyncEngineDelegateTests {
         }
     }
 
+    @Test("does not call an engine idle whose delegate lacks a record, and says what is pending")
+    func unprovided() async throws {
+        try await TestServer.run { server in
+            let delegate = TestSyncEngineDelegate { _ in nil }
+            let engine = delegate.makeEngine(on: try server.device(of: "ada", clock: TestClock()))
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(note("missing").recordID)])
+            let error = await #expect(throws: TestServerError.self) { try await delegate.waitUntilIdle(engine) }
+            #expect(error?.description.contains("1 changes are pending: saveRecord(missing)") == true)
+        }
+    }
+
+    @Test("waits no longer than it is told to, and says for what")
+    func timeouts() async throws {
+        try await TestServer.run { server in
+            let delegate = TestSyncEngineDelegate()
+            let phone = try server.device(of: "ada")
+            let waiting = await #expect(throws: TestServerError.self) {
+                try await delegate.waitUntil(timeout: .milliseconds(1)) { !$0.isEmpty }
+            }
+            #expect(waiting?.description.contains("it has told no event") == true)
+            let listening = await #expect(throws: TestServerError.self) {
+                try await server.script.waitUntilListening(phone, timeout: .milliseconds(1))
+            }
+            #expect(listening?.description.contains("nothing on the device listens") == true)
+        }
+    }
+
     @Test("says so when an engine does not come to rest")
     func restless() async throws {
         try await TestServer.run { server in

@@ -27,9 +27,17 @@ extension ServerScript {
 
     /// Returns once the device listens to its notifications: what is saved from then on is told to it.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, as a test's time limit does; the `CKError` of a device that can't
-    ///   reach the server any more.
-    public func waitUntilListening(_ device: TestDevice) async throws {
+    /// - Parameter timeout: Of real time.
+    /// - Throws: ``TestServerError`` when the time is over; `CancellationError` when the task is cancelled, as a test's time limit does;
+    ///   the `CKError` of a device that can't reach the server any more.
+    public func waitUntilListening(_ device: TestDevice, timeout: Duration = .seconds(10)) async throws {
+        let situation =
+            "nothing on the device listens to notifications: make an automatic CKSyncEngine, or iterate the container's "
+            + "notifications, and see that the device is online"
+        try await wait(atMost: timeout, { situation }) { try await self.waitUntilHeard(device) }
+    }
+
+    private func waitUntilHeard(_ device: TestDevice) async throws {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter

@@ -24,6 +24,9 @@ enum TestLimits {
     /// How often a clock is turned for an engine that does not come to rest: more pauses than any that ends needs.
     static let idleTurnsMax = 100
 
+    /// Items that an error names: enough to see which they are.
+    static let namedItemsMax = 10
+
     /// Records that are put into a database with one request: fewer than a request may have, as each may be large.
     static let seededRecordsPerRequest = 100
 

@@ -135,23 +135,28 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// Returns once the engine has done all that it does by itself: nothing is under way, nothing waits for a time. A ``TestClock``
     /// of its device is turned to each time that the engine waits for; with the machine's clock that takes as long as it does in an app.
     ///
-    /// What another device has just saved comes when the server's push does: await ``waitUntil(_:)`` for it, or `fetchChanges()`.
+    /// What another device has just saved comes when the server's push does: await ``waitUntil(timeout:_:)`` for it, or
+    /// `fetchChanges()`. An engine is not idle while a change is pending that its delegate has no record for: it asks again and again.
     ///
-    /// - Throws: ``TestServerError`` when the engine does not come to rest, as without a network, where it tries again for ever;
-    ///   `CancellationError` when the task is cancelled, as a test's time limit does.
-    public func waitUntilIdle(_ engine: CKSyncEngine) async throws {
-        for _ in 0..<TestLimits.idleTurnsMax {
-            try await engine.waitUntilAtRest()
-            guard let due = engine.nextDueMilliseconds else { return }
-            if let clock = engine.scheduleClock as? ManualClientClock {
-                clock.advance(byMilliseconds: due - min(due, clock.nowMilliseconds))
-            } else {
-                try await engine.scheduleClock.wait(untilMilliseconds: due)
+    /// - Parameter timeout: Of real time.
+    /// - Throws: ``TestServerError`` with what is pending, the last error and the last events when the engine does not come to rest in
+    ///   time, or not at all, as without a network, where it tries again for ever; `CancellationError` when the task is cancelled, as a
+    ///   test's time limit does.
+    public func waitUntilIdle(_ engine: CKSyncEngine, timeout: Duration = .seconds(10)) async throws {
+        try await wait(atMost: timeout, { "\(engine) is not idle\(self.situation(of: engine))" }) {
+            for _ in 0..<TestLimits.idleTurnsMax {
+                try await engine.waitUntilAtRest()
+                guard let due = engine.nextDueMilliseconds else { return }
+                if let clock = engine.scheduleClock as? ManualClientClock {
+                    clock.advance(byMilliseconds: due - min(due, clock.nowMilliseconds))
+                } else {
+                    try await engine.scheduleClock.wait(untilMilliseconds: due)
+                }
             }
+            throw TestServerError(
+                "\(engine) goes on after \(TestLimits.idleTurnsMax) turns of its clock: look at what fails"
+                    + self.situation(of: engine))
         }
-        let last = events.last.map { "; its last event was \($0)" } ?? ""
-        throw TestServerError(
-            "\(engine) goes on after \(TestLimits.idleTurnsMax) turns of its clock: look at what fails\(last)")
     }
 
     /// Returns once ``events`` are as the condition wants them.
@@ -160,9 +165,20 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// try await delegate.waitUntil { events in events.contains { if case .accountChange = $0 { true } else { false } } }
     /// ```
     ///
-    /// - Parameter condition: Asked at once and after each event, within a lock: it looks at nothing else of the delegate.
-    /// - Throws: `CancellationError` when the task is cancelled, as a test's time limit does.
-    public func waitUntil(_ condition: @escaping @Sendable ([CKSyncEngine.Event]) -> Bool) async throws {
+    /// - Parameters:
+    ///   - timeout: Of real time.
+    ///   - condition: Asked at once and after each event, within a lock: it looks at nothing else of the delegate.
+    /// - Throws: ``TestServerError`` with the last events when the time is over; `CancellationError` when the task is cancelled, as a
+    ///   test's time limit does.
+    public func waitUntil(
+        timeout: Duration = .seconds(10), _ condition: @escaping @Sendable ([CKSyncEngine.Event]) -> Bool
+    ) async throws {
+        try await wait(atMost: timeout, { "the events are not as wanted\(self.situation(of: nil))" }) {
+            try await self.waitUntilMet(condition)
+        }
+    }
+
+    private func waitUntilMet(_ condition: @escaping @Sendable ([CKSyncEngine.Event]) -> Bool) async throws {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
