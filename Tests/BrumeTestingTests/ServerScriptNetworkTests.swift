@@ -198,6 +198,28 @@ struct ServerScriptNetworkTests {
         }
     }
 
+    @Test("gives what came last for its children's sake in pages of the size that the script wants")
+    func childrenFirstInPages() async throws {
+        try await TestServer.run { server in
+            let lists = (1...5).map { note("list-\($0)", type: "List") }
+            let item = note("item")
+            item["list"] = CKRecord.Reference(recordID: lists[0].recordID, action: .deleteSelf)
+            try await server.seed(lists + [item], of: "ada")
+            server.script.giveChildrenFirst(in: notes.zoneID)
+            server.script.limitPages(to: 2)
+            let database = try server.device(of: "ada").privateCloudDatabase
+            var (names, token, isMore) = ([[String]](), CKServerChangeToken?.none, true)
+            while isMore, names.count < 20 {
+                let page = try await database.recordZoneChanges(inZoneWith: notes.zoneID, since: token)
+                names.append(page.modificationResultsByID.keys.map(\.recordName))
+                (token, isMore) = (page.changeToken, page.moreComing)
+            }
+            #expect(names.allSatisfy { $0.count <= 2 })
+            #expect(names.joined().sorted() == ["item", "list-1", "list-2", "list-3", "list-4", "list-5"])
+            #expect(names.first { !$0.isEmpty }?.contains("item") == true)
+        }
+    }
+
     @Test("keeps what was just saved from queries, until the clock is turned")
     func indexLag() async throws {
         try await TestServer.run(options: .predictable) { server in

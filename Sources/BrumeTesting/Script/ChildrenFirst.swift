@@ -56,8 +56,17 @@ final class ChildrenFirst: Sendable {
             withheld.withLock { [kept] in $0[fetch] = kept }
             page.records = Self.order(rest).map(\.bytes)
         } else {
-            let late = kept.sorted { $0.key < $1.key }.map { Self.item($0.value) }
-            page.records = Self.order(items + late).map(\.bytes)
+            let sorted = kept.sorted { $0.key < $1.key }
+            // What the page has no room for comes with further ones: the server has nothing more to give for their token.
+            let room = request.resultsLimit - items.count - page.deletions.count
+            let late = request.resultsLimit > 0 ? sorted.prefix(max(room, 0)) : sorted[...]
+            let rest = sorted.dropFirst(late.count)
+            if !rest.isEmpty {
+                page.moreComing = true
+                withheld.withLock { $0[fetch] = Dictionary(uniqueKeysWithValues: rest.map { ($0.key, $0.value) }) }
+            }
+            page.records = Self.order(items + late.map { Self.item($0.value) }).map(\.bytes)
+            if !rest.isEmpty { return true }
         }
         return page.records != former
     }
