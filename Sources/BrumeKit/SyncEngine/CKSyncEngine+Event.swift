@@ -155,7 +155,7 @@ extension CKSyncEngine.Event: CustomStringConvertible {
         case .accountChange(let event): "accountChange(\(event.changeType))"
         case .fetchedDatabaseChanges(let event):
             "fetchedDatabaseChanges(modifications: \(event.modifications.map(\.zoneID.zoneName)), "
-                + "deletions: \(event.deletions.map(\.zoneID.zoneName)))"
+                + "deletions: \(event.deletions.map(\.nameWithReason)))"
         case .fetchedRecordZoneChanges(let event):
             "fetchedRecordZoneChanges(modifications: \(event.modifications.map(\.record.recordID.recordName)), "
                 + "deletions: \(event.deletions.map(\.recordID.recordName)))"
@@ -178,6 +178,11 @@ extension CKSyncEngine.Event: CustomStringConvertible {
         case .didSendChanges(let event): "didSendChanges(\(event.context.reason))"
         }
     }
+}
+
+extension CKDatabase.DatabaseChange.Deletion {
+    /// The zone's name, and the reason where it is another than an app's.
+    fileprivate var nameWithReason: String { reason == .deleted ? zoneID.zoneName : "\(zoneID.zoneName): \(reason)" }
 }
 
 extension CKSyncEngine.Event.AccountChange.ChangeType: CustomStringConvertible {
