@@ -10,7 +10,9 @@ extension CKSyncEngine {
         /// Whether the changes of each zone happen all or not at all.
         public var atomicByZone: Bool
 
-        /// The changes at the front of a list that fit into one request: 400, and 2 MB of what the records' saves send.
+        /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and as
+        /// many large records as the server saves again in one request, however little of each is sent (8 MiB as they are
+        /// stored).
         ///
         /// Goes through the changes in their order, once for each record. In a scheduled send it leaves out those that
         /// were added within the last second, or that were added again within it and first within the last five: the
@@ -27,15 +29,17 @@ extension CKSyncEngine {
         ) async {
             var batch = RecordZoneChangeBatch()
             var byteCount = 0
+            var storedByteCount = 0
             var seen: Set<CKRecord.ID> = []
             var zoneIDs: Set<CKRecordZone.ID> = []
             /// Whether the item still fits. One that is too large by itself is sent by itself, so that the server says so.
-            func takes(_ id: CKRecord.ID, _ bytes: Int) -> Bool {
+            func takes(_ id: CKRecord.ID, _ bytes: Int, storedBytes: Int = 0) -> Bool {
+                storedByteCount += storedBytes
                 byteCount += bytes + id.recordName.utf8.count + Self.itemOverheadBytes
                 if zoneIDs.insert(id.zoneID).inserted {
                     byteCount += id.zoneID.zoneName.utf8.count + id.zoneID.ownerName.utf8.count + Self.itemOverheadBytes
                 }
-                return byteCount <= Self.bytesMax || batch.itemCount == 0
+                return byteCount <= Self.bytesMax && storedByteCount <= Self.storedBytesMax || batch.itemCount == 0
             }
             let call = DelegateCall.current.flatMap { $0.isUnderWay ? $0 : nil }
             filling: for change in pendingChanges where batch.itemCount < Limits.itemsPerRequest {
@@ -47,7 +51,9 @@ extension CKSyncEngine {
                     batch.recordIDsToDelete.append(id)
                 case .saveRecord(let id):
                     guard let record = await recordProvider(id) else { continue }
-                    guard takes(id, record.outgoing().savedBytesMax) else { break filling }
+                    guard takes(id, record.outgoing().savedBytesMax, storedBytes: record.snapshot.storedBytesMax) else {
+                        break filling
+                    }
                     batch.recordsToSave.append(record)
                 }
             }
@@ -74,6 +80,16 @@ extension CKSyncEngine {
 
         /// The request's own fields have the rest.
         private static let bytesMax = Limits.requestBytes - 4 * 1024
+
+        /// The server counts the records as it has them, which may be larger than they are here.
+        private static let storedBytesMax = Limits.mergedBytesPerRequest * 3 / 4
+    }
+}
+
+extension CKRecordState {
+    /// About the bytes of the record on the server; 0: there is none that is known of.
+    fileprivate var storedBytesMax: Int {
+        version == nil ? 0 : fields.reduce(1_024) { $0 + $1.key.utf8.count + 16 + $1.value.encodedBytesMax }
     }
 }
 

@@ -45,6 +45,32 @@ struct RecordZoneChangeBatchTests {
         #expect(one?.recordsToSave.count == 1)
     }
 
+    @Test("has room for a few large records of which little is sent, since the server saves each of them whole")
+    func storedBytes() async throws {
+        let changes = (0..<400).map { Sample.save("n\($0)") }
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            let stored = CKRecord(
+                Record(
+                    system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
+                    fields: ["text": .string(String(repeating: "x", count: 900_000))]),
+                zoneID: id.zoneID, currentUser: nil)
+            stored?["done"] = true
+            return stored
+        }
+        #expect(batch?.recordsToSave.count == 6)
+        // Of usual ones as many as ever.
+        let usual = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            let stored = CKRecord(
+                Record(
+                    system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
+                    fields: ["text": .string(String(repeating: "x", count: 10_000))]),
+                zoneID: id.zoneID, currentUser: nil)
+            stored?["done"] = true
+            return stored
+        }
+        #expect(usual?.recordsToSave.count == 400)
+    }
+
     @Test("never has more bytes than it reckons with, whatever the values are")
     func size() {
         let id = Sample.id(String(repeating: "n", count: 255))

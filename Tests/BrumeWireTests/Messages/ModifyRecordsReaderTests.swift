@@ -196,7 +196,7 @@ struct ModifyRecordsReaderTests {
             let save = arrived.zones[0].saves[0]
             #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
             #expect(arrived.zones[0].isKnownDistinct)
-            let cascades = try save.fields.puts.bytes.array.decoded(StoredRecord.cascades)
+            let cascades = try save.fields.puts.bytes.array.cascades()
             #expect(cascades.targets.isEmpty != mayHold)
         }
     }

@@ -145,12 +145,12 @@ struct StoredRecordTests {
             default: expected = []
             }
             let fields = EncodedFields([StoredRecord.encodeField(key: "k", value: value)]).bytes
-            let cascades = try fields.array.decoded(StoredRecord.cascades)
+            let cascades = try fields.array.cascades()
             #expect(cascades.targets == expected && cascades.weight == expected.count)
         }
         // A checksum says that bytes are those that were written, not that they make sense.
         let damaged = EncodedFields([EncodedField(key: "k", bytes: [0x12, 0x03, 0x3A, 0x05, 0x0A])]).bytes
-        #expect(throws: ServiceError.self) { try damaged.array.decoded(StoredRecord.cascades) }
+        #expect(throws: ServiceError.self) { try damaged.array.cascades() }
     }
 
     @Test("a field says its key and its kind, however long both are")
@@ -179,5 +179,12 @@ struct StoredRecordTests {
             #expect(throws: ServiceError.self) { try bytes.decoded(StoredRecord.decode) }
             #expect(throws: ServiceError.self) { try StoredRecord.parts(of: bytes) }
         }
+    }
+}
+
+extension [UInt8] {
+    /// What a record, or its fields alone, say of others.
+    func cascades() throws -> StoredRecord.Cascades {
+        try decoded { bytes throws(ServiceError) in try StoredRecord.cascades(of: bytes) }
     }
 }
