@@ -19,7 +19,8 @@ struct OrdinalTable {
     private var phase = Phase.collecting(next: 0)
     private var sort = SlicedSort<Entry>(by: { $0.created < $1.created })
     private var sorted: [Entry] = []
-    /// Created while the table was made, behind what was collected.
+    /// Created since the table was begun, wherever it stands: numbers rise with creation, so all of these come behind what is
+    /// collected.
     private var late: [Entry] = []
 
     /// By ordinal.
@@ -77,7 +78,9 @@ struct OrdinalTable {
                     continue
                 }
                 let record = zone[next]
-                if !record.isDeleted { sort.add(Entry(created: record.created, slot: next)) }
+                if !record.isDeleted, late.isEmpty || record.created < late[0].created {
+                    sort.add(Entry(created: record.created, slot: next))
+                }
                 phase = .collecting(next: next + 1)
                 budget -= 1
             case .sorting:
@@ -105,13 +108,9 @@ struct OrdinalTable {
 
     /// A record was created. Returns its number, if the table gives numbers already.
     mutating func noteCreation(slot: Int32, created: ChangePosition) -> UInt32? {
-        switch phase {
-        case .collecting(let next) where slot >= next: return nil
-        case .ready: return number(Entry(created: created, slot: slot))
-        default:
-            late.append(Entry(created: created, slot: slot))
-            return nil
-        }
+        if isReady { return number(Entry(created: created, slot: slot)) }
+        late.append(Entry(created: created, slot: slot))
+        return nil
     }
 
     mutating func noteDeletion(slot: Int32) {
