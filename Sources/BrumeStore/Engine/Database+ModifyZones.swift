@@ -132,6 +132,8 @@ extension Database {
 
     /// Drops all that a zone holds, with work of a bounded size; its name and the deletion stay in the database's feed.
     func deleteZone(at index: Int, reason: ZoneDeletionReason, position: ChangePosition) {
+        // While its indexes are known.
+        if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
         zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
         zoneIndexes[zoneStates[index].incarnation] = nil
         var state = ZoneState(

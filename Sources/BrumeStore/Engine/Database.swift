@@ -28,6 +28,10 @@ package final class Database {
     @exclusivity(unchecked) private var recentZoneIndex = 0
     /// Zones that exist.
     @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
+    /// The incarnations of the zones that hold records, in rising order: what a query of all zones reads.
+    @exclusivity(unchecked) var populatedZones: [UInt64] = []
+    /// Queries that read the database as it was at an earlier commit.
+    @exclusivity(unchecked) var queryRuns: [WeakQueryRun] = []
     /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
     @exclusivity(unchecked) var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
@@ -111,13 +115,19 @@ package final class Database {
 
     /// Changes what a zone holds, and counts it. `change` does nothing else with the database.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
-        let (value, grownBytes, newTombstones) = zoneStates.withUnsafeMutableBufferPointer { zones in
+        if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
+        let (value, grownBytes, newTombstones, changesPopulation) = zoneStates.withUnsafeMutableBufferPointer { zones in
             let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
+            let wasEmpty = zones[index].liveCount == 0
             let value = change(&zones[index])
-            return (value, zones[index].storedBytes - bytes, zones[index].tombstoneCount - tombstones)
+            return (
+                value, zones[index].storedBytes - bytes, zones[index].tombstoneCount - tombstones,
+                (zones[index].liveCount == 0) != wasEmpty
+            )
         }
         storedBytes += grownBytes
         tombstoneCount += newTombstones
+        if changesPopulation { populationChanged(ofZoneAt: index) }
         return value
     }
 

@@ -22,12 +22,13 @@ indirect enum Access {
         }
     }
 
-    /// The records that it wants by name.
-    var names: [String] {
+    /// What has to be sought in indexes to estimate it.
+    var seeks: Int {
         switch self {
-        case .names(let names): names
-        case .stream, .ranges: []
-        case .union(let branches): branches.flatMap(\.names)
+        case .stream(_, let keys): keys.count
+        case .ranges(_, let ranges): ranges.count
+        case .names: 1
+        case .union(let branches): branches.reduce(1) { $0 + $1.seeks }
         }
     }
 

@@ -14,10 +14,12 @@ extension Database {
         references: ReferenceChange = .unknown, inZoneAt index: Int
     ) -> Int32 {
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
-            return withZone(at: index) {
+            let slot = withZone(at: index) {
                 $0.put(
                     record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
             }
+            if !queryRuns.isEmpty { tellQueries(of: slot, inZoneAt: index) }
+            return slot
         }
         let known =
             existing
@@ -28,6 +30,7 @@ extension Database {
         let slot = withZone(at: index) {
             $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
         }
+        if !queryRuns.isEmpty { tellQueries(of: slot, inZoneAt: index) }
         note(slot, from: old, to: zoneStates[index][slot], at: position, in: indexes, ofZoneAt: index)
         return slot
     }
@@ -43,6 +46,7 @@ extension Database {
         withZone(at: index) {
             $0.delete(slot, at: position, tombstoneLimit: limit, references: references)
         }
+        if !queryRuns.isEmpty { tellQueries(of: slot, inZoneAt: index) }
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else { return }
         note(slot, from: old, to: nil, at: position, in: indexes, ofZoneAt: index)
     }
@@ -65,5 +69,10 @@ extension Database {
             breaker: wordBreaker, scratch: indexScratch, limits: indexLimits, remains: indexRemains)
         zoneIndexes[zone.incarnation] = indexes
         return indexes
+    }
+
+    /// The indexes that a zone has, if it is still worth them.
+    func madeIndexes(ofZoneAt index: Int) -> ZoneIndexes? {
+        zoneStates[index].liveCount < indexedZoneMinimum ? nil : zoneIndexes[zoneStates[index].incarnation]
     }
 }

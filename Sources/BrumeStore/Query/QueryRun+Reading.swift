@@ -10,7 +10,7 @@ extension QueryRun {
         let count: Int32
         let ordinals: OrdinalTable?
 
-        init(_ target: Target) {
+        init(_ target: QueryTarget) {
             slots = target.slots
             changed = target.changed
             count = Int32(target.slots.count)
@@ -35,7 +35,11 @@ extension QueryRun {
 
     /// Goes on in the current zone. Returns the work in units.
     func read(_ budget: Int) -> Int {
-        if scan == nil { scan = plan(targets[targetIndex]) }
+        guard scan != nil else {
+            let target = targets[targetIndex]
+            scan = plan(target)
+            return target.indexes == nil ? 1 : planner.planUnits
+        }
         let view = View(targets[targetIndex])
         if heldLook != nil || !waitingLooks.isEmpty {
             var left = budget
@@ -60,13 +64,20 @@ extension QueryRun {
         case .slots(var next):
             isFinished = readSlots(&next, view, parts, &left)
             source = .slots(next: next)
-        case .list(let list, var next):
-            while next < list.count, left > 0 {
-                left -= view.isUnchanged(list[next]) ? look(at: list[next], view, parts: parts, left) : 1
+        case .names(let names, var next):
+            guard let zone = database.zoneIndexOfIncarnation[targets[targetIndex].incarnation] else {
+                // The zone is gone, and with it the look-up of its names. Some of its records may have been kept already.
+                scan = .through(view.slots, parts: planner.openParts, mayRepeat: true)
+                return 1
+            }
+            while next < names.count, left > 0 {
+                // As the zone is now: what has that name since another time is among the places that changed.
+                let slot = database.liveSlot(of: names[next], inZoneAt: zone)
+                left -= slot.map { view.isUnchanged($0) ? look(at: $0, view, parts: parts, left) : 1 } ?? 1
                 next += 1
             }
-            isFinished = next == list.count
-            source = .list(list, next: next)
+            isFinished = next == names.count
+            source = .names(names, next: next)
         case .changed(let slots, var next):
             while next < slots.count, left > 0 {
                 left -= slots[next] < view.count ? look(at: slots[next], view, parts: nil, left) : 1
@@ -96,11 +107,9 @@ extension QueryRun {
         return max(1, budget - left)
     }
 
-    private func plan(_ target: Target) -> ZoneScan {
+    private func plan(_ target: QueryTarget) -> ZoneScan {
         let scan =
-            target.indexes.flatMap { indexes in
-                planner.scan(indexes) { target.slotOfName[$0] }
-            } ?? ZoneScan.through(target.slots, parts: planner.openParts)
+            target.indexes.flatMap { planner.scan($0) } ?? ZoneScan.through(target.slots, parts: planner.openParts)
         if scanSteps.count < 16 { scanSteps += scan.steps.prefix(16) }
         if partsAsked == nil { partsAsked = scan.parts }
         recordsEstimated += scan.recordsEstimated

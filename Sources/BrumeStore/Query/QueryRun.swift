@@ -12,27 +12,14 @@ package final class QueryRun {
     /// then texts that are cut into words. So many of those take about a millisecond.
     package static let stepUnits = 64
 
-    struct Target {
-        let incarnation: UInt64
-        let id: ZoneID
-        let slots: RecordSlots
-        /// Nil: the zone is looked through.
-        let indexes: ZoneIndexes?
-        /// Changed since the moment that is shown, or so shortly before it that the indexes don't have them.
-        var changed: Set<Int32> = []
-        /// Records by name, of the moment that is shown.
-        var slotOfName: [String: Int32] = [:]
-    }
-
     private enum Phase {
         /// Makes the indexes of one zone after the other.
-        case building(target: Int)
+        case building(zone: Int)
         case scanning
     }
 
-    private let database: Database
+    let database: Database
     let query: Query
-    private let zone: ZoneID?
     private let pageLimit: Int
     private let desiredKeys: DesiredKeys?
     let evaluator: PredicateEvaluator
@@ -43,8 +30,14 @@ package final class QueryRun {
 
     /// Of the last commit that the answer shows. It may grow until ``isReading``.
     package private(set) var sequence: UInt64
-    @exclusivity(unchecked) private(set) var targets: [Target]
-    private var phase = Phase.building(target: 0)
+    /// The zone that was asked for, as it was when the run began; nil for all zones, and as soon as there is the moment.
+    private var beginning: QueryTarget?
+    /// Which zones are read: until ``isReading`` those that get indexes, as they are by then.
+    @exclusivity(unchecked) private var moment: QueryMoment
+    /// Zones that are read, or were, in the order of ``moment``.
+    @exclusivity(unchecked) private(set) var targets: [QueryTarget] = []
+    private var phase = Phase.building(zone: 0)
+    /// Which of the zones is being read.
     var targetIndex = 0
     @exclusivity(unchecked) var scan: ZoneScan?
 
@@ -82,7 +75,6 @@ package final class QueryRun {
     ) {
         self.database = database
         self.query = query
-        self.zone = zone
         self.desiredKeys = desiredKeys
         pageLimit = min(resultsLimit > 0 ? resultsLimit : Limits.matchesPerPage, Limits.matchesPerPageMax)
         evaluator = PredicateEvaluator(
@@ -96,13 +88,15 @@ package final class QueryRun {
                 recordType: query.recordType, searchableFields: searchableFields, breaker: database.wordBreaker
             ).paths(for: query.predicate), rowLimit: pageLimit + 1, after: after)
         sequence = database.sequence
-        targets = []
-        targets = capture() ?? []
+        if let zone {
+            beginning = (try? database.zoneIndex(of: zone).get()).map { QueryTarget(database, zoneAt: $0) }
+            moment = QueryMoment(zones: beginning.map { [$0.incarnation] } ?? [])
+        } else {
+            moment = QueryMoment(zones: database.populatedZones)
+        }
     }
 
-    deinit {
-        for target in targets { target.indexes?.remove(self) }
-    }
+    deinit { database.remove(self) }
 
     /// Before the first step.
     var testOnly_choice: Int? {
@@ -113,26 +107,6 @@ package final class QueryRun {
     /// Whether ``sequence`` is final.
     package var isReading: Bool {
         if case .scanning = phase { true } else { false }
-    }
-
-    /// The zones as they are now, or nil when the one that is asked for is gone.
-    private func capture() -> [Target]? {
-        let positions: [Int]
-        if let zone {
-            guard case .success(let position) = database.zoneIndex(of: zone) else { return nil }
-            positions = [position]
-        } else {
-            positions = database.zoneIndexOfIncarnation.sorted { $0.key < $1.key }.map(\.value)
-        }
-        let names = planner.paths.flatMap(\.access.names)
-        return positions.map { position in
-            let state = database.zoneStates[position]
-            var target = Target(
-                incarnation: state.incarnation, id: state.id, slots: state.slots,
-                indexes: database.indexes(ofZoneAt: position))
-            for name in names { target.slotOfName[name] = state.liveSlot(of: name) }
-            return target
-        }
     }
 
     // MARK: Steps
@@ -150,58 +124,66 @@ package final class QueryRun {
             placedBacklogSteps = database.indexBacklog.steps
             restartSources()
         }
-        while budget > 0, targetIndex < targets.count { budget -= read(budget) }
-        if isReading, targetIndex == targets.count {
+        while budget > 0, targetIndex < moment.zones.count {
+            if targetIndex == targets.count { targets.append(moment.takeNext(from: database)) }
+            budget -= read(budget)
+        }
+        if isReading, targetIndex == moment.zones.count {
             results = finish()
-            for target in targets { target.indexes?.remove(self) }
+            database.remove(self)
         }
         return results != nil
     }
 
     private func build(_ budget: Int) -> Int {
         guard case .building(let position) = phase else { return 0 }
-        guard position < targets.count else {
+        guard position < moment.zones.count else {
             begin()
             return 1
         }
-        guard let indexes = targets[position].indexes,
-            let state = database.zoneIndexOfIncarnation[targets[position].incarnation],
-            let id = planner.missingIndex(indexes)
+        guard let index = database.zoneIndexOfIncarnation[moment.zones[position]],
+            let indexes = database.indexes(ofZoneAt: index)
         else {
-            phase = .building(target: position + 1)
+            phase = .building(zone: position + 1)
             return 1
+        }
+        guard let id = planner.missingIndex(indexes) else {
+            phase = .building(zone: position + 1)
+            return planner.planUnits
         }
         if builtIndexes.last != id { builtIndexes.append(id) }
         _ = indexes.build(
-            id, database.zoneStates[state].slots, zoneBytes: database.zoneStates[state].storedBytes, budget)
+            id, database.zoneStates[index].slots, zoneBytes: database.zoneStates[index].storedBytes, budget)
         return budget
     }
 
     /// The moment that is shown is now; or, when the zone went while its indexes were made, the moment when the run began.
     private func begin() {
         phase = .scanning
-        guard let current = capture() else {
-            targets = targets.map {
-                Target(incarnation: $0.incarnation, id: $0.id, slots: $0.slots, indexes: nil, slotOfName: $0.slotOfName)
-            }
+        defer { beginning = nil }
+        if let beginning, database.zoneIndexOfIncarnation[beginning.incarnation] == nil {
+            moment.keep(beginning.withoutIndexes)
             return
         }
-        targets = current
+        if beginning == nil { moment = QueryMoment(zones: database.populatedZones) }
         sequence = database.sequence
-        for position in targets.indices {
-            guard let indexes = targets[position].indexes else { continue }
-            indexes.add(self)
-            // Indexes may have them as they are by the time that they are read, or half, or not.
-            if indexes.hasPending { targets[position].changed = indexes.pendingSlots }
+        database.add(self)
+    }
+
+    /// A commit is about to change something in a zone.
+    func zoneWillChange(at index: Int) {
+        if moment.isWanted(database.zoneStates[index].incarnation) {
+            moment.keep(QueryTarget(database, zoneAt: index))
         }
     }
 
-    /// A commit is about to change a record, or has done so.
-    func noteChange(_ slot: Int32, in indexes: ZoneIndexes) {
-        guard let position = targets.firstIndex(where: { $0.indexes === indexes }), position >= targetIndex else {
-            return
+    /// A commit has changed a record.
+    func noteChange(_ slot: Int32, inZone zone: UInt64) {
+        if targetIndex < targets.count, targets[targetIndex].incarnation == zone {
+            targets[targetIndex].changed.insert(slot)
+        } else {
+            moment.noteChange(slot, inZone: zone)
         }
-        targets[position].changed.insert(slot)
     }
 
     // MARK: The end
@@ -251,7 +233,9 @@ package final class QueryRun {
     /// How the query is run, with the figures so far.
     package var plan: QueryPlan {
         var steps = scanSteps
-        if targets.count != 1 { steps.insert("\(targets.count) zones, one after the other", at: 0) }
+        if moment.zones.count != 1 {
+            steps.insert("\(moment.zones.count) zones that hold records, one after the other", at: 0)
+        }
         for id in builtIndexes { steps.append("made the index \(id.name) first") }
         if let filter { steps.append(filter) }
         if mostTied > QueryRun.fewTied, let sort = query.sortDescriptors.first {

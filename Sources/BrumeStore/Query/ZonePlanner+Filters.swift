@@ -17,7 +17,7 @@ extension ZonePlanner {
     }
 
     func filterSources(_ paths: [AccessPath], _ indexes: ZoneIndexes) -> [ZoneScan.Source] {
-        if paths.count == 1 { return sources(paths[0].access, indexes, from: 0) { _ in nil } }
+        if paths.count == 1 { return sources(paths[0].access, indexes, from: 0) }
         return [.streams(paths.compactMap { stream($0.access, indexes) }, next: 0)]
     }
 }

@@ -33,6 +33,9 @@ struct ZonePlanner {
     /// How many paths decide a part together.
     private let pathsOfPart: [Int]
     private let isTextPart: [Bool]
+    /// What a zone's plan costs in units of a run, whatever comes of it: each key of the predicate is sought in an index.
+    let planUnits: Int
+    private static let seeksPerUnit = 8
 
     init(query: Query, paths: [AccessPath], rowLimit: Int, after: QueryCursor?) {
         self.query = query
@@ -47,6 +50,7 @@ struct ZonePlanner {
         }
         pathsOfPart = counts
         isTextPart = parts.map(ZonePlanner.readsText)
+        planUnits = 1 + paths.reduce(0) { $0 + $1.access.seeks } / ZonePlanner.seeksPerUnit
     }
 
     private static func readsText(_ predicate: Predicate) -> Bool {
@@ -93,8 +97,8 @@ struct ZonePlanner {
         parts.contains { isTextPart[$0] } ? 1 + ZonePlanner.textCost : 1
     }
 
-    /// - Parameter slotOfName: Of the moment that the query shows.
-    func scan(_ indexes: ZoneIndexes, slotOfName: (String) -> Int32?) -> ZoneScan? {
+    /// How the records of a zone are read; nil where its indexes are not made.
+    func scan(_ indexes: ZoneIndexes) -> ZoneScan? {
         guard let all = indexes.index(allID) else { return nil }
         let total = Double(all.tree.count)
         let known = paths.compactMap { path in
@@ -139,7 +143,7 @@ struct ZonePlanner {
             case .ranges, .names, .union: break
             }
             consider(
-                records: records, cost: cost, sources(path.access, indexes, from: firstOrdinal(indexes), slotOfName),
+                records: records, cost: cost, sources(path.access, indexes, from: firstOrdinal(indexes)),
                 [path],
                 ["\(path.access.sentence): \(Int(count)) records"], mayRepeat: path.access.mayRepeat)
         }
@@ -206,13 +210,13 @@ struct ZonePlanner {
     }
 
     func sources(
-        _ access: Access, _ indexes: ZoneIndexes, from first: UInt32, _ slotOfName: (String) -> Int32?
+        _ access: Access, _ indexes: ZoneIndexes, from first: UInt32
     ) -> [ZoneScan.Source] {
         switch access {
         case .stream: [.streams([stream(access, indexes)!], next: first)]
         case .ranges(let id, let ranges): [.ranges(RangeReader(indexes.index(id)!, ranges, isFalling: false))]
-        case .names(let names): [.list(names.compactMap(slotOfName), next: 0)]
-        case .union(let branches): branches.flatMap { sources($0, indexes, from: first, slotOfName) }
+        case .names(let names): [.names(names, next: 0)]
+        case .union(let branches): branches.flatMap { sources($0, indexes, from: first) }
         }
     }
 

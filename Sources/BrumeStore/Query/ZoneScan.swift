@@ -5,7 +5,8 @@ struct ZoneScan {
     enum Source {
         /// All places of a zone without indexes.
         case slots(next: Int32)
-        case list([Int32], next: Int)
+        /// Records by name, which are looked up as they are read.
+        case names([String], next: Int)
         /// What changed while the other sources were read.
         case changed([Int32], next: Int)
         /// Records whose numbers all streams have, from one number on.
@@ -38,7 +39,7 @@ struct ZoneScan {
             case .far(var far):
                 far.reader?.restart()
                 self = .far(far)
-            case .slots, .list, .changed: break
+            case .slots, .names, .changed: break
             }
         }
     }
@@ -59,9 +60,9 @@ struct ZoneScan {
     let steps: [String]
 
     /// A zone that is looked through.
-    static func through(_ slots: RecordSlots, parts: [Int]) -> ZoneScan {
+    static func through(_ slots: RecordSlots, parts: [Int], mayRepeat: Bool = false) -> ZoneScan {
         ZoneScan(
-            sources: [.slots(next: 0)], parts: parts, doubtfulKeys: [], mayRepeat: false,
+            sources: [.slots(next: 0)], parts: parts, doubtfulKeys: [], mayRepeat: mayRepeat,
             recordsEstimated: slots.count, steps: ["all \(slots.count) places of the zone, in the order of storage"])
     }
 }

@@ -234,6 +234,8 @@ struct QueryPlay {
             if let after { wanted.removeAll { !isBefore(after, $0, query.sortDescriptors) } }
             if random.generator.oneIn(2) { while desk.database.applyPendingIndexes(10) {} }
             if desk.database.pendingIndexChanges == 0 { try checkIndexes() }
+            let populated = desk.database.zoneStates.filter { $0.liveCount > 0 }.map(\.incarnation).sorted()
+            #expect(desk.database.populatedZones == populated, comment)
             let results = try #require(run.results)
             let found = results.matches.map { $0.zone.name + "/" + Record(stored: $0.record).system.name }
             let names = wanted.prefix(limit).map { $0.zone + "/" + $0.record.system.name }

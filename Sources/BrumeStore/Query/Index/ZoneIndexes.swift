@@ -5,10 +5,6 @@ final class ZoneIndexes {
     /// The most of one zone; at it, the one that was used least recently goes.
     static let limit = 64
 
-    private struct WeakRun {
-        weak var run: QueryRun?
-    }
-
     /// Unchecked: the check takes longer than the access, and nothing that has the table calls what changes it.
     @exclusivity(unchecked) private(set) var ordinals = OrdinalTable()
     /// The most recently used last.
@@ -19,8 +15,6 @@ final class ZoneIndexes {
     private let remains: IndexRemains
     /// What they have not taken over.
     private var changes = IndexChanges()
-    /// Queries that read the zone as it was when they began.
-    private var runs: [WeakRun] = []
 
     init(breaker: WordBreaker, scratch: IndexScratch, limits: IndexLimits, remains: IndexRemains) {
         self.remains = remains
@@ -71,15 +65,6 @@ final class ZoneIndexes {
         return index.isReady
     }
 
-    func add(_ run: QueryRun) {
-        runs.removeAll { $0.run == nil || $0.run === run }
-        runs.append(WeakRun(run: run))
-    }
-
-    func remove(_ run: QueryRun) {
-        runs.removeAll { $0.run == nil || $0.run === run }
-    }
-
     /// A record was put, where nil or another version was; or deleted, where `new` is nil.
     ///
     /// The indexes take over at once what is small, as long as the commit has not done much; all else becomes
@@ -87,7 +72,6 @@ final class ZoneIndexes {
     ///
     /// - Parameter units: What the commit may still do at once.
     func noteChange(_ slot: Int32, from old: RecordSlot?, to new: RecordSlot?, _ units: inout Int) {
-        for weak in runs { weak.run?.noteChange(slot, in: self) }
         let ordinal: UInt32?
         if let new, old == nil {
             ordinal = ordinals.noteCreation(slot: slot, created: new.created)

@@ -1,0 +1,74 @@
+internal import BrumeModel
+
+/// The zones that a query reads, as one commit left them. They are taken one after the other, while commits go on.
+///
+/// Nothing is copied when the moment comes, however many zones there are. A zone that is about to change before it is taken is kept
+/// as it is; from then on the places of the records that change in it are noted.
+struct QueryMoment {
+    /// The incarnations of the zones, in rising order.
+    let zones: [UInt64]
+    /// The number of zones that were taken: the first ones.
+    private var takenCount = 0
+    /// Zones that changed before they were taken, by incarnation.
+    private var kept: [UInt64: QueryTarget] = [:]
+
+    init(zones: [UInt64]) { self.zones = zones }
+
+    /// Whether a zone that is about to change has to be kept as it is.
+    func isWanted(_ zone: UInt64) -> Bool {
+        guard takenCount < zones.count, zones[takenCount] <= zone, zone <= zones[zones.count - 1] else { return false }
+        return kept[zone] == nil
+    }
+
+    mutating func keep(_ target: QueryTarget) { kept[target.incarnation] = target }
+
+    /// Notes that a record changed in a zone that may have been kept.
+    mutating func noteChange(_ slot: Int32, inZone zone: UInt64) {
+        if !kept.isEmpty { kept[zone]?.changed.insert(slot) }
+    }
+
+    /// The next zone as it was, and what has changed in it since then.
+    mutating func takeNext(from database: Database) -> QueryTarget {
+        let zone = zones[takenCount]
+        takenCount += 1
+        var target = kept.removeValue(forKey: zone)
+        if target == nil {
+            guard let index = database.zoneIndexOfIncarnation[zone] else {
+                preconditionFailure("a zone went before a query had taken it")
+            }
+            target = QueryTarget(database, zoneAt: index)
+        }
+        // Indexes may have them as they are by the time that they are read, or half, or not.
+        if let indexes = target!.indexes, indexes.hasPending { target!.changed.formUnion(indexes.pendingSlots) }
+        return target!
+    }
+}
+
+/// A zone as a query shows it.
+struct QueryTarget {
+    let incarnation: UInt64
+    let id: ZoneID
+    let slots: RecordSlots
+    /// Nil: the zone is looked through.
+    let indexes: ZoneIndexes?
+    /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes don't have
+    /// them.
+    var changed: Set<Int32> = []
+
+    /// The same for a zone that is gone, which nobody tells indexes of.
+    var withoutIndexes: QueryTarget { QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil) }
+
+    private init(incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?) {
+        self.incarnation = incarnation
+        self.id = id
+        self.slots = slots
+        self.indexes = indexes
+    }
+
+    /// A zone as it is now.
+    init(_ database: Database, zoneAt index: Int) {
+        self.init(
+            incarnation: database.zoneStates[index].incarnation, id: ZoneID(name: database.zoneStates[index].name),
+            slots: database.zoneStates[index].slots, indexes: database.madeIndexes(ofZoneAt: index))
+    }
+}
