@@ -47,6 +47,14 @@ package enum StoreLimits {
     /// milliseconds.
     package static let referenceVisitsPerRequest = 200_000
 
+    /// The numbers of a database's commits are below it: half of those that change positions have room for. A million
+    /// commits a second take three months to come near, so a file that names a later one is damaged, and a server that
+    /// opened it would soon have no number for the next.
+    static let commitSequenceLimit: UInt64 = 1 << 43
+
+    /// The numbers of a journal's segments and batches are below it, for the same reason.
+    static let journalNumberLimit: UInt64 = 1 << 62
+
     /// Elements of a list that an index takes in of one record. A record of 1 MB may have 300,000, each an entry of
     /// some 22 bytes that costs a microsecond to make and another one to take out. A record with more is found by
     /// looking at it.

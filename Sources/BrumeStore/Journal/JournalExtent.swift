@@ -74,7 +74,7 @@ struct JournalExtent: Equatable, Sendable {
         oldestSegment = bytes.integer(at: 16)
         newestSegment = bytes.integer(at: 24)
         lastSyncedBatch = bytes.integer(at: 32)
-        guard oldestSegment > 0, oldestSegment <= newestSegment, newestSegment < .max else {
+        guard oldestSegment > 0, oldestSegment <= newestSegment, newestSegment < StoreLimits.journalNumberLimit else {
             throw JournalExtent.damage("the segments that it names make no row")
         }
     }

@@ -132,5 +132,13 @@ struct SegmentHeader: Equatable, Sendable {
         guard number == expected else {
             throw .damaged(Damage(file: file, offset: 16, problem: "the header is that of segment \(number)"))
         }
+        // Both are counted on from here.
+        let numbers = 1..<StoreLimits.journalNumberLimit
+        guard numbers.contains(number), numbers.contains(firstBatch) else {
+            throw .damaged(
+                Damage(
+                    file: file, offset: 16,
+                    problem: "segment \(number) with batch \(firstBatch) as its first is none that a server makes"))
+        }
     }
 }

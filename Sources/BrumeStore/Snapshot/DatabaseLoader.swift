@@ -121,7 +121,10 @@ package final class DatabaseLoader {
             database.withZone(at: 0) { $0 = state }
             return
         }
-        state.deletion = nil
+        // It is the position of the zone's creation, and that of no later zone.
+        guard zone.zone <= zone.lastChange.rawValue else {
+            throw Problem(text: "a zone was changed before it was made")
+        }
         if let earlier = zone.earlierDeletion {
             guard earlier.position < ChangePosition(rawValue: zone.zone) else {
                 throw Problem(text: "a zone was made before the earlier one of its name was deleted")
@@ -136,6 +139,7 @@ package final class DatabaseLoader {
 
     private func add(_ zone: SnapshotDeletedZone) throws(Problem) {
         try check(zone.position)
+        guard zone.position > .start else { throw Problem(text: "a zone was deleted before the first commit") }
         counts.deletedZones += 1
         // A deleted zone's incarnation is asked for by nobody; it must not be 0.
         var state = ZoneState(name: zone.name, incarnation: zone.position.rawValue, lastChange: zone.position)

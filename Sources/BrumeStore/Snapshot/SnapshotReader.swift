@@ -110,6 +110,10 @@ package struct SnapshotReader {
         else {
             throw damage("this is the snapshot of another database")
         }
+        // Before anything is counted on from it.
+        guard header.sequence < StoreLimits.commitSequenceLimit else {
+            throw damage("the header names commit \(header.sequence), which is more than a server makes")
+        }
         if let limits, !limits.allow(header) { return nil }
         return header
     }
