@@ -71,15 +71,20 @@ extension StoredRecord {
     ) throws(WireReader.Damage) {
         var reader = WireReader(bytes)
         while let element = try reader.next() {
-            guard element.number == 2 else { continue }
-            var value = WireReader(element.content)
-            while let kind = try value.next() {
-                if kind.number == 7 { try append(kind.content, to: &cascades) }
-                guard kind.number == 14 else { continue }
-                var list = WireReader(kind.content)
-                while cascades.fits(room), let reference = try list.next() {
-                    try append(reference.content, to: &cascades)
-                }
+            if element.number == 2 { try append(ofValue: element.content, to: &cascades, within: room) }
+        }
+    }
+
+    static func append(
+        ofValue bytes: UnsafeRawBufferPointer, to cascades: inout Cascades, within room: Cascades.Room = .unlimited
+    ) throws(WireReader.Damage) {
+        var value = WireReader(bytes)
+        while let kind = try value.next() {
+            if kind.number == 7 { try append(kind.content, to: &cascades) }
+            guard kind.number == 14 else { continue }
+            var list = WireReader(kind.content)
+            while cascades.fits(room), let reference = try list.next() {
+                try append(reference.content, to: &cascades)
             }
         }
     }

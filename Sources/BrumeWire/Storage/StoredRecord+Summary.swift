@@ -17,10 +17,14 @@ extension StoredRecord {
     }
 
     /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
+    ///
+    /// What passes has what later readers take for granted: fields in the order of their keys, each key once, and in each field
+    /// one value of a known kind.
     package static func summary(of bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Summary {
         var summary = Summary()
         var reader = WireReader(bytes)
         var former: UInt64 = 0
+        var formerKey = UnsafeRawBufferPointer(start: nil, count: 0)
         do throws(WireReader.Damage) {
             while let element = try reader.next() {
                 if element.number <= 3, element.number <= former { summary.isHeadFirst = false }
@@ -36,15 +40,40 @@ extension StoredRecord {
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(fieldsNumber):
-                    _ = try checked(try key(ofField: element.content))
-                    try append(ofField: element.content, to: &summary.cascades)
+                    let (key, value) = try checkedField(element.content)
+                    guard ByteOrder.compare(formerKey, key) < 0 else { throw WireReader.Damage() }
+                    formerKey = key
+                    try append(ofValue: value, to: &summary.cascades)
                 default: break
                 }
             }
         } catch {
-            throw damaged("it is no protobuf message, or its texts are not valid UTF-8")
+            throw damaged("it is no protobuf message, its texts are not valid UTF-8, or its fields not in order")
         }
         return summary
+    }
+
+    /// The key and the value of a field that holds these two, in this order, and nothing else.
+    private static func checkedField(
+        _ field: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        var reader = WireReader(field)
+        guard let key = try reader.next(), key.number == 1, key.isLengthDelimited, !key.content.isEmpty,
+            let value = try reader.next(), value.number == 2, value.isLengthDelimited, try reader.next() == nil
+        else { throw WireReader.Damage() }
+        var valueReader = WireReader(value.content)
+        guard let member = try valueReader.next(), let kind = UInt8(exactly: member.number).flatMap(FieldKind.init),
+            member.wireType == wireType(of: kind), try valueReader.next() == nil
+        else { throw WireReader.Damage() }
+        return (try checked(key.content), value.content)
+    }
+
+    private static func wireType(of kind: FieldKind) -> UInt8 {
+        switch kind {
+        case .int64: 0
+        case .double, .date: 1
+        default: 2
+        }
     }
 
     /// The texts that a record begins with, where they stand in it.
