@@ -77,11 +77,12 @@ package struct Log: Sendable {
         write(line)
     }
 
-    /// Text from outside can't forge a line or a field: control characters and quotes are escaped.
+    /// Text from outside can't forge a line, a field or an escape: control characters, quotes and backslashes are escaped. To
+    /// some terminals the control characters from U+0080 on are commands, as those below U+0020 are.
     private static func printable(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || scalar.value == 0x7F || scalar == "\"" {
+            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\"" || scalar == "\\" {
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 result.unicodeScalars.append(scalar)

@@ -1,0 +1,18 @@
+import BrumeLock
+import Testing
+
+@testable import BrumeServer
+
+@Suite("Lines of the log")
+struct LogTests {
+    @Test("text from outside brings no control characters, quotes or escapes of its own into a line")
+    func escapes() {
+        let lines = Lock<[String]>([])
+        let log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
+        log.info("hello", [("a", "\u{9B}31m\u{85}\u{7F}\n\u{1B}"), ("b", "\\u{a}\""), ("c", "\u{A0}ü")])
+        let line = lines.withLock { $0[0] }
+        #expect(
+            line.hasSuffix(
+                "info hello a=\\u{9b}31m\\u{85}\\u{7f}\\u{a}\\u{1b} b=\\u{5c}u{a}\\u{22} c=\u{A0}ü"))
+    }
+}
