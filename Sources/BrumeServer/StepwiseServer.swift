@@ -62,7 +62,8 @@ package final class StepwiseServer {
                 disk: disk, log: configuration.log, manifest: recovery.manifest, failStop: failStop),
             epoch: recovery.epoch,
             startedNanoseconds: nowNanoseconds, containersWithData: try recovery.containers(),
-            journaledDatabases: recovery.journaledDatabases, isNewFolder: recovery.report.isNewFolder, failStop: failStop,
+            journaledDatabases: recovery.journaledDatabases, isNewFolder: recovery.report.isNewFolder,
+            failStop: failStop,
             manifest: recovery.manifest)
         for loop in loops { loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds) }
         self.loops = loops

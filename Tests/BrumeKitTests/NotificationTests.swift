@@ -91,8 +91,10 @@ struct NotificationTests {
             database: .public, zone: ZoneID(name: "Z", owner: "_o"), recordName: "r", reason: .updated,
             fields: [
                 "title": .string("x"), "pages": .int64(5), "ratio": .double(0.1), "limit": .double(.infinity),
-                "when": .date(0.1), "data": .bytes([1, 2]), "friend": .reference(Reference(recordName: "q", deletesSelf: true)),
-                "place": .location(Location(latitude: 48.1, longitude: -2, timestamp: 7)), "tags": .strings(["a", "b"]),
+                "when": .date(0.1), "data": .bytes([1, 2]),
+                "friend": .reference(Reference(recordName: "q", deletesSelf: true)),
+                "place": .location(Location(latitude: 48.1, longitude: -2, timestamp: 7)),
+                "tags": .strings(["a", "b"]),
                 "dates": .dates([1, 2.5]), "none": .emptyList,
             ],
             isPruned: true)

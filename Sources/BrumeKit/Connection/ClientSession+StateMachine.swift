@@ -266,7 +266,8 @@ package struct ClientSessionStateMachine: Sendable {
     ///
     /// - Parameter probes: What calls are told that ask about the connection itself; nil: the reason.
     private mutating func connectionEnded(
-        _ reason: ServiceError, probes: ServiceError? = nil, isUnfit: Bool = false, hintMilliseconds: UInt32 = 0, pauses: Bool = true, now: UInt64
+        _ reason: ServiceError, probes: ServiceError? = nil, isUnfit: Bool = false, hintMilliseconds: UInt32 = 0,
+        pauses: Bool = true, now: UInt64
     ) -> [Action] {
         if isOpen { lastOpenNanoseconds = now }
         link = .down

@@ -151,7 +151,8 @@ extension CKRecordState.Version {
         else { return nil }
         self.init(
             changeTag: changeTag, creator: coder.stringIfPresent(forKey: prefix + ArchiveKey.creator) ?? "",
-            creationDate: coder.dateIfPresent(forKey: prefix + ArchiveKey.creationDate), modifier: coder.stringIfPresent(forKey: prefix + ArchiveKey.modifier) ?? "",
+            creationDate: coder.dateIfPresent(forKey: prefix + ArchiveKey.creationDate),
+            modifier: coder.stringIfPresent(forKey: prefix + ArchiveKey.modifier) ?? "",
             modificationDate: modificationDate)
     }
 }

@@ -53,7 +53,8 @@ extension Shard {
     /// Runs `body` when the load has ended, behind the account's calls that wait already. Returns why it can't wait; nil: it
     /// does.
     func wait(
-        for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int, _ body: @escaping (DatabaseLoad.Outcome) -> Void
+        for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int,
+        _ body: @escaping (DatabaseLoad.Outcome) -> Void
     ) -> ServiceError? {
         let byteCount = byteCount + ServerLimits.heldReplyBytes
         guard load.callCount < server.configuration.callsPerLoad,
@@ -92,7 +93,8 @@ extension Shard {
             database: database,
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
-                mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents, figures: push),
+                mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
+                figures: push),
             snapshotSequence: snapshotSequence)
     }
 

@@ -22,7 +22,8 @@ extension Database {
                 sequence: entry.sequence,
                 problem: "commit \(entry.sequence) follows on commit \(sequence): those between are missing")
         }
-        guard entry.sequence < StoreLimits.commitSequenceLimit, entry.changes.count <= Limits.changesPerCommit * 2 else {
+        guard entry.sequence < StoreLimits.commitSequenceLimit, entry.changes.count <= Limits.changesPerCommit * 2
+        else {
             throw ReplayError(sequence: entry.sequence, problem: "an entry is larger than the server writes")
         }
         var builder = CommitBuilder(sequence: entry.sequence)

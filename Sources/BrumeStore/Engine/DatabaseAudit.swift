@@ -59,7 +59,8 @@ extension Database {
     package func audit() -> DatabaseAudit {
         var audit = DatabaseAudit(limits: history)
         audit.kept = DatabaseAudit.Counts(
-            records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes, approximateBytes: approximateBytes,
+            records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes,
+            approximateBytes: approximateBytes,
             operations: operations.count, operationBytes: operations.bytes)
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(

@@ -221,7 +221,8 @@ struct SyncEngineFetchTests {
         #expect(script.machine.state.unfetchedZones.isEmpty)
     }
 
-    @Test("of a zone that is deleted and made again while they run ask why, and tell the deletion once, with the reason")
+    @Test(
+        "of a zone that is deleted and made again while they run ask why, and tell the deletion once, with the reason")
     func zoneMadeAgainMeanwhile() {
         let script = EngineScript(
             EngineScript.signedIn { state in
@@ -255,7 +256,9 @@ struct SyncEngineFetchTests {
         #expect(script.machine.state.unfetchedZones.isEmpty)
     }
 
-    @Test("of a zone that this device deleted and made again tell no deletion, and keep what is to be sent to the new one")
+    @Test(
+        "of a zone that this device deleted and made again tell no deletion, and keep what is to be sent to the new one"
+    )
     func ownZoneMadeAgain() {
         let script = EngineScript(
             EngineScript.signedIn { state in

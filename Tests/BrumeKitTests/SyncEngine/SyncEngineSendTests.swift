@@ -212,7 +212,9 @@ struct SyncEngineSendTests {
         #expect(script.taken().contains("> modifyRecords([\"a\", \"b\"], [])"))
     }
 
-    @Test("repeat a change to a zone that its opposite has undone, before the records of the zone, and do not go on so for ever")
+    @Test(
+        "repeat a change to a zone that its opposite has undone, before the records of the zone, and do not go on so for ever"
+    )
     func zoneSavedAgain() {
         let script = EngineScript(EngineScript.signedIn())
         var wishes: [CKSyncEngine.PendingDatabaseChange] = [.deleteZone(zone), .saveZone(CKRecordZone(zoneID: zone))]

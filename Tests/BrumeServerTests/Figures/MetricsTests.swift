@@ -91,7 +91,9 @@ struct MetricsTests {
         }
     }
 
-    @Test("of too many connections the oldest of an address gives way that has more than its part, or else the oldest of all")
+    @Test(
+        "of too many connections the oldest of an address gives way that has more than its part, or else the oldest of all"
+    )
     func givingWay() {
         func network(_ number: UInt32) -> PeerNetwork {
             var address = sockaddr_in()

@@ -56,7 +56,9 @@ struct HistoryTests {
         #expect(desk.record("a") != nil && desk.record("b") == nil)
     }
 
-    @Test("where the zones keep too many deletions together, each further one lets its zone forget two, down to the newest two")
+    @Test(
+        "where the zones keep too many deletions together, each further one lets its zone forget two, down to the newest two"
+    )
     func tombstonesOfAllZones() throws {
         let desk = HistoryTests.desk(tombstones: 6, inAll: 8)
         var tokens: [ZoneID: ChangeToken] = [:]
@@ -79,7 +81,8 @@ struct HistoryTests {
         // One comes, two go.
         let late = try desk.changes(since: nil, in: zones[1]).token
         delete(5..<6, from: zones[1])
-        #expect(HistoryTests.code { _ = try desk.changes(since: tokens[zones[1]], in: zones[1]) } == .changeTokenExpired)
+        #expect(
+            HistoryTests.code { _ = try desk.changes(since: tokens[zones[1]], in: zones[1]) } == .changeTokenExpired)
         #expect(try desk.changes(since: late, in: zones[1]).deleted == ["5"])
         #expect(desk.database.audit().histories.map(\.tombstones).prefix(4) == [0, 5, 4, 0])
         delete(6..<10, from: zones[1])

@@ -36,7 +36,8 @@ struct RemainsTests {
         #expect(try #require(desk.database.empty(limit: 6, nowMilliseconds: 1)).records == 5)
     }
 
-    @Test("a large zone's records are given to the host, a small one's are gone at once, and counts are right meanwhile")
+    @Test(
+        "a large zone's records are given to the host, a small one's are gone at once, and counts are right meanwhile")
     func givenBack() throws {
         let desk = Desk()
         let box = Box()

@@ -22,7 +22,11 @@ struct OrdinalTableTests {
         for (index, slot) in [3, 0, 4].enumerated() {
             let created = ChangePosition(sequence: 2, index: UInt32(index))
             table.noteDeletion(slot: Int32(slot))
-            if slot < zone.count { zone[Int32(slot)] = record(slot, created) } else { _ = zone.append(record(slot, created)) }
+            if slot < zone.count {
+                zone[Int32(slot)] = record(slot, created)
+            } else {
+                _ = zone.append(record(slot, created))
+            }
             _ = table.noteCreation(slot: Int32(slot), created: created)
         }
         while !table.isReady { table.step(zone, 1) }
