@@ -52,7 +52,11 @@ struct QueryCommandTests {
             arguments + ["--json"], environment: server.environment(), in: server.folder
         ).json()
         #expect(json["matches"] == .integer(3))
-        #expect(json["slices"] == .integer(1))
+        // As many as the loop's time makes them.
+        guard case .integer(let slices)? = json["slices"], slices >= 1 else {
+            Issue.record("no slices")
+            return
+        }
         guard case .array(let steps)? = json["steps"] else {
             Issue.record("no steps")
             return

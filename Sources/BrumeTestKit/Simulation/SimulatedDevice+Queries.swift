@@ -107,7 +107,8 @@ extension SimulatedDevice {
             if query.request.database == .public { break }
             let others = simulation.lastPage
             simulation.lastPage = (account, page)
-            if let others, others.account != account { page = others.page }
+            // Without a match it would be a page that is wrong, of nobody's.
+            if let others, others.account != account, !others.page.matches.isEmpty { page = others.page }
         case .queriesThePast:
             guard query.pages == 0, query.request.query.predicate == .constant(true), query.request.zone == nil else {
                 break
