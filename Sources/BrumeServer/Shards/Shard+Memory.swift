@@ -84,7 +84,9 @@ extension Shard {
         figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)
-        server.giveBack(loaded.database.takeApart())
+        // Behind all that holds the database in this turn, so that it goes there and not here.
+        let remains = Remains(of: loaded.database)
+        loop.execute { [server] in server.giveBack(remains) }
     }
 
     /// Writes what only the journal holds of them; a later look drops them.
