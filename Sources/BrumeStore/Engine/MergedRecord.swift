@@ -48,7 +48,7 @@ struct MergedRecord: ~Copyable {
         if fields.count > Limits.fieldsPerRecord {
             throw ServiceError(
                 .limitExceeded,
-                "a record would have \(fields.count) fields; the limit is \(Limits.fieldsPerRecord): use fewer")
+                "a record would have more than \(Limits.fieldsPerRecord) fields, the most that one may have: use fewer")
         }
         let isChanged = fields.isChanged || parent != former
         return MergedRecord(fields: fields, parent: parent, formerParent: former, isChanged: isChanged)

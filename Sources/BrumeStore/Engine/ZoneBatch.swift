@@ -271,7 +271,7 @@ struct ZoneBatch {
         if range.count > Limits.recordBytes {
             throw ServiceError(
                 .limitExceeded,
-                "a record would have \(range.count) bytes; the limit is \(Limits.recordBytes): store less in it")
+                "a record would have more than \(Limits.recordBytes) bytes, the most that one may have: store less in it")
         }
         let hiddenAnswer = isHidden ? self.hiddenAnswer(to: save) : nil
         let answerCount = isHidden ? 0 : isKnownToClient ? systemByteCount : range.count
