@@ -53,8 +53,7 @@ extension CKDatabase {
     /// The records that a query matches, 100 at most.
     @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
-        try await page(queryRequest(query, zoneID, nil, CKQueryOperation.maximumResults), callOptions)
-            .matchResults.map { try $0.1.get() }
+        try await records(matching: query, inZoneWith: zoneID)
     }
 
     // MARK: With completion handlers
