@@ -52,8 +52,8 @@ package enum Limits {
     package static let changesPerCommit = 65_536
 
     /// Bytes of the stored records that the saves of one request change, and of those that they find unchanged: each is
-    /// read, and mostly copied, however little of it was sent, some half a millisecond for each megabyte. The first such
-    /// record of a request always has room. Requests of 400 usual records don't come near.
+    /// read, and mostly copied, however little of it was sent, some half a millisecond for each megabyte. The first
+    /// such record of a request always has room. Requests of 400 usual records don't come near.
     package static let mergedBytesPerRequest = 8 * 1024 * 1024
 
     /// Fields of those records: each is looked at by itself, some 30 nanoseconds. A request counts as full once it has
@@ -71,9 +71,9 @@ package enum Limits {
     /// takes at most half of a zone's places. Above it the oldest go, and tokens from before them expire.
     package static let tombstonesPerZone = 10_000
 
-    /// Deleted records of all zones of a database that their feeds tell of. From there on a zone keeps as many as it has records,
-    /// though not fewer than two: each deletion lets it forget two of its oldest. No quota counts them, and each may take 640
-    /// bytes: 64 MB, which 10,000 zones would make 64 GB.
+    /// Deleted records of all zones of a database that their feeds tell of. From there on a zone keeps as many as it
+    /// has records, though not fewer than two: each deletion lets it forget two of its oldest. No quota counts them,
+    /// and each may take 640 bytes: 64 MB, which 10,000 zones would make 64 GB.
     package static let tombstonesPerDatabase = 100_000
 
     /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more. At the

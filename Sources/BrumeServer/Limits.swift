@@ -67,8 +67,8 @@ package enum ServerLimits {
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
-    /// The part of it that one account may have: an eighth, and the commit that goes over it. So the changes of others never
-    /// wait for more than that of one account's.
+    /// The part of it that one account may have: an eighth, and the commit that goes over it. So the changes of others
+    /// never wait for more than that of one account's.
     static let undurableAccountBytes = undurableBytes / accountPart
 
     /// What a refusal says to an account that has as much there: a disk that keeps up has taken it by then.
@@ -238,7 +238,8 @@ package enum ServerLimits {
     /// milliseconds' worth of the smallest.
     static let accountTurnCount = 4_096
 
-    /// What is read in one piece without a look at the clock behind its last frame: copying so much takes a microsecond.
+    /// What is read in one piece without a look at the clock behind its last frame: copying so much takes a
+    /// microsecond.
     static let freeReadBytes = 16 * 1024
 
     /// Time that what has waited for a turn may take of one, for all accounts together.

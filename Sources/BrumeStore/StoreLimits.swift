@@ -73,8 +73,8 @@ package enum StoreLimits {
     package static let promptIndexUnits = 2_000
 
     /// Bytes of records whose changes the indexes of a database have not taken over, above which a commit that would
-    /// add much is refused: seconds of work at worst. One commit may add ``Limits/commitBytes`` of new versions, and any
-    /// number of old ones that are in memory anyway.
+    /// add much is refused: seconds of work at worst. One commit may add ``Limits/commitBytes`` of new versions, and
+    /// any number of old ones that are in memory anyway.
     package static let pendingIndexBytes = 64 * 1024 * 1024
 
     /// The same for their number: each query looks at them one by one.

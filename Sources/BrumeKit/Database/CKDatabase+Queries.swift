@@ -42,7 +42,8 @@ extension CKDatabase {
 
     /// The records that a query matches, 100 at most.
     ///
-    /// Where nothing says what a call is to return, it is of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``.
+    /// Where nothing says what a call is to return, it is of
+    /// ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``.
     @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {

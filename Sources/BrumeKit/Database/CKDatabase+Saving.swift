@@ -142,8 +142,8 @@ private struct OutgoingBatch: Sendable {
         }
     }
 
-    /// Takes out what the server can't keep or would refuse the whole request for, and of an atomic zone everything beside it, as the
-    /// server would.
+    /// Takes out what the server can't keep or would refuse the whole request for, and of an atomic zone everything
+    /// beside it, as the server would.
     mutating func leaveOut(isAtomic: Bool) {
         for index in zones.indices.reversed() {
             let problem = zones[index].id.problem

@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import Foundation
 
-/// Values of fields in a push payload, which is JSON: texts, numbers and lists of them as they are, others as an object that says what
-/// they are.
+/// Values of fields in a push payload, which is JSON: texts, numbers and lists of them as they are, others as an object
+/// that says what they are.
 extension FieldValue {
     /// The value as JSON.
     var payload: Any {

@@ -10,9 +10,9 @@ extension CKSyncEngine {
         /// Whether the changes of each zone happen all or not at all.
         public var atomicByZone: Bool
 
-        /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and as
-        /// many large records as the server saves again in one request, however little of each is sent (8 MiB as they are
-        /// stored).
+        /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and
+        /// as many large records as the server saves again in one request, however little of each is sent (8 MiB as
+        /// they are stored).
         ///
         /// Goes through the changes in their order, once for each record. In a scheduled send it leaves out those that
         /// were added within the last second, or that were added again within it and first within the last five: the

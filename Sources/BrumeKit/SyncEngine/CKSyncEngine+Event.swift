@@ -49,8 +49,8 @@ extension CKSyncEngine {
             public let changeType: ChangeType
         }
 
-        /// Changes to zones, from the server. Handle the deletions first: a zone that was deleted and made again is among them, with
-        /// the reason, and among the modifications, of this event or of a later one.
+        /// Changes to zones, from the server. Handle the deletions first: a zone that was deleted and made again is
+        /// among them, with the reason, and among the modifications, of this event or of a later one.
         public struct FetchedDatabaseChanges: Sendable {
             /// Zones that are new or have new content, which is fetched next.
             public let modifications: [CKDatabase.DatabaseChange.Modification]

@@ -1,7 +1,7 @@
 /// Sending changes, of which none may get lost with another one that the server can't take.
 extension SyncEngineDriver {
-    /// Saves and deletes zones. A request of several that is refused whole is sent again in halves, down to the zone that is the
-    /// reason: the engine forgets what fails for good, and with the one the others would be forgotten.
+    /// Saves and deletes zones. A request of several that is refused whole is sent again in halves, down to the zone
+    /// that is the reason: the engine forgets what fails for good, and with the one the others would be forgotten.
     func modify(
         _ saves: [CKRecordZone], _ deletions: [CKRecordZone.ID], _ database: CKDatabase
     ) async -> Result<SyncEngineAnswer.ZoneResults, CKError> {
@@ -30,8 +30,8 @@ extension SyncEngineDriver {
         return .success(all)
     }
 
-    /// Saves and deletes records, as ``modify(_:_:_:)`` does zones. What is to happen at once stays together: the changes of one zone,
-    /// in a batch that is atomic.
+    /// Saves and deletes records, as ``modify(_:_:_:)`` does zones. What is to happen at once stays together: the
+    /// changes of one zone, in a batch that is atomic.
     func modify(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, _ database: CKDatabase
     ) async -> Result<SyncEngineAnswer.RecordResults, CKError> {

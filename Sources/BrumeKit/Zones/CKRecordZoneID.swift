@@ -35,8 +35,8 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     /// - Parameters:
     ///   - zoneName: 1 to 255 ASCII characters that do not start with an underscore, or the default zone's name. What
     ///     is asked of a zone of another name fails with `invalidArguments`.
-    ///   - ownerName: The owner's user record name; empty, it is the current user's. What is asked of a zone whose owner no user can be
-    ///     fails with `invalidArguments`.
+    ///   - ownerName: The owner's user record name; empty, it is the current user's. What is asked of a zone whose
+    ///     owner no user can be fails with `invalidArguments`.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
@@ -98,8 +98,8 @@ extension CKRecordZoneID {
     /// The zone as a request names it.
     package var modelID: ZoneID { ZoneID(name: zoneName, owner: ownerName) }
 
-    /// Why there can be no such zone; nil for one that a request may name. A server refuses a request whole that names another, with
-    /// all that is right in it, so it is not asked about such a zone.
+    /// Why there can be no such zone; nil for one that a request may name. A server refuses a request whole that names
+    /// another, with all that is right in it, so it is not asked about such a zone.
     var problem: String? { (isDefault ? nil : Names.problemWithZoneName(zoneName)) ?? ownerProblem }
 
     /// Why nobody can own such a zone, or nil.

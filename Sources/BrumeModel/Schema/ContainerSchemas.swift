@@ -34,8 +34,8 @@ package struct ContainerSchemas: Equatable, Sendable {
             lessons[user] = taught
         }
 
-        /// Why the schema can't learn from a user's saves, or nil. Loops ask before they have it learn, so that what will be
-        /// refused takes none of the time that all containers share.
+        /// Why the schema can't learn from a user's saves, or nil. Loops ask before they have it learn, so that what
+        /// will be refused takes none of the time that all containers share.
         package func refusal(of lesson: SchemaLesson, of user: String, share: SchemaShare) -> ServiceError? {
             if let refusal = schema.refusal(of: lesson) { return refusal }
             let taught = taught(by: user, with: lesson)

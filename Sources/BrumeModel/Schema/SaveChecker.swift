@@ -29,8 +29,8 @@ package struct SaveChecker {
 
     /// - Parameter fields: Hands out the fields in the order of their keys, each once: the key in UTF-8, and what the field holds.
     ///   Ends early where it gets false back.
-    /// - Complexity: A look-up for each field of the record. Those of the type are walked only where the record has them:
-    ///   see ``SortedSearch``.
+    /// - Complexity: A look-up for each field of the record. Those of the type are walked only where the record has
+    ///   them: see ``SortedSearch``.
     package mutating func check(
         type name: String, fields: (_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) -> Void
     ) -> SaveVerdict {
@@ -69,8 +69,8 @@ package struct SaveChecker {
         return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
     }
 
-    /// False where the lesson brings more fields than the schema has room for: it is refused, whatever else it has. What
-    /// was noted are fields that the schema does not know.
+    /// False where the lesson brings more fields than the schema has room for: it is refused, whatever else it has.
+    /// What was noted are fields that the schema does not know.
     private var mayNoteMore: Bool {
         notedCount < Limits.fieldsTaughtPerRequest && schema.fieldCount + lesson.fieldCount <= Limits.fieldsPerSchema
     }

@@ -7,8 +7,8 @@ package enum SortedSearch {
     ///   - start: All elements before it stand before what is sought.
     ///   - order: How the element at an index compares with what is sought: negative before it, 0 the same.
     /// - Returns: Its index, or `count`; and whether it is what was sought.
-    /// - Complexity: One comparison where it is the first one, otherwise about 2 log2 of its distance from `start`: looking
-    ///   up all elements of a list one after the other costs as much as a walk, looking up a few does not.
+    /// - Complexity: One comparison where it is the first one, otherwise about 2 log2 of its distance from `start`:
+    ///   looking up all elements of a list one after the other costs as much as a walk, looking up a few does not.
     @inline(__always)
     package static func firstIndex(
         from start: Int, count: Int, order: (Int) -> Int

@@ -22,7 +22,8 @@ final class ByteBudget: Sendable {
         whole?.add(byteCount)
     }
 
-    /// Whether there is room for bytes that were just added. Where nobody holds any, one message may be larger than all.
+    /// Whether there is room for bytes that were just added. Where nobody holds any, one message may be larger than
+    /// all.
     fileprivate func hasRoom(for byteCount: Int, ofLittle isLittle: Bool) -> Bool {
         let bytes = bytes
         let room = isLittle ? limit : limit - limit / 8

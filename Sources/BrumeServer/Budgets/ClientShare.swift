@@ -78,8 +78,8 @@ final class ClientShare: Sendable {
 
     func undurableBytesChanged(by byteCount: Int) { undurableBytes.add(byteCount, ordering: .relaxed) }
 
-    /// Why nothing more may be written now: what was written waits for the disk. Whoever has nothing there may write, however
-    /// large the commit.
+    /// Why nothing more may be written now: what was written waits for the disk. Whoever has nothing there may write,
+    /// however large the commit.
     var undurableRefusal: ServiceError? {
         let bytes = undurableBytes.load(ordering: .relaxed)
         guard bytes >= ServerLimits.undurableAccountBytes else { return nil }

@@ -12,7 +12,8 @@ struct UndurableCommits {
 
     /// Counts a commit, until its position is durable.
     ///
-    /// - Parameter submitted: The last position that was handed to the journal: what comes after it becomes durable together.
+    /// - Parameter submitted: The last position that was handed to the journal: what comes after it becomes durable
+    ///   together.
     mutating func append(_ byteCount: Int, of share: ClientShare, at position: UInt64, submitted: UInt64) {
         share.undurableBytesChanged(by: byteCount)
         if first < runs.count, runs[runs.count - 1].share === share, runs[runs.count - 1].lastPosition > submitted {

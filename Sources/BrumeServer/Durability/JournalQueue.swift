@@ -52,9 +52,9 @@ struct JournalQueue {
 
     /// Takes submissions of up to so many bytes, at least one, and with the last of them all the rest; nil: there is nothing.
     ///
-    /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of other
-    /// loops may pass would have to be kept from waiting for ever. What an account may have here is bounded instead, by
-    /// ``ServerLimits/undurableAccountBytes``.
+    /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of
+    /// other loops may pass would have to be kept from waiting for ever. What an account may have here is bounded
+    /// instead, by ``ServerLimits/undurableAccountBytes``.
     mutating func take(bytesLimit: Int) -> Work? {
         if isEmpty { return nil }
         var count = 0

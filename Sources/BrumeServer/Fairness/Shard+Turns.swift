@@ -1,8 +1,8 @@
 internal import BrumeSystem
 
 /// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
-/// a later turn otherwise, behind what it has asked for before. That holds wherever a request begins or goes on: when its
-/// frame is read, when it comes from another loop, and when what it waited for is there.
+/// a later turn otherwise, behind what it has asked for before. That holds wherever a request begins or goes on: when
+/// its frame is read, when it comes from another loop, and when what it waited for is there.
 ///
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.

@@ -77,8 +77,8 @@ package struct Log: Sendable {
         write(line)
     }
 
-    /// Text from outside can't forge a line, a field or an escape: control characters, quotes and backslashes are escaped. To
-    /// some terminals the control characters from U+0080 on are commands, as those below U+0020 are.
+    /// Text from outside can't forge a line, a field or an escape: control characters, quotes and backslashes are
+    /// escaped. To some terminals the control characters from U+0080 on are commands, as those below U+0020 are.
     private static func printable(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

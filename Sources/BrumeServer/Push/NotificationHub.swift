@@ -57,8 +57,8 @@ final class NotificationHub {
     let figures: PushFigures
 
     /// - Parameters:
-    ///   - mayHaveForgotten: Whether devices may have listened before of which nothing is known any more: in an earlier life of the
-    ///     server, or of this hub. Of a database with commits it is taken for granted.
+    ///   - mayHaveForgotten: Whether devices may have listened before of which nothing is known any more: in an earlier
+    ///     life of the server, or of this hub. Of a database with commits it is taken for granted.
     ///   - backlogBytes: Of all users' events together.
     ///   - figures: What all hubs of a shard count together.
     init(

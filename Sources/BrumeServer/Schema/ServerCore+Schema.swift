@@ -6,7 +6,8 @@ extension ServerCore {
     /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent the schema
     /// that is on disk now, or with why it can't be.
     ///
-    /// Lessons wait for the disk, so accounts take turns with them, and what the operator asks for waits for one at most.
+    /// Lessons wait for the disk, so accounts take turns with them, and what the operator asks for waits for one at
+    /// most.
     func learn(
         _ lesson: SchemaLesson, from identity: Identity, account: ClientShare.Key,
         _ done: @escaping @Sendable (ServiceError?) -> Void

@@ -3,9 +3,10 @@ internal import BrumeModel
 /// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
 ///
 /// Each account's calls wait in the order in which they came, and those that come while the first are answered wait
-/// behind them; the accounts take turns. How many may wait is the shard's to say. Sessions and users that arrive are no calls: there is one of each at most for
-/// each that is connected, and they are served as soon as the database is there. Nor are streams that are to listen, of
-/// which there are as many as are open: each is served, in turns with the calls.
+/// behind them; the accounts take turns. How many may wait is the shard's to say. Sessions and users that arrive are no
+/// calls: there is one of each at most for each that is connected, and they are served as soon as the database is
+/// there. Nor are streams that are to listen, of which there are as many as are open: each is served, in turns with the
+/// calls.
 final class DatabaseLoad {
     typealias Outcome = Result<LoadedDatabase, ServiceError>
 
@@ -119,7 +120,8 @@ final class DatabaseLoad {
         return (Array(sessions.values), users)
     }
 
-    /// Takes out the next call, of the next account that `mayRun` admits; nil when there is none. Only when the load has ended.
+    /// Takes out the next call, of the next account that `mayRun` admits; nil when there is none. Only when the load
+    /// has ended.
     func nextCall(
         where mayRun: (ClientShare.Key) -> Bool
     ) -> (account: ClientShare.Key, run: () -> Void, byteCount: Int)? {

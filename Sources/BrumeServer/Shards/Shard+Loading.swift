@@ -50,8 +50,8 @@ extension Shard {
         return .loading(load)
     }
 
-    /// Runs `body` when the load has ended, behind the account's calls that wait already. Returns why it can't wait; nil: it
-    /// does.
+    /// Runs `body` when the load has ended, behind the account's calls that wait already. Returns why it can't wait;
+    /// nil: it does.
     func wait(
         for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int,
         _ body: @escaping (DatabaseLoad.Outcome) -> Void
@@ -107,8 +107,8 @@ extension Shard {
         let result: Result<Database, StoreError>
     }
 
-    /// Puts the load into the account's line, unless it is there. In several lines it is done when its first turn comes: so
-    /// nobody waits for a public database behind all other databases of the account that asked for it first.
+    /// Puts the load into the account's line, unless it is there. In several lines it is done when its first turn
+    /// comes: so nobody waits for a public database behind all other databases of the account that asked for it first.
     private func lineUp(_ load: DatabaseLoad, of account: ClientShare.Key) {
         guard load.isNew(to: account) else { return }
         let snapshots = log.snapshots
@@ -139,8 +139,8 @@ extension Shard {
         answerCalls(of: load)
     }
 
-    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have. Each takes
-    /// of its account's share of the turn, as it would have if it had not waited.
+    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have. Each
+    /// takes of its account's share of the turn, as it would have if it had not waited.
     private func answerCalls(of load: DatabaseLoad) {
         let began = loop.currentNanoseconds
         for _ in 0..<ServerLimits.awaitedCallsPerTurn

@@ -75,7 +75,8 @@ final class Shard: @unchecked Sendable {
     var undeliveredHubs: [NotificationHub] = []
     /// Hubs with events of durable commits that are not in their rings yet.
     var publishingHubs: [LoadedDatabase] = []
-    /// Whether devices may have listened to an empty database of which nothing is known any more: see ``NotificationHub``.
+    /// Whether devices may have listened to an empty database of which nothing is known any more: see
+    /// ``NotificationHub``.
     var mayHaveForgottenDevices: Bool
     /// What records tell of types that schemas do not know, each for who waits for it.
     var lessonScans: [(LessonScan, LoadedDatabase)] = []

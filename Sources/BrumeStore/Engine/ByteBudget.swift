@@ -2,12 +2,13 @@ internal import BrumeModel
 
 /// What the saves of one request may read and answer.
 ///
-/// A small request can name many large records. Its answer has to fit into a frame all the same, because what the client can't
-/// read it can't get by asking again either. Each save of a stored record reads that record and mostly writes it again, and
-/// a request is decided in one piece, so this is bounded before it is done. An item that finds no room fails by itself.
+/// A small request can name many large records. Its answer has to fit into a frame all the same, because what the
+/// client can't read it can't get by asking again either. Each save of a stored record reads that record and mostly
+/// writes it again, and a request is decided in one piece, so this is bounded before it is done. An item that finds no
+/// room fails by itself.
 ///
-/// What a request sends is bounded by its own size and not counted here: its commit has no more bytes than it sends, than
-/// the records that it reads, and than the server's system fields (``Limits/commitBytes``).
+/// What a request sends is bounded by its own size and not counted here: its commit has no more bytes than it sends,
+/// than the records that it reads, and than the server's system fields (``Limits/commitBytes``).
 struct ByteBudget: Sendable {
     /// The rest of a frame is for what stands beside the records: errors, lengths and nesting.
     var answer = Database.completedPageBytes
@@ -23,8 +24,8 @@ struct ByteBudget: Sendable {
         return true
     }
 
-    /// For a stored record that is about to be read. False, and nothing is taken, when there is no room; the first record
-    /// always has some.
+    /// For a stored record that is about to be read. False, and nothing is taken, when there is no room; the first
+    /// record always has some.
     ///
     /// - Parameter byteCount: Of the record as it is stored.
     mutating func takeMerge(of byteCount: Int) -> Bool {
@@ -37,6 +38,7 @@ struct ByteBudget: Sendable {
         return true
     }
 
-    /// For the fields of the record that was read. They are known only then, so the last record may have more than are left.
+    /// For the fields of the record that was read. They are known only then, so the last record may have more than are
+    /// left.
     mutating func takeMergedFields(_ count: Int) { mergedFields -= min(count, mergedFields) }
 }

@@ -6,8 +6,8 @@ extension Database {
     /// the default zone. User records stay, without fields, and so do subscriptions that are no custom zone's; what they are about is
     /// told to them as if users had deleted it. One commit of bounded size at a time; nil when nothing is left.
     ///
-    /// - Parameter limit: Records of the default zone that one commit changes, and of custom zones that go with it: at least one
-    ///   zone, and some hundreds at the most.
+    /// - Parameter limit: Records of the default zone that one commit changes, and of custom zones that go with it: at
+    ///   least one zone, and some hundreds at the most.
     package func empty(limit: Int = 4_096, nowMilliseconds: Int64) -> (commit: Commit, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0

@@ -148,8 +148,8 @@ extension Database {
 
     /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is no change.
     ///
-    /// One for which the quota has no room is not kept: with the feed the device gets the one before, and takes it that its latest
-    /// request may not have arrived.
+    /// One for which the quota has no room is not kept: with the feed the device gets the one before, and takes it that
+    /// its latest request may not have arrived.
     private func keep(
         _ token: ClientToken, quotaBytes: Int, inZoneAt index: Int, into builder: inout CommitBuilder
     ) {

@@ -108,7 +108,8 @@ package final class Database {
         return slot
     }
 
-    /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. What a quota counts.
+    /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. What a
+    /// quota counts.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
     /// Deleted records that the feeds of all zones tell of.
     @exclusivity(unchecked) private(set) var tombstoneCount = 0

@@ -4,8 +4,8 @@ internal import BrumeWire
 /// What the references of one request may cost the loop. A request is decided in one piece, so its cost has to be
 /// bounded before.
 ///
-/// Records are read no further than there is room. What was read is taken also where it turned out to be too much: items
-/// after such a one find no room, and are not read.
+/// Records are read no further than there is room. What was read is taken also where it turned out to be too much:
+/// items after such a one find no room, and are not read.
 ///
 /// The first record always has room, so that each can be changed and deleted by itself, whatever was stored before a
 /// limit was lower.

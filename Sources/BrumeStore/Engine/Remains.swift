@@ -1,5 +1,5 @@
-/// What a deleted zone or a dropped database held. A million records are a million pieces of memory, which take a quarter
-/// of a second to give back: the host does that where nobody waits for it.
+/// What a deleted zone or a dropped database held. A million records are a million pieces of memory, which take a
+/// quarter of a second to give back: the host does that where nobody waits for it.
 ///
 /// `@unchecked Sendable`: whoever gives it back lets go of it, no more. It goes then if nobody else holds it.
 package final class Remains: @unchecked Sendable {

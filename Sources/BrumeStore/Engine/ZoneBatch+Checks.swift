@@ -64,8 +64,8 @@ extension ZoneBatch {
             || ChangeTag(save.changeTag) == existing.tag
     }
 
-    /// Whether the caller changes a record that they may not read. Every save of it is a change: one that was told to have changed
-    /// nothing would confirm guessed values.
+    /// Whether the caller changes a record that they may not read. Every save of it is a change: one that was told to
+    /// have changed nothing would confirm guessed values.
     func isHidden(_ existing: RecordSlot) -> Bool { scope == .public && !mayRead(existing) }
 
     /// What is told of such a save: nothing but what was sent, and what the save itself made of it.

@@ -162,8 +162,8 @@ struct ZoneBatch {
         }
     }
 
-    /// What is left for the zones that follow: of the answer all that this one's does not have, though it was taken for items
-    /// that failed later; of what may be read only what nobody read.
+    /// What is left for the zones that follow: of the answer all that this one's does not have, though it was taken for
+    /// items that failed later; of what may be read only what nobody read.
     ///
     /// - Parameters:
     ///   - result: What is answered about this zone.
@@ -271,7 +271,9 @@ struct ZoneBatch {
         if range.count > Limits.recordBytes {
             throw ServiceError(
                 .limitExceeded,
-                "a record would have more than \(Limits.recordBytes) bytes, the most that one may have: store less in it")
+                """
+                a record would have more than \(Limits.recordBytes) bytes, the most that one may have: store less in it
+                """)
         }
         let hiddenAnswer = isHidden ? self.hiddenAnswer(to: save) : nil
         let answerCount = isHidden ? 0 : isKnownToClient ? systemByteCount : range.count

@@ -7,8 +7,8 @@ struct WeakQueryRun {
 
 /// What a database does for the queries that read it as it was at one commit, while others follow.
 ///
-/// A query of all zones takes them one after the other, and commits go on meanwhile. So a zone that is about to change is first given
-/// to each query that has yet to take it.
+/// A query of all zones takes them one after the other, and commits go on meanwhile. So a zone that is about to change
+/// is first given to each query that has yet to take it.
 extension Database {
     /// From now on the run is told of changes.
     func add(_ run: QueryRun) {

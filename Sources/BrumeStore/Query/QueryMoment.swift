@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// The zones that a query reads, as one commit left them. They are taken one after the other, while commits go on.
 ///
-/// Nothing is copied when the moment comes, however many zones there are. A zone that is about to change before it is taken is kept
-/// as it is; from then on the places of the records that change in it are noted.
+/// Nothing is copied when the moment comes, however many zones there are. A zone that is about to change before it is
+/// taken is kept as it is; from then on the places of the records that change in it are noted.
 struct QueryMoment {
     /// The incarnations of the zones, in rising order.
     let zones: [UInt64]
@@ -51,8 +51,8 @@ struct QueryTarget {
     let slots: RecordSlots
     /// Nil: the zone is looked through.
     let indexes: ZoneIndexes?
-    /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes don't have
-    /// them.
+    /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes
+    /// don't have them.
     var changed: Set<Int32> = []
 
     /// The same for a zone that is gone, which nobody tells indexes of.

@@ -66,7 +66,8 @@ extension QueryRun {
             source = .slots(next: next)
         case .names(let names, var next):
             guard let zone = database.zoneIndexOfIncarnation[targets[targetIndex].incarnation] else {
-                // The zone is gone, and with it the look-up of its names. Some of its records may have been kept already.
+                // The zone is gone, and with it the look-up of its names. Some of its records may have been kept
+                // already.
                 scan = .through(view.slots, parts: planner.openParts, mayRepeat: true)
                 return 1
             }

@@ -30,7 +30,8 @@ package final class QueryRun {
 
     /// Of the last commit that the answer shows. It may grow until ``isReading``.
     package private(set) var sequence: UInt64
-    /// The zone that was asked for, as it was when the run began; nil for all zones, and as soon as there is the moment.
+    /// The zone that was asked for, as it was when the run began; nil for all zones, and as soon as there is the
+    /// moment.
     private var beginning: QueryTarget?
     /// Which zones are read: until ``isReading`` those that get indexes, as they are by then.
     @exclusivity(unchecked) private var moment: QueryMoment

@@ -33,7 +33,8 @@ struct ZonePlanner {
     /// How many paths decide a part together.
     private let pathsOfPart: [Int]
     private let isTextPart: [Bool]
-    /// What a zone's plan costs in units of a run, whatever comes of it: each key of the predicate is sought in an index.
+    /// What a zone's plan costs in units of a run, whatever comes of it: each key of the predicate is sought in an
+    /// index.
     let planUnits: Int
     private static let seeksPerUnit = 8
 

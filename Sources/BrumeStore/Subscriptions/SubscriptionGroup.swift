@@ -109,8 +109,8 @@ final class SubscriptionGroup {
 
     /// Gives the subscriptions that the record may fire. One may come several times.
     ///
-    /// - Parameter meter: Charged for fields and for elements of lists; the body charges for what it is given, and does nothing once
-    ///   it is spent.
+    /// - Parameter meter: Charged for fields and for elements of lists; the body charges for what it is given, and does
+    ///   nothing once it is spent.
     /// - Returns: False when the meter was spent before all were given.
     func forEachCandidate(
         of record: UnsafeRawBufferPointer, _ meter: CostMeter, _ body: (SubscriptionPosting) -> Void

@@ -1,6 +1,7 @@
 /// The connections of an HTTP listener, oldest first, and which of them gives way to a new one.
 ///
-/// Whoever opens connections and says nothing shuts out nobody: beyond the limits the newest is served, and the oldest goes.
+/// Whoever opens connections and says nothing shuts out nobody: beyond the limits the newest is served, and the oldest
+/// goes.
 struct HTTPConnections {
     private var open: [(fd: Int32, network: PeerNetwork)] = []
     private let limit: Int
@@ -13,7 +14,8 @@ struct HTTPConnections {
 
     /// A connection has begun.
     ///
-    /// - Returns: The one that is to end for it: the oldest of its address where that has too many, or the oldest of all.
+    /// - Returns: The one that is to end for it: the oldest of its address where that has too many, or the oldest of
+    ///   all.
     mutating func began(_ fd: Int32, from network: PeerNetwork) -> Int32? {
         open.append((fd, network))
         let isOverShare = open.count { $0.network == network } > limitPerAddress

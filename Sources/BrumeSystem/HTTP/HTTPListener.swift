@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A small HTTP/1.1 server for figures and health checks, without TLS, on a thread of its own.
 ///
-/// Takes GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest gives way to the
-/// newest. One answer is made after the other: a handler that takes long holds up the others, and nothing else.
+/// Takes GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest gives way to
+/// the newest. One answer is made after the other: a handler that takes long holds up the others, and nothing else.
 ///
 /// `@unchecked Sendable`: the daemon is stopped once, by ``stop()``; the handler is for any thread.
 package final class HTTPListener: @unchecked Sendable {

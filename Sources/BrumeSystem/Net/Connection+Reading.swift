@@ -2,8 +2,8 @@
 extension Connection {
     var hasHeldInput: Bool { !heldPlaintext.isEmpty || !heldCiphertext.isEmpty }
 
-    /// Reads from the socket without waiting for the poller, and delivers what there is from within the call. Not from within a
-    /// call to the delegate.
+    /// Reads from the socket without waiting for the poller, and delivers what there is from within the call. Not from
+    /// within a call to the delegate.
     package func readNow() {
         if state == .open { readFromSocket() }
     }

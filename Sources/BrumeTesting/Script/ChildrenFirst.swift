@@ -57,7 +57,8 @@ final class ChildrenFirst: Sendable {
             page.records = Self.order(rest).map(\.bytes)
         } else {
             let sorted = kept.sorted { $0.key < $1.key }
-            // What the page has no room for comes with further ones: the server has nothing more to give for their token.
+            // What the page has no room for comes with further ones: the server has nothing more to give for their
+            // token.
             let room = request.resultsLimit - items.count - page.deletions.count
             let late = request.resultsLimit > 0 ? sorted.prefix(max(room, 0)) : sorted[...]
             let rest = sorted.dropFirst(late.count)

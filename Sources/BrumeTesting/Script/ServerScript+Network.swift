@@ -59,8 +59,8 @@ extension ServerScript {
     /// Fetches of a zone's changes give records before those that they refer to: a child before its parent, an item before its
     /// list. CloudKit promises no order, and an app has to cope with a record whose parent it does not have yet.
     ///
-    /// Where a fetch has several pages (``limitPages(to:of:times:)``), the records that refer to none come last, in further pages where
-    /// one does not hold them. Fires with each page that is another by it.
+    /// Where a fetch has several pages (``limitPages(to:of:times:)``), the records that refer to none come last, in
+    /// further pages where one does not hold them. Fires with each page that is another by it.
     ///
     /// - Parameter zone: Nil: in all zones.
     @discardableResult

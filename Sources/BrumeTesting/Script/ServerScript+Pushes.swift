@@ -28,8 +28,8 @@ extension ServerScript {
     /// Returns once the device listens to its notifications: what is saved from then on is told to it.
     ///
     /// - Parameter timeout: Of real time.
-    /// - Throws: ``TestServerError`` when the time is over; `CancellationError` when the task is cancelled, as a test's time limit does;
-    ///   the `CKError` of a device that can't reach the server any more.
+    /// - Throws: ``TestServerError`` when the time is over; `CancellationError` when the task is cancelled, as a test's
+    ///   time limit does; the `CKError` of a device that can't reach the server any more.
     public func waitUntilListening(_ device: TestDevice, timeout: Duration = .seconds(10)) async throws {
         let situation =
             "nothing on the device listens to notifications: make an automatic CKSyncEngine, or iterate the container's "

@@ -68,8 +68,8 @@ extension TestServer {
     /// Puts records into a database and takes others out, as another device of the account does: the test's devices get them
     /// by pushes and in their fetches. Zones that are missing are made.
     ///
-    /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The records that are given stay as they are. The script and ``calls(_:)`` don't
-    /// see it.
+    /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The
+    /// records that are given stay as they are. The script and ``calls(_:)`` don't see it.
     ///
     /// ```swift
     /// try await server.seed([list, note], of: "ada")
@@ -121,7 +121,8 @@ extension TestServer {
         }
     }
 
-    /// Takes from the server's records what those that are given do not hold: a save leaves the fields alone that it does not name.
+    /// Takes from the server's records what those that are given do not hold: a save leaves the fields alone that it
+    /// does not name.
     private func clear(_ records: [CKRecord], in database: CKDatabase) async throws {
         let fetched = try await database.records(for: records.map(\.recordID))
         var children: [CKRecord] = []

@@ -136,12 +136,13 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// of its device is turned to each time that the engine waits for; with the machine's clock that takes as long as it does in an app.
     ///
     /// What another device has just saved comes when the server's push does: await ``waitUntil(timeout:_:)`` for it, or
-    /// `fetchChanges()`. An engine is not idle while a change is pending that its delegate has no record for: it asks again and again.
+    /// `fetchChanges()`. An engine is not idle while a change is pending that its delegate has no record for: it asks
+    /// again and again.
     ///
     /// - Parameter timeout: Of real time.
-    /// - Throws: ``TestServerError`` with what is pending, the last error and the last events when the engine does not come to rest in
-    ///   time, or not at all, as without a network, where it tries again for ever; `CancellationError` when the task is cancelled, as a
-    ///   test's time limit does.
+    /// - Throws: ``TestServerError`` with what is pending, the last error and the last events when the engine does not
+    ///   come to rest in time, or not at all, as without a network, where it tries again for ever; `CancellationError`
+    ///   when the task is cancelled, as a test's time limit does.
     public func waitUntilIdle(_ engine: CKSyncEngine, timeout: Duration = .seconds(10)) async throws {
         try await wait(atMost: timeout, { "\(engine) is not idle\(self.situation(of: engine))" }) {
             for _ in 0..<TestLimits.idleTurnsMax {
@@ -168,8 +169,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// - Parameters:
     ///   - timeout: Of real time.
     ///   - condition: Asked at once and after each event, within a lock: it looks at nothing else of the delegate.
-    /// - Throws: ``TestServerError`` with the last events when the time is over; `CancellationError` when the task is cancelled, as a
-    ///   test's time limit does.
+    /// - Throws: ``TestServerError`` with the last events when the time is over; `CancellationError` when the task is
+    ///   cancelled, as a test's time limit does.
     public func waitUntil(
         timeout: Duration = .seconds(10), _ condition: @escaping @Sendable ([CKSyncEngine.Event]) -> Bool
     ) async throws {
@@ -207,8 +208,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
 
     // MARK: CKSyncEngineDelegate
 
-    /// Remembers the event, and takes over what it brings. Of a record that is to be sent, what ``records`` holds stays: the fields that
-    /// were set there, with the version on the server from now on.
+    /// Remembers the event, and takes over what it brings. Of a record that is to be sent, what ``records`` holds
+    /// stays: the fields that were set there, with the version on the server from now on.
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         let pending = Set(
             syncEngine.state.pendingRecordZoneChanges.compactMap { change in

@@ -46,8 +46,8 @@ extension StoredRecord {
     ///
     /// Throws `internalError` for bytes that are no record.
     ///
-    /// - Parameter room: Reading ends as soon as there are more of either than this: what is returned does not fit into it
-    ///   then, and is not whole.
+    /// - Parameter room: Reading ends as soon as there are more of either than this: what is returned does not fit into
+    ///   it then, and is not whole.
     package static func cascades(
         of bytes: UnsafeRawBufferPointer, within room: Cascades.Room = .unlimited
     ) throws(ServiceError) -> Cascades {

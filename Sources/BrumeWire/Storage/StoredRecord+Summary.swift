@@ -18,8 +18,8 @@ extension StoredRecord {
 
     /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
     ///
-    /// What passes has what later readers take for granted: fields in the order of their keys, each key once, and in each field
-    /// one value of a known kind.
+    /// What passes has what later readers take for granted: fields in the order of their keys, each key once, and in
+    /// each field one value of a known kind.
     package static func summary(of bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Summary {
         var summary = Summary()
         var reader = WireReader(bytes)

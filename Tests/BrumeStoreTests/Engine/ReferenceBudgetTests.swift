@@ -5,7 +5,8 @@ import Testing
 
 @testable import BrumeStore
 
-/// Records are looked at for their references no further than the request's budget goes, also those that then find no room.
+/// Records are looked at for their references no further than the request's budget goes, also those that then find no
+/// room.
 @Suite("The budget of references")
 struct ReferenceBudgetTests {
     private let desk = Desk()

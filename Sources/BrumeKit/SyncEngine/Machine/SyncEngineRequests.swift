@@ -22,8 +22,8 @@ package enum SyncEngineAnswer: Sendable {
 
     /// One page of changes to zones.
     package struct DatabasePage: Sendable {
-        /// Zones that were deleted and whose name another one has now, which is among the modifications of this page or of a later
-        /// one.
+        /// Zones that were deleted and whose name another one has now, which is among the modifications of this page or
+        /// of a later one.
         package var earlierDeletions: [CKDatabase.DatabaseChange.Deletion]
         package var modifications: [CKDatabase.DatabaseChange.Modification]
         package var deletions: [CKDatabase.DatabaseChange.Deletion]

@@ -106,8 +106,8 @@ struct SyncEngineSchedule: Sendable {
         unprovidedDue = nil
     }
 
-    /// Changes are pending for which the delegate gave no record, as where the app's transaction that writes them takes longer than the
-    /// send was put off: it is asked again after a second, and then after pauses that grow to a minute.
+    /// Changes are pending for which the delegate gave no record, as where the app's transaction that writes them takes
+    /// longer than the send was put off: it is asked again after a second, and then after pauses that grow to a minute.
     mutating func changesRemained(now: UInt64) {
         unprovidedDue = now + min(1_000 << min(unprovidedSends, 6), Self.unprovidedPauseMax)
         unprovidedSends += 1
@@ -118,8 +118,8 @@ struct SyncEngineSchedule: Sendable {
         unprovidedSends = 0
     }
 
-    /// The longest pause before the delegate is asked again, in milliseconds: an app that never has a record and leaves its change
-    /// pending is woken once a minute.
+    /// The longest pause before the delegate is asked again, in milliseconds: an app that never has a record and leaves
+    /// its change pending is woken once a minute.
     private static let unprovidedPauseMax: UInt64 = 60_000
 
     mutating func sendSucceeded() {

@@ -29,8 +29,8 @@ extension SyncEngineStateMachine {
         var fetchedZones: Set<CKRecordZone.ID> = []
         /// Tokens are given up once in a cycle: a server that always says they expired is not asked for ever.
         var expiredZones: Set<CKRecordZone.ID> = []
-        /// Zones that turned out to be others than those of their tokens, and for whose deletions the database's changes were asked
-        /// for again.
+        /// Zones that turned out to be others than those of their tokens, and for whose deletions the database's
+        /// changes were asked for again.
         var zonesMadeAgain: Set<CKRecordZone.ID> = []
         var isDatabaseExpired = false
         /// How often the engine had heard of changes to the database when it asked for them last, and whether the
@@ -160,7 +160,8 @@ extension SyncEngineStateMachine {
             fetchCycle!.failure = error
             fetchCycle!.phase = .end
         case .success(let page):
-            // Of this device's own, the delegate has known since it sent them: all it has of the zone is of the next one.
+            // Of this device's own, the delegate has known since it sent them: all it has of the zone is of the next
+            // one.
             let earlierDeletions = page.earlierDeletions.filter { !state.ownDeletedZones.contains($0.zoneID) }
             for deletion in page.earlierDeletions {
                 if state.ownDeletedZones.contains(deletion.zoneID) {
@@ -258,10 +259,11 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// The zone that the delegate knows was deleted, and another has its name, since the database's changes were asked for. They say
-    /// why, which an app must know that keeps its records for one reason and drops them for another: so they are asked for again,
-    /// and tell the deletion. Where they don't, as to an engine that got them before it knew what to do with them, the token proves
-    /// that it was the delegate's zone that went. Then the new zone is fetched from its start.
+    /// The zone that the delegate knows was deleted, and another has its name, since the database's changes were asked
+    /// for. They say why, which an app must know that keeps its records for one reason and drops them for another: so
+    /// they are asked for again, and tell the deletion. Where they don't, as to an engine that got them before it knew
+    /// what to do with them, the token proves that it was the delegate's zone that went. Then the new zone is fetched
+    /// from its start.
     private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, now: UInt64) {
         closeZone(zoneID, nil)
         state.unfetchedZones.insert(zoneID)

@@ -24,12 +24,13 @@ extension SyncEngineStateMachine {
         var isProgressMade = false
         /// Whether changes were left out of batches that were added a moment before.
         var isAnythingHeldBack = false
-        /// The changes to zones that succeeded: none is sent twice, whatever the delegate adds, but for one that its opposite has undone.
+        /// The changes to zones that succeeded: none is sent twice, whatever the delegate adds, but for one that its
+        /// opposite has undone.
         var doneZoneChanges: Set<CKSyncEngine.PendingDatabaseChange> = []
         /// How often a change was undone by its opposite.
         var reversalCount = 0
-        /// More than an app has reason for. One whose delegate saves a zone whenever it is deleted, and deletes it whenever it is
-        /// saved, goes on with the next cycle, after a pause.
+        /// More than an app has reason for. One whose delegate saves a zone whenever it is deleted, and deletes it
+        /// whenever it is saved, goes on with the next cycle, after a pause.
         private static let reversalsMax = 8
         /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in it.
         var additionsAtQuestion: UInt64 = 0

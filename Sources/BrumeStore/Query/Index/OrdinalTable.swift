@@ -19,8 +19,8 @@ struct OrdinalTable {
     private var phase = Phase.collecting(next: 0)
     private var sort = SlicedSort<Entry>(by: { $0.created < $1.created })
     private var sorted: [Entry] = []
-    /// Created since the table was begun, wherever it stands: numbers rise with creation, so all of these come behind what is
-    /// collected.
+    /// Created since the table was begun, wherever it stands: numbers rise with creation, so all of these come behind
+    /// what is collected.
     private var late: [Entry] = []
 
     /// By ordinal.
