@@ -292,7 +292,8 @@ final class GroupCommit: @unchecked Sendable {
             }
             for var removal in work.removals {
                 if try removeSegment(before: removal.firstKept) {
-                    // What came meanwhile is written first.
+                    // Its file may have to be removed. What came meanwhile is written first.
+                    preparer.ask()
                     removal.removedCount += 1
                     state.withLock { $0.queue.append(removal) }
                 } else {

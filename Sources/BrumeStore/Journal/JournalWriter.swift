@@ -104,7 +104,7 @@ package struct JournalWriter: Sendable {
         previousCRC = 0
         path = JournalFormat.path(ofSegment: 1)
         segmentLength = JournalWriter.segmentLength(options, batchBytes: 0)
-        file = try JournalWriter.createSegment(header, length: segmentLength, of: nil, on: disk)
+        file = try JournalWriter.createSegment(header, length: segmentLength, of: nil, isFilled: true, on: disk)
         extent = JournalExtent(oldestSegment: 1, newestSegment: 1, lastSyncedBatch: 0)
         try JournalWriter.create(extent, on: disk)
         extentFile = try disk.openForWriting(JournalExtent.path)
@@ -207,10 +207,10 @@ package struct JournalWriter: Sendable {
             number: header.number + 1, firstBatch: nextBatch, salt: options.salt, previousCRC: previousCRC)
         let length = JournalWriter.segmentLength(options, batchBytes: batchBytes)
         let created: DiskFile
-        let spare = spares.take(length: length)
+        let blank = spares.takeBlank(length: length)
         defer { spares.placed() }
         do throws(DiskError) {
-            created = try JournalWriter.createSegment(next, length: length, of: spare, on: disk)
+            created = try JournalWriter.createSegment(next, length: length, of: blank, on: disk)
         } catch {
             if !error.isFull { failure = error }
             throw error
@@ -252,22 +252,32 @@ package struct JournalWriter: Sendable {
 
     /// Makes a segment under a temporary name, and gives it its name when it is complete and durable.
     ///
-    /// - Parameter spare: A file of that length. Every byte of it is overwritten, unless it is blank.
+    /// Where zeros were written before, a batch's sync has less to do: its blocks are there. Where there is no such
+    /// file, batches wait already, and the new one only gets its length: it reads as zeros, and filling it would cost
+    /// what all of its batches do together.
+    ///
+    /// - Parameters:
+    ///   - blank: The path of a file of that length that is filled with zeros.
+    ///   - isFilled: Whether a new file is filled with zeros, because nobody waits for it.
     private static func createSegment(
-        _ header: SegmentHeader, length: UInt64, of spare: SpareSegments.Spare?, on disk: any Disk
+        _ header: SegmentHeader, length: UInt64, of blank: String?, isFilled: Bool = false, on disk: any Disk
     ) throws(DiskError) -> DiskFile {
         let path = JournalFormat.path(ofSegment: header.number)
-        let temporary = spare?.path ?? path + temporaryFileSuffix
-        if spare == nil {
+        let temporary = blank ?? path + temporaryFileSuffix
+        if blank == nil {
             do throws(DiskError) {
                 try disk.remove(temporary)
             } catch {
                 if !error.isMissing { throw error }
             }
         }
-        let file = spare == nil ? try disk.create(temporary) : try disk.openForWriting(temporary)
+        let file = blank == nil ? try disk.create(temporary) : try disk.openForWriting(temporary)
         do throws(DiskError) {
-            if spare?.isBlank != true { try disk.fillWithZeros(file, length: length) }
+            if isFilled {
+                try disk.fillWithZeros(file, length: length)
+            } else if blank == nil {
+                try disk.write([0], to: file, at: length - 1)
+            }
             try disk.write(header.encoded, to: file, at: 0)
             try disk.sync(file)
             try disk.rename(temporary, to: path)

@@ -1,12 +1,13 @@
 internal import BrumeLock
 
-/// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is filled with zeros
-/// already.
+/// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is
+/// filled with zeros already.
 ///
-/// The blocks of a file that served before, and its places in the system's page cache, are there already, so that filling it with
-/// zeros costs a fraction of what it costs for a new one. Filling ahead, on another thread than the journal's, keeps every commit
-/// from waiting for it: some milliseconds mostly, some tens where memory is new or the disk busy. All stand in the journal's folder as
-/// `*.spare`, and no reader looks at them.
+/// The blocks of a file that served before, and its places in the system's page cache, are there already, so that
+/// filling it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
+/// removed, on another thread than the journal's, so that no commit waits for it: each takes some milliseconds mostly,
+/// and some tens where memory is new or the disk busy. All stand in the journal's folder as `*.spare`, and no reader
+/// looks at them.
 final class SpareSegments: Sendable {
     /// More would only take room: this is what the journal grows by between two snapshots, mostly.
     static let bytesLimit = 64 * 1024 * 1024
@@ -16,16 +17,13 @@ final class SpareSegments: Sendable {
     /// What is filled ahead where no segment has left a file.
     private static let aheadPath = JournalFormat.folder + "/ahead" + suffix
 
-    /// A file for a segment.
-    struct Spare: Sendable {
-        let path: String
-        /// Whether all of it is zero, and on the disk.
-        let isBlank: Bool
-    }
-
     private struct State {
+        /// Files that may be filled.
         var paths: [String] = []
+        /// The file that is filled, and on the disk.
         var blank: String?
+        /// Files to be removed.
+        var useless: [String] = []
         var isPreparing = false
         /// The journal makes a segment of what it took, which has its old name still.
         var isTaken = false
@@ -65,38 +63,37 @@ final class SpareSegments: Sendable {
         return try disk.size(of: file) == segmentBytes
     }
 
-    /// Keeps a segment's file, or removes it. When this returns, the segment is gone for good.
+    /// Takes over a segment's file. When this returns, the segment is gone for good; its file, if it is not kept, when
+    /// somebody calls ``prepare()``.
     func retire(segment number: UInt64) throws(DiskError) {
         let path = JournalFormat.path(ofSegment: number)
-        guard hasRoom, try isUsual(path) else {
-            try disk.remove(path)
-            return try disk.syncDirectory(JournalFormat.folder)
-        }
+        let isKept = hasRoom ? try isUsual(path) : false
         let spare = String(path.dropLast(JournalFormat.suffix.count)) + Self.suffix
         try disk.rename(path, to: spare)
         // Before the file is written to, the segment's name has to be gone from it for good.
         try disk.syncDirectory(JournalFormat.folder)
-        state.withLock { $0.paths.append(spare) }
+        state.withLock { if isKept { $0.paths.append(spare) } else { $0.useless.append(spare) } }
     }
 
-    /// A file for a segment of so many bytes; nil where none is kept. The caller owns it, and calls ``placed()`` when it has another
-    /// name, or is gone.
-    func take(length: UInt64) -> Spare? {
+    /// The file for a segment of so many bytes that is filled with zeros; nil where there is none. The caller owns it,
+    /// and calls ``placed()`` when it has another name, or is gone.
+    func takeBlank(length: UInt64) -> String? {
         state.withLock { state in
             state.isTaken = true
-            guard length == segmentBytes else { return nil }
-            if let blank = state.blank.take() { return Spare(path: blank, isBlank: true) }
-            return state.paths.popLast().map { Spare(path: $0, isBlank: false) }
+            return length == segmentBytes ? state.blank.take() : nil
         }
     }
 
-    /// What ``take(length:)`` gave is a segment, or failed to become one.
+    /// What ``takeBlank(length:)`` gave is a segment, or failed to become one.
     func placed() { state.withLock { $0.isTaken = false } }
 
-    /// Fills a file with zeros for the segment after this one, unless there is one. On any thread; one call at a time has an effect.
+    /// Removes what has no use, and fills a file with zeros for the segment after this one, unless there is one. On any
+    /// thread; one call at a time has an effect.
     ///
-    /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells what is wrong.
+    /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells
+    /// what is wrong. What can't be removed now is removed by the next start.
     func prepare() {
+        while let path = state.withLock({ $0.useless.popLast() }) { try? disk.remove(path) }
         let claimed: (path: String, isNew: Bool)? = state.withLock { state in
             if state.blank != nil || state.isPreparing || state.isTaken { return nil }
             state.isPreparing = true
