@@ -53,12 +53,13 @@ package enum Limits {
 
     /// Bytes of the stored records that the saves of one request change, and of those that they find unchanged: each is
     /// read, and mostly copied, however little of it was sent, some half a millisecond for each megabyte. The first
-    /// such record of a request always has room. Requests of 400 usual records don't come near.
-    package static let mergedBytesPerRequest = 8 * 1024 * 1024
+    /// such record of a request always has room. Twice of what a request may bring; what others wait for while it goes
+    /// to the disk.
+    package static let mergedBytesPerRequest = 4 * 1024 * 1024
 
     /// Fields of those records: each is looked at by itself, some 30 nanoseconds. A request counts as full once it has
     /// read this many; the record that it was reading is saved.
-    package static let mergedFieldsPerRequest = 300_000
+    package static let mergedFieldsPerRequest = 150_000
 
     /// Bytes of the records in one commit: those of the older versions, what the request sent, and what the server adds
     /// to each record.

@@ -11,7 +11,7 @@ extension CKSyncEngine {
         public var atomicByZone: Bool
 
         /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and
-        /// as many large records as the server saves again in one request, however little of each is sent (8 MiB as
+        /// as many large records as the server saves again in one request, however little of each is sent (4 MiB as
         /// they are stored).
         ///
         /// Goes through the changes in their order, once for each record. In a scheduled send it leaves out those that
