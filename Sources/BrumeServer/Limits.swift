@@ -67,8 +67,16 @@ package enum ServerLimits {
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
-    /// The part of it that one account may have: an eighth, and the commit that goes over it. So the changes of others
-    /// never wait for more than that of one account's.
+    /// Of an account that has as much there on a loop nothing more begins on that loop until some of it is durable:
+    /// what a disk takes within some milliseconds. So the changes of others wait for so much, and for the commit that
+    /// goes over it.
+    static let undurableTurnBytes = 1024 * 1024
+
+    /// How long such an account leaves the disk to others at most, where the disk took longer than that for it.
+    static let diskRestNanoseconds: UInt64 = 100_000_000
+
+    /// The part of it that one account may have on all loops: an eighth, and the commits that go over it. Above it its
+    /// writes are refused.
     static let undurableAccountBytes = undurableBytes / accountPart
 
     /// What a refusal says to an account that has as much there: a disk that keeps up has taken it by then.
@@ -98,7 +106,7 @@ package enum ServerLimits {
     static let heldAnswerBytes = 64 * 1024 * 1024
 
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
-    static let batchBytes = 8 * 1024 * 1024
+    static let batchBytes = 4 * 1024 * 1024
 
     /// What a loop expects of a turn: room for twice as much is kept for the next ones.
     static let expectedTurnBytes = 1024 * 1024

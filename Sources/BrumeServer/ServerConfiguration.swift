@@ -55,6 +55,8 @@ package struct ServerConfiguration: Sendable {
     package var accountTurnMicroseconds = ServerLimits.accountTurnNanoseconds / 1_000
     /// The same in frames and requests.
     package var accountTurnCount = ServerLimits.accountTurnCount
+    /// Bytes of one account's changes on a loop that may wait for the disk before nothing more of it begins there.
+    package var accountTurnUndurableBytes = ServerLimits.undurableTurnBytes
     /// Connections of the server; nil: as many as its descriptors allow, less a reserve for its own files.
     package var connections: Int?
     /// Connections of one account; nil: 1,000, or a quarter of all where that is less.
@@ -112,6 +114,8 @@ package struct ServerConfiguration: Sendable {
 
 extension ServerConfiguration {
     var timeShareLimits: TimeShare.Limits {
-        TimeShare.Limits(turnNanoseconds: accountTurnMicroseconds * 1_000, turnCount: accountTurnCount)
+        TimeShare.Limits(
+            turnNanoseconds: accountTurnMicroseconds * 1_000, turnCount: accountTurnCount,
+            undurableBytes: accountTurnUndurableBytes)
     }
 }

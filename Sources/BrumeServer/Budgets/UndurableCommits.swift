@@ -1,8 +1,11 @@
-/// Whose the bytes of a loop's commits are until they are durable. Each share knows how many it has.
+/// The accounts of a loop's commits, until those are durable: each account's shares know how many bytes it has there.
 struct UndurableCommits {
     /// Commits of one account that go to the journal together.
     private struct Run {
         let share: ClientShare
+        let timeShare: TimeShare
+        /// When the first of them was made.
+        let sinceNanoseconds: UInt64
         var byteCount: Int
         var lastPosition: UInt64
     }
@@ -12,22 +15,33 @@ struct UndurableCommits {
 
     /// Counts a commit, until its position is durable.
     ///
-    /// - Parameter submitted: The last position that was handed to the journal: what comes after it becomes durable
-    ///   together.
-    mutating func append(_ byteCount: Int, of share: ClientShare, at position: UInt64, submitted: UInt64) {
+    /// - Parameters:
+    ///   - timeShare: Of the same account, on this loop.
+    ///   - submitted: The last position that was handed to the journal: what comes after it becomes durable together.
+    mutating func append(
+        _ byteCount: Int, of share: ClientShare, _ timeShare: TimeShare, at position: UInt64, submitted: UInt64,
+        nowNanoseconds: UInt64
+    ) {
         share.undurableBytesChanged(by: byteCount)
+        timeShare.committed(byteCount)
         if first < runs.count, runs[runs.count - 1].share === share, runs[runs.count - 1].lastPosition > submitted {
             runs[runs.count - 1].byteCount += byteCount
             runs[runs.count - 1].lastPosition = position
         } else {
-            runs.append(Run(share: share, byteCount: byteCount, lastPosition: position))
+            runs.append(
+                Run(
+                    share: share, timeShare: timeShare, sinceNanoseconds: nowNanoseconds, byteCount: byteCount,
+                    lastPosition: position))
         }
     }
 
     /// Everything up to the position is durable.
-    mutating func becameDurable(_ position: UInt64) {
+    mutating func becameDurable(_ position: UInt64, nowNanoseconds: UInt64) {
         while first < runs.count, runs[first].lastPosition <= position {
-            runs[first].share.undurableBytesChanged(by: -runs[first].byteCount)
+            let run = runs[first]
+            run.share.undurableBytesChanged(by: -run.byteCount)
+            run.timeShare.becameDurable(
+                run.byteCount, sinceNanoseconds: run.sinceNanoseconds, nowNanoseconds: nowNanoseconds)
             first += 1
         }
         // Mostly all; otherwise seldom, and then as many as have gone.

@@ -54,7 +54,7 @@ struct JournalQueue {
     ///
     /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of
     /// other loops may pass would have to be kept from waiting for ever. What an account may have here is bounded
-    /// instead, by ``ServerLimits/undurableAccountBytes``.
+    /// instead, by ``ServerLimits/undurableTurnBytes`` and ``ServerLimits/undurableAccountBytes``.
     mutating func take(bytesLimit: Int) -> Work? {
         if isEmpty { return nil }
         var count = 0

@@ -54,19 +54,26 @@ final class ShardLog: CommitLog {
     }
 
     /// Appends an account's entry, which counts as the account's until it is durable.
-    func append(_ entry: JournalEntry, by share: ClientShare) -> UInt64 {
+    func append(
+        _ entry: JournalEntry, by share: ClientShare, _ timeShare: TimeShare, nowNanoseconds: UInt64
+    ) -> UInt64 {
         let before = outbox.byteCount
         let position = append(entry)
-        undurable.append(outbox.byteCount - before, of: share, at: position, submitted: submitted)
+        undurable.append(
+            outbox.byteCount - before, of: share, timeShare, at: position, submitted: submitted,
+            nowNanoseconds: nowNanoseconds)
         return position
     }
 
     /// The position of the last commit that was appended.
     var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
 
+    /// Whether commits wait for room on the disk.
+    var isDiskFull: Bool { groupCommit.isDiskFull }
+
     /// Why no write of anybody is taken now, with a time to come back; nil: it is taken.
     var writeRefusal: ServiceError? {
-        if groupCommit.isDiskFull { return .diskFull }
+        if isDiskFull { return .diskFull }
         if outbox.byteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
             return ServiceError(
                 .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
@@ -86,9 +93,9 @@ final class ShardLog: CommitLog {
     }
 
     /// The journal's thread has synced everything up to the position.
-    func becameDurable(_ position: UInt64) {
+    func becameDurable(_ position: UInt64, nowNanoseconds: UInt64) {
         durablePosition = max(durablePosition, position)
-        undurable.becameDurable(durablePosition)
+        undurable.becameDurable(durablePosition, nowNanoseconds: nowNanoseconds)
     }
 
     func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {

@@ -22,8 +22,8 @@ struct FairQueue<Element> {
     }
 
     private var lines: [ClientShare.Key: Line] = [:]
-    /// Accounts with elements, the one whose turn is next first.
-    private var order: [ClientShare.Key] = []
+    /// Those with elements, the one whose turn is next first.
+    private(set) var accounts: [ClientShare.Key] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -34,7 +34,7 @@ struct FairQueue<Element> {
     mutating func append(_ element: Element, of account: ClientShare.Key) {
         if lines[account] == nil {
             lines[account] = Line()
-            order.append(account)
+            accounts.append(account)
         }
         lines[account]!.elements.append(element)
         count += 1
@@ -44,11 +44,11 @@ struct FairQueue<Element> {
     mutating func popFirst(
         where mayTake: (ClientShare.Key) -> Bool = { _ in true }
     ) -> (account: ClientShare.Key, element: Element)? {
-        guard let index = order.firstIndex(where: mayTake) else { return nil }
-        let account = order.remove(at: index)
+        guard let index = accounts.firstIndex(where: mayTake) else { return nil }
+        let account = accounts.remove(at: index)
         let element = lines[account]!.popFirst()!
         count -= 1
-        if lines[account]!.count == 0 { lines[account] = nil } else { order.append(account) }
+        if lines[account]!.count == 0 { lines[account] = nil } else { accounts.append(account) }
         return (account, element)
     }
 }

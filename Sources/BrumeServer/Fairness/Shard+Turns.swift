@@ -6,6 +6,10 @@ internal import BrumeSystem
 ///
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.
+///
+/// The disk is shared in the same way: whoever has much there that is not durable gets no turn before it is, nor for as
+/// long again. So a save waits for little more than one commit of each other account, and the account's client for its
+/// own changes: nothing is refused to it.
 extension Shard {
     /// What waits for a turn.
     enum Turn {
@@ -24,7 +28,15 @@ extension Shard {
 
     /// Whether the account may begin something now, and nothing of it waits.
     func mayBegin(_ share: TimeShare) -> Bool {
-        share.mayBegin(inTurn: turnNumber) && (turns.isEmpty || turns.count(of: share.account) == 0)
+        mayGoOn(share) && (turns.isEmpty || turns.count(of: share.account) == 0)
+    }
+
+    /// Whether the account may begin something in its turn.
+    func mayGoOn(_ share: TimeShare) -> Bool { share.mayBegin(inTurn: turnNumber) && !waitsForDisk(share) }
+
+    /// On a full disk nobody waits for it: what changes something is refused, and what only reads goes on.
+    private func waitsForDisk(_ share: TimeShare) -> Bool {
+        (share.waitsForDisk || share.restsUntilNanoseconds > loop.nowNanoseconds) && !log.isDiskFull
     }
 
     /// Runs a call of an account: at once, or when its account's turn comes.
@@ -58,22 +70,36 @@ extension Shard {
         giveTurnsNextTurn()
     }
 
-    private func giveTurnsNextTurn() {
-        if turnsAreScheduled { return }
+    /// Gives turns in the loop's next one, and in those after it until nobody waits but for the disk. Who does is asked
+    /// again when something is durable, and now and then, because the disk may have become full.
+    func giveTurnsNextTurn() {
+        if turnsAreScheduled || turns.isEmpty { return }
         turnsAreScheduled = true
         // Tasks run behind the turn's events: what comes in from others goes first.
         loop.execute { [self] in
             turnsAreScheduled = false
             giveTurns()
-            if !turns.isEmpty { giveTurnsNextTurn() }
+            if turns.accounts.contains(where: { !waitsForDisk(timeShare(of: $0)) }) {
+                giveTurnsNextTurn()
+            } else {
+                giveTurnsAfterRest()
+            }
         }
+    }
+
+    /// Gives turns when the first of those who leave the disk to others has done so for long enough.
+    private func giveTurnsAfterRest() {
+        let now = loop.nowNanoseconds
+        let ends = turns.accounts.lazy.map { self.timeShare(of: $0).restsUntilNanoseconds }.filter { $0 > now }
+        guard let end = ends.min() else { return }
+        _ = loop.schedule(afterMilliseconds: (end - now) / 1_000_000 + 1) { [unowned self] in giveTurnsNextTurn() }
     }
 
     /// Account after account, each while its share lasts, and all together for as long as a turn may take.
     private func giveTurns() {
         let began = loop.currentNanoseconds
         while loop.currentNanoseconds - began < ServerLimits.turnsNanoseconds,
-            let (account, turn) = turns.popFirst(where: { timeShare(of: $0).mayBegin(inTurn: turnNumber) })
+            let (account, turn) = turns.popFirst(where: { mayGoOn(timeShare(of: $0)) })
         {
             run(turn, timeShare(of: account))
         }
@@ -91,7 +117,9 @@ extension Shard {
     func forgetTimeShares() {
         guard timeShares.count > ServerLimits.idleTimeShares else { return }
         for (account, share) in timeShares
-        where share.sessionCount == 0 && turns.count(of: account) == 0 && share.mayBegin(inTurn: turnNumber) {
+        where share.sessionCount == 0 && turns.count(of: account) == 0 && share.undurableBytes == 0
+            && share.mayBegin(inTurn: turnNumber)
+        {
             timeShares[account] = nil
         }
     }

@@ -14,11 +14,17 @@ final class TimeShare {
         var turnNanoseconds: UInt64 = ServerLimits.accountTurnNanoseconds
         /// Frames and requests of one account in a turn.
         var turnCount = ServerLimits.accountTurnCount
+        /// Bytes of its changes that may wait for the disk before it has no turns.
+        var undurableBytes = ServerLimits.undurableTurnBytes
     }
 
     let account: ClientShare.Key
     /// Sessions of the account on this loop. Without any, and without a debt, the share is forgotten.
     var sessionCount = 0
+    /// Bytes of its commits on this loop that are not durable yet.
+    private(set) var undurableBytes = 0
+    /// The disk is left to others until then.
+    private(set) var restsUntilNanoseconds: UInt64 = 0
     private let limits: Limits
     private var turn: UInt64 = 0
     private var spentNanoseconds: UInt64 = 0
@@ -35,6 +41,26 @@ final class TimeShare {
     func mayBegin(inTurn turn: UInt64) -> Bool {
         advance(to: turn)
         return spentNanoseconds < limits.turnNanoseconds && count < limits.turnCount
+    }
+
+    // MARK: The disk
+
+    /// Whether so much of the account waits for the disk that it may begin nothing before some of it is durable.
+    var waitsForDisk: Bool { undurableBytes >= limits.undurableBytes }
+
+    /// The account made a commit, which goes to the disk.
+    func committed(_ byteCount: Int) { undurableBytes += byteCount }
+
+    /// A commit of the account is durable. If much of it waited, the disk belongs to the others for as long as that
+    /// took: somebody who writes as much as the disk takes has half of it, and snapshots have the rest as well.
+    ///
+    /// - Parameter sinceNanoseconds: When the commit was made.
+    func becameDurable(_ byteCount: Int, sinceNanoseconds: UInt64, nowNanoseconds: UInt64) {
+        if waitsForDisk {
+            let waited = nowNanoseconds - min(nowNanoseconds, sinceNanoseconds)
+            restsUntilNanoseconds = nowNanoseconds + min(waited, ServerLimits.diskRestNanoseconds)
+        }
+        undurableBytes -= byteCount
     }
 
     /// The account's request, or one of its frames, was handled.

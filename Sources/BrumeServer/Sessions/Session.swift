@@ -396,7 +396,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     func mayHandleFrame() -> Bool {
         guard let timeShare else { return true }
         if isWaitingForTurn { return false }
-        if hasTurn ? timeShare.mayBegin(inTurn: shard.turnNumber) : shard.mayBegin(timeShare) { return true }
+        if hasTurn ? shard.mayGoOn(timeShare) : shard.mayBegin(timeShare) { return true }
         isWaitingForTurn = true
         connection.pauseReading()
         shard.waitForTurn(self, timeShare)

@@ -141,7 +141,12 @@ final class Shard: @unchecked Sendable {
     ///
     /// - Parameter share: Of the client that made it, who may have so much that is not durable; nil: the server itself.
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8], by share: ClientShare?) {
-        loaded.lastPosition = share.map { log.append(commit.entry, by: $0) } ?? log.append(commit.entry)
+        if let share {
+            loaded.lastPosition = log.append(
+                commit.entry, by: share, timeShare(of: share.key), nowNanoseconds: loop.nowNanoseconds)
+        } else {
+            loaded.lastPosition = log.append(commit.entry)
+        }
         figures.committed(changes: commit.entry.changes.count)
         noteChange(of: loaded)
         if loaded.database.hasPendingIndexes { bringIndexesInStep(of: loaded) }
@@ -204,7 +209,7 @@ final class Shard: @unchecked Sendable {
 
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64) {
-        log.becameDurable(position)
+        log.becameDurable(position, nowNanoseconds: loop.nowNanoseconds)
         while let waiter = waiting.next(upTo: log.durablePosition) {
             switch waiter {
             case .action(let action): action()
@@ -215,6 +220,7 @@ final class Shard: @unchecked Sendable {
                 session.resumeIfPossible()
             }
         }
+        giveTurnsNextTurn()
     }
 
     // MARK: Sessions
@@ -312,6 +318,7 @@ final class Shard: @unchecked Sendable {
         _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
             for session in Array(sessions.values) { session.timePassed() }
             forgetTimeShares()
+            giveTurnsNextTurn()
             makeRoom()
             mayDrop = true
             sweepLater()

@@ -110,6 +110,7 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
         configuration.shortLoadBytes = options.shortLoadBytes
         configuration.callsPerLoad = options.callsPerLoad
+        configuration.accountTurnUndurableBytes = options.undurableBytes
         configuration.indexedZoneMinimum = options.indexedZoneMinimum
         configuration.connectionLimits.idleMilliseconds = 10_000
         configuration.history =

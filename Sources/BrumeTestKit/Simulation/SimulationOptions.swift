@@ -63,6 +63,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var restoreOneIn: Int
     /// Average time between revocations of an account's tokens; 0: none.
     package var revocationSeconds: UInt64
+    /// Bytes of an account's changes that may wait for the disk before nothing more of it begins.
+    package var undurableBytes: Int
 
     package init(seed: UInt64, brokenPromise: BrokenPromise? = nil) {
         self.seed = seed
@@ -104,6 +106,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         callsPerLoad = [1, 4, 1_024][number(0...2)]
         failedLoadOneIn = [0, 4, 20][number(0...2)]
         allTombstones = tombstones + number(0...6)
+        undurableBytes = [1, 1_000, 1024 * 1024][number(0...2)]
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -131,7 +134,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "shortload=\(shortLoadBytes)B load<=\(loadMillisecondsMax)ms damagedload=1/\(damagedLoadOneIn) "
             + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
-            + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s"
+            + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
+            + "undurable=\(undurableBytes)B"
     }
 }
 

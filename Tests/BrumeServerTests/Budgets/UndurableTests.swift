@@ -19,60 +19,136 @@ struct UndurableTests {
     func counting() {
         let (eve, ada) = (share("a"), share("b"))
         let limit = ServerLimits.undurableAccountBytes
+        let (evesTime, adasTime) = (
+            TimeShare(account: eve.key, limits: .init()), TimeShare(account: ada.key, limits: .init())
+        )
         var commits = UndurableCommits()
         // A turn with four commits, of which the middle ones belong together, and another one.
-        commits.append(limit / 2, of: eve, at: 1, submitted: 0)
-        commits.append(1, of: ada, at: 2, submitted: 0)
-        commits.append(1, of: ada, at: 3, submitted: 0)
-        commits.append(limit / 2, of: eve, at: 4, submitted: 0)
-        commits.append(2 * limit, of: ada, at: 5, submitted: 4)
+        commits.append(limit / 2, of: eve, evesTime, at: 1, submitted: 0, nowNanoseconds: 0)
+        commits.append(1, of: ada, adasTime, at: 2, submitted: 0, nowNanoseconds: 0)
+        commits.append(1, of: ada, adasTime, at: 3, submitted: 0, nowNanoseconds: 0)
+        commits.append(limit / 2, of: eve, evesTime, at: 4, submitted: 0, nowNanoseconds: 0)
+        commits.append(2 * limit, of: ada, adasTime, at: 5, submitted: 4, nowNanoseconds: 0)
         #expect(eve.undurableRefusal?.code == .requestRateLimited && ada.undurableRefusal != nil)
-        commits.becameDurable(1)
+        commits.becameDurable(1, nowNanoseconds: 0)
         #expect(eve.undurableRefusal == nil && !eve.isUnused)
-        commits.becameDurable(4)
-        #expect(eve.isUnused, "nothing of it is counted any more")
-        #expect(ada.undurableRefusal != nil, "the next turn's commit does not go with those before it")
-        commits.becameDurable(5)
-        #expect(ada.isUnused && ada.undurableRefusal == nil)
+        commits.becameDurable(4, nowNanoseconds: 0)
+        #expect(eve.isUnused && evesTime.undurableBytes == 0, "nothing of it is counted any more")
+        #expect(
+            ada.undurableRefusal != nil && adasTime.waitsForDisk,
+            "the next turn's commit does not go with those before it")
+        commits.becameDurable(5, nowNanoseconds: 0)
+        #expect(ada.isUnused && ada.undurableRefusal == nil && !adasTime.waitsForDisk)
     }
 
-    @Test("an account that has its part of what waits for the disk writes no more, and the others do")
-    func refusal() throws {
-        let server = try SteppedServer()
+    private let coder = MessageCoder()
+
+    /// A change of 900 KB.
+    private func save(_ name: String) -> [UInt8] {
+        let fields: [String: FieldValue?] = ["body": .bytes([UInt8](repeating: 7, count: 900_000))]
+        return coder.encodeModifyRecordsRequest(
+            ModifyRecordsRequest<DecodedFields>(
+                database: .private,
+                zones: [
+                    ZoneModification(
+                        zone: .defaultZone, saves: [RecordSave(name: name, type: "Note", fields: fields)])
+                ]))
+    }
+
+    private var read: [UInt8] {
+        coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: .public, zones: [.init(zone: .defaultZone, names: ["r"])]))
+    }
+
+    /// Four devices of one account, each with a call that changes 900 KB, ten times; the journal stands still.
+    private func flood(_ server: SteppedServer) throws -> [(peer: SteppedPeer, stream: UInt32)] {
         let eves = try (0..<4).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
-        let ada = try server.connect(account: "b", device: 99)
         try eves[0].save(["r"]) { _ in ["body": .bytes([])] }
-        try ada.save(["r"])
-        let coder = MessageCoder()
-        func save(_ name: String) -> [UInt8] {
-            let fields: [String: FieldValue?] = ["body": .bytes([UInt8](repeating: 7, count: 900_000))]
-            return coder.encodeModifyRecordsRequest(
-                ModifyRecordsRequest<DecodedFields>(
-                    database: .private,
-                    zones: [
-                        ZoneModification(
-                            zone: .defaultZone, saves: [RecordSave(name: name, type: "Note", fields: fields)])
-                    ]))
-        }
-        // The journal stands still.
         let calls = (0..<40).map { (eves[$0 % 4], eves[$0 % 4].start(.recordsModify, save("r\($0)"))) }
         for _ in 0..<10 { server.turn() }
-        let refusals = calls.compactMap { peer, stream -> ServiceError? in
-            if case .failure(let error)? = peer.outcome(stream) { error } else { nil }
-        }
-        #expect(calls.count - refusals.count == ServerLimits.undurableAccountBytes / 900_000 + 1)
-        #expect(refusals.allSatisfy { $0.code == .requestRateLimited && $0.retryAfterMilliseconds > 0 })
-        let read = eves[0].start(
-            .recordsFetch,
-            coder.encodeFetchRecordsRequest(
-                FetchRecordsRequest(database: .public, zones: [.init(zone: .defaultZone, names: ["r"])])))
+        return calls
+    }
+
+    private func succeeded(_ calls: [(peer: SteppedPeer, stream: UInt32)]) -> Int {
+        calls.count { peer, stream in if case .success? = peer.outcome(stream) { true } else { false } }
+    }
+
+    @Test("changes of another account wait for a few of somebody who floods the disk, of whom nothing is refused")
+    func turns() throws {
+        let server = try SteppedServer()
+        let ada = try server.connect(account: "b", device: 99)
+        try ada.save(["r"])
+        let calls = try flood(server)
         let other = ada.start(.recordsModify, save("r"))
-        server.settle()
-        #expect(eves[0].isAnswered(read))
+        let reading = ada.start(.recordsFetch, read)
+        server.turn()
+        #expect(ada.isAnswered(reading), "the loop waits for nobody")
+        while !ada.isAnswered(other) {
+            server.stepJournal()
+            server.turn()
+        }
+        #expect(succeeded(calls) <= ServerLimits.undurableTurnBytes / 900_000 + 1)
         guard case .success? = ada.outcome(other) else {
             Issue.record("another account's save was refused: \(String(describing: ada.outcome(other)))")
             return
         }
-        _ = try eves[0].call(.recordsModify, save("again"))
+        server.settle()
+        #expect(succeeded(calls) == 40)
+    }
+
+    @Test("who waited for the disk leaves it to others for as long again, and no longer")
+    func rest() throws {
+        let server = try SteppedServer()
+        let eve = try server.connect(account: "a", device: 1)
+        let ada = try server.connect(account: "b", device: 99)
+        try eve.save(["r"]) { _ in ["body": .bytes([])] }
+        try ada.save(["r"])
+        let calls = (0..<3).map { (peer: eve, stream: eve.start(.recordsModify, save("r\($0)"))) }
+        server.turn()
+        // The disk takes 40 ms for the first two.
+        server.turn(after: 40_000_000)
+        server.stepJournal()
+        server.turn()
+        #expect(succeeded(calls) == 2)
+        for _ in 0..<3 {
+            server.turn(after: 10_000_000)
+            server.stepJournal()
+            server.turn()
+        }
+        #expect(succeeded(calls) == 2, "30 ms later the third one has not begun")
+        let other = ada.start(.recordsModify, save("r"))
+        server.turn()
+        server.stepJournal()
+        server.turn()
+        #expect(ada.isAnswered(other))
+        server.turn(after: 11_000_000)
+        server.turn()
+        server.stepJournal()
+        server.turn()
+        #expect(succeeded(calls) == 3)
+    }
+
+    @Test("nothing waits for a disk that is full: what changes something is refused, and reads are answered")
+    func fullDisk() throws {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk) { $0.journalSegmentBytes = 65_536 }
+        let ada = try server.connect(account: "b", device: 99)
+        try ada.save(["r"])
+        let calls = try flood(server)
+        let reading = calls[0].peer.start(.recordsFetch, read)
+        disk.faults.capacityBytes = 0
+        for _ in 0..<20 {
+            server.stepJournal()
+            server.turn(after: 100_000_000)
+        }
+        #expect(calls[0].peer.isAnswered(reading))
+        #expect(succeeded(calls) == 0)
+        let refusals = calls.count { peer, stream in
+            if case .failure(let error)? = peer.outcome(stream) { error == .diskFull } else { false }
+        }
+        #expect(refusals >= 40 - ServerLimits.undurableTurnBytes / 900_000 - 1)
+        disk.faults.capacityBytes = nil
+        server.settle()
+        #expect(succeeded(calls) + refusals == 40, "what had begun is durable when there is room")
     }
 }
