@@ -67,6 +67,7 @@ extension SimulatedDevice {
             guard (replica.zones[zone]?.token ?? []) == token else { return then() }
             switch result {
             case .failure(let error):
+                if comesAgain(after: error, { self.fetchChanges(zone: zone, all: all, then: then) }) { return }
                 if error.code == .changeTokenExpired || error.code == .zoneNotFound {
                     replica.zones[zone] = nil
                     if all, error.code == .changeTokenExpired { return fetchChanges(zone: zone, all: true, then: then) }
@@ -191,7 +192,9 @@ extension SimulatedDevice {
         call(.databasesChanges, coder.encodeDatabaseChangesRequest(request), .none) { [self] result in
             let seen = timeline.start(of: sight)
             guard case .success(let bytes) = result else {
-                guard case .failure(let error) = result, error.code == .changeTokenExpired else { return then() }
+                guard case .failure(let error) = result else { return then() }
+                if comesAgain(after: error, { self.fetchDatabaseChanges(then: then) }) { return }
+                guard error.code == .changeTokenExpired else { return then() }
                 checkExpiry(ofDatabaseToken: token, seen: seen, error)
                 guard replica.databaseToken == token else { return then() }
                 replica.databaseToken = []
