@@ -52,10 +52,11 @@ fuzz: packages ## Fuzz what bytes from outside reach, MINUTES (10) for each targ
 
 SEEDS ?= 1000
 FIRST ?= 0
+THREADS ?= $(shell nproc)
 
-sim: packages ## The simulator: SEEDS=N runs (1000), from seed FIRST=N (0)
+sim: packages ## The simulator: SEEDS=N runs (1000), from seed FIRST=N (0), THREADS=N at a time (one for each core)
 	@swift build -c release --product brume-sim
-	@"$$(swift build -c release --show-bin-path)/brume-sim" $(SEEDS) $(FIRST)
+	@"$$(swift build -c release --show-bin-path)/brume-sim" $(SEEDS) $(FIRST) $(THREADS)
 
 RACE_TARGETS := BrumeServerTests BrumeKitTests BrumeTestingTests
 # Everything is built once more, in a folder of its own: with the sanitizer, and with locks that it sees (Sources/BrumeLock).

@@ -1,13 +1,14 @@
 internal import BrumeTestKit
 internal import Glibc
+internal import Synchronization
 
-/// `brume-sim [SEEDS [FIRST]]` runs seeds and says which of them broke a promise, and how; exit code 1 then, and 71
-/// where this process has no descriptors left to run them. `brume-sim --seed SEED [PROMISE]` runs one, with a promise
+/// `brume-sim [SEEDS [FIRST [THREADS]]]` runs seeds and says which of them broke a promise, and how; exit code 1 then,
+/// and 71 where this process has no descriptors left to run them. `brume-sim --seed SEED [PROMISE]` runs one, with a promise
 /// broken on purpose if it is named. `brume-sim --tell SEED [PROMISE]` tells what happens in it as well.
 func usage() -> Never {
     print(
         """
-        usage: brume-sim [SEEDS [FIRST]]
+        usage: brume-sim [SEEDS [FIRST [THREADS]]]
                brume-sim --seed SEED [PROMISE]
                brume-sim --tell SEED [PROMISE]
         PROMISE, to be broken on purpose: \(BrokenPromise.allCases.map(\.rawValue).joined(separator: ", "))
@@ -36,27 +37,25 @@ func runOne(_ seed: UInt64, breaking promise: BrokenPromise?, isTold: Bool) {
     exit(report.violation == nil ? 0 : 1)
 }
 
-func runMany(_ seeds: Range<UInt64>) {
-    var total = SimulationReport(seed: seeds.lowerBound)
-    var violations = 0
+func runMany(_ seeds: Range<UInt64>, threads: Int) {
     print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1); each is replayed by brume-sim --seed SEED")
     CrashNote.install()
-    for seed in seeds {
-        CrashNote.note(seed)
-        let report = Simulation.run(seed: seed)
+    let violations = Atomic<Int>(0)
+    let total = SimulationSeries.run(seeds, threads: threads, began: CrashNote.note) { report, done in
         checkResources(report)
-        total.add(report)
-        let done = seed - seeds.lowerBound + 1
-        if done % 10_000 == 0 { print("\(done) runs so far, with a broken promise \(violations)") }
         if let violation = report.violation {
-            violations += 1
-            print("\(SimulationOptions(seed: seed))\n  \(violation)")
+            violations.add(1, ordering: .relaxed)
+            print("\(SimulationOptions(seed: report.seed))\n  \(violation)")
+        }
+        if done % 10_000 == 0 {
+            print("\(done) runs so far, with a broken promise \(violations.load(ordering: .relaxed))")
         }
         // A long run is looked at while it goes on.
         fflush(nil)
     }
-    print("runs \(seeds.count), with a broken promise \(violations)\n\(total.figures)")
-    exit(violations == 0 ? 0 : 1)
+    let broken = violations.load(ordering: .relaxed)
+    print("runs \(seeds.count), with a broken promise \(broken)\n\(total.figures)")
+    exit(broken == 0 ? 0 : 1)
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -67,11 +66,14 @@ if arguments.first == "--seed" || arguments.first == "--tell", 2...3 ~= argument
         if promise == nil { usage() }
     }
     runOne(number(arguments[1]), breaking: promise, isTold: arguments[0] == "--tell")
-} else if arguments.count <= 2 {
+} else if arguments.count <= 3 {
     let count = arguments.first.map(number) ?? 100
-    let first = arguments.dropFirst().first.map(number) ?? 0
-    if count == 0 || first.addingReportingOverflow(count).overflow { usage() }
-    runMany(first..<first + count)
+    let first = arguments.count > 1 ? number(arguments[1]) : 0
+    let threads = arguments.count > 2 ? number(arguments[2]) : 1
+    guard count > 0, !first.addingReportingOverflow(count).overflow,
+        1...UInt64(SimulationSeries.threadsLimit) ~= threads
+    else { usage() }
+    runMany(first..<first + count, threads: Int(threads))
 } else {
     usage()
 }

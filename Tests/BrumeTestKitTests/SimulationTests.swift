@@ -1,3 +1,4 @@
+import BrumeLock
 import BrumeTestKit
 import Testing
 
@@ -39,6 +40,29 @@ struct SimulationTests {
         #expect(first.trace == second.trace, "seed \(seed)")
         #expect(first.events == second.events && first.figures == second.figures, "seed \(seed)")
         #expect(first.trace != Simulation.run(seed: seed + 1).trace)
+    }
+
+    @Test("seeds that run side by side do what each does alone")
+    func sideBySide() {
+        let seeds = 40..<48 as Range<UInt64>
+        let begun = Lock<[UInt64: Int]>([:])
+        let traces = Lock<[UInt64: UInt64]>([:])
+        let total = SimulationSeries.run(seeds, threads: 3) { seed, thread in
+            begun.withLock { $0[seed] = thread }
+        } ended: { report, done in
+            traces.withLock {
+                $0[report.seed] = report.trace
+                #expect($0.count == done)
+            }
+        }
+        var expected = SimulationReport(seed: seeds.lowerBound)
+        for seed in seeds {
+            let report = Simulation.run(seed: seed)
+            #expect(traces.withLock { $0[seed] } == report.trace, "seed \(seed)")
+            expected.add(report)
+        }
+        #expect(total.figures == expected.figures)
+        #expect(begun.withLock { Set($0.values) } == [0, 1, 2])
     }
 
     @Test("a promise that is broken on purpose is noticed within 100 seeds", arguments: BrokenPromise.allCases)
