@@ -125,8 +125,13 @@ struct CKErrorTests {
         ])
         #expect(
             batch.localizedDescription
-                == "2 of the items failed, z with invalidArguments: the title is too long; look at partialErrorsByItemID for each"
+                == "2 of the items failed, \"z\" with invalidArguments: the title is too long; look at partialErrorsByItemID for each"
         )
+        // A name that is none is seen as well, and doesn't fill the log.
+        let long = CKRecord.ID(recordName: String(repeating: "n", count: 100_000))
+        #expect(CKError.partialFailure([long: CKError(.invalidArguments)]).localizedDescription.count < 300)
+        let unnamed = CKError.partialFailure([CKRecord.ID(recordName: ""): CKError(.invalidArguments)])
+        #expect(unnamed.localizedDescription.contains("failed, \"\" with"))
         #expect(error.partialErrorsByItemID?.count == 2)
         #expect((error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)?.code == .unknownItem)
         #expect(CKError(.zoneNotFound).partialErrorsByItemID == nil)

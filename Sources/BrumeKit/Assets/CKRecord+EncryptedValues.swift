@@ -54,7 +54,7 @@ private final class EncryptedValues: CKRecordKeyValueSetting, Sendable {
         record.updateState { state in
             state.local.encrypted[key] = nil
             state.local.refused[.encryptedField(key)] =
-                "CKRecord.encryptedValues: the value for key \"\(key)\" is refused: \(reason)"
+                "CKRecord.encryptedValues: the value for key \(key.quotedName) is refused: \(reason)"
         }
     }
 

@@ -35,7 +35,7 @@ extension ClientSessionStateMachine {
         return nil
     }
 
-    /// Who started the call does not want its outcome any more. For a call that ended this does nothing.
+    /// The caller does not want the call's outcome any more. For a call that ended this does nothing.
     package mutating func callCancelled(id: UInt64, now: UInt64) -> [Action] {
         guard calls[id] != nil else { return [] }
         return withdraw(id, .cancelled, now: now) + advance(now: now)

@@ -7,7 +7,7 @@ extension ClientSessionStateMachine {
     package mutating func streamWanted(opening: [UInt8], now: UInt64) -> [Action] {
         stream.opening = opening
         guard !stream.isWanted else { return [] }
-        // Who begins to listen without a network waits for it.
+        // Listening that begins without a network waits for it.
         if let refusal, refusal.code != .networkUnavailable, now < notBeforeNanoseconds {
             return [.streamFailed(refusal)]
         }

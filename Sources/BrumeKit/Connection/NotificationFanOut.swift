@@ -127,7 +127,7 @@ package struct NotificationFanOut: Sendable {
         if handling.isEmpty, lastHandled == nil { return nil }
         var least = lastHandled ?? received
         for consumer in handling {
-            // Who has nothing in work and nothing waiting has handled all.
+            // A listener with nothing in work and nothing waiting has handled everything.
             let mark = consumer.taken == nil && consumer.waiting.isEmpty ? received : consumer.handled
             if mark.number < least.number { least = mark }
         }

@@ -58,7 +58,7 @@ extension CKError {
         }
         let reason = first.map { id, error in
             let code = (error as? CKError).map { "\($0.code): " } ?? ""
-            return ", \(name(ofItem: id)) with \(code)\(error.localizedDescription)"
+            return ", \(name(ofItem: id).quotedName) with \(code)\(error.localizedDescription)"
         }
         return CKError(
             .partialFailure,

@@ -79,7 +79,7 @@ extension CKRecord {
                         chosen = if let value { try FieldValue(value, in: recordID.zoneID) } else { nil }
                     } catch {
                         preconditionFailure(
-                            "CKRecord.merging: the value for key \"\(key)\" is refused: \(error.reason)")
+                            "CKRecord.merging: the value for key \(key.quotedName) is refused: \(error.reason)")
                     }
                     if chosen != theirs { state.set(chosen, forKey: key) }
                 }

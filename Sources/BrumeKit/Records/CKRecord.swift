@@ -150,7 +150,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
                 if object == nil {
                     state.local.refused[.field(key)] = nil
                 } else {
-                    state.refuse("\(problem) (\"\(key)\")", forKey: key)
+                    state.refuse("\(problem) (\(key.quotedName))", forKey: key)
                 }
             }
         }
@@ -166,7 +166,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The field was set to a value that none can have.
     func refuse(_ reason: String, forKey key: FieldKey) {
-        state.withLock { $0.refuse("the value for key \"\(key)\" is refused: \(reason)", forKey: key) }
+        state.withLock { $0.refuse("the value for key \(key.quotedName) is refused: \(reason)", forKey: key) }
     }
 
     /// What is wrong with a field's key; nil for those of a share's system fields, which alone have a point.

@@ -114,7 +114,7 @@ extension CKSyncEngine {
 
     /// Brume's addition: the status now, and each time it becomes another one, as this device knows it.
     ///
-    /// Who is slow gets the newest one and none of those in between. The sequence ends with the engine.
+    /// A slow reader gets the newest value and none of those in between. The sequence ends with the engine.
     public func syncStatuses(for zoneID: CKRecordZone.ID? = nil) -> SyncStatuses {
         SyncStatuses(stream: driver.statuses.stream(zoneID, first: driver.status(zoneID)))
     }

@@ -55,7 +55,8 @@ final class ClientShare: Sendable {
             case .share:
                 ServiceError(
                     .requestRateLimited,
-                    "answers to this \(name) hold \(output.bytes) bytes that were not read, which is the limit; read them",
+                    "answers to this \(name) hold \(output.bytes) bytes that were not read, which is the limit; "
+                        + "read them",
                     retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds)
             case .budget: Self.isBusy
             }
@@ -69,7 +70,8 @@ final class ClientShare: Sendable {
             case .share:
                 ServiceError(
                     .requestRateLimited,
-                    "requests of this \(name) under way hold \(input.bytes) bytes, which is the limit; wait for answers",
+                    "requests of this \(name) under way hold \(input.bytes) bytes, which is the limit; "
+                        + "wait for answers",
                     retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds)
             case .budget: Self.isBusy
             }
@@ -85,7 +87,8 @@ final class ClientShare: Sendable {
         guard bytes >= ServerLimits.undurableAccountBytes else { return nil }
         return ServiceError(
             .requestRateLimited,
-            "changes of this \(name) that wait for the disk hold \(bytes) bytes, which is the limit; wait for their answers",
+            "changes of this \(name) that wait for the disk hold \(bytes) bytes, which is the limit; "
+                + "wait for their answers",
             retryAfterMilliseconds: ServerLimits.undurableRetryMilliseconds)
     }
 

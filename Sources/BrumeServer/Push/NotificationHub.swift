@@ -155,7 +155,8 @@ final class NotificationHub {
     /// subscribe to anything. Who did has, also when nothing is left of it.
     private func mayHaveMissed(_ mailbox: NotificationMailbox, behind place: ChangePosition) -> Bool {
         if !isPublic || mailbox.ring.hasDropped { return true }
-        // Who stands within a commit may have missed the rest of it, which may have ended the last subscription.
+        // A device that stands within a commit may have missed the rest of it, which may have ended its last
+        // subscription.
         let isBehindAll = place == .end(ofSequence: place.sequence)
         let sequence = isBehindAll ? place.sequence : max(place.sequence, 1) - 1
         return database.hadSubscriptions(of: mailbox.owner, behind: sequence)

@@ -208,7 +208,7 @@ extension Shard {
         _ request: ModifyRecordsRequest<CheckedFields>, of session: Session
     ) -> (ModifyRecordsRequest<CheckedFields>, SchemaLesson) {
         let identity = session.identity!
-        // Who may save nothing teaches nothing; the engine tells them.
+        // A caller that may not save teaches nothing; the engine refuses it.
         guard case .account = identity.role else { return (request, SchemaLesson()) }
         var checker = SaveChecker(schema(for: session), in: place(of: identity))
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil

@@ -74,7 +74,7 @@ extension Shard {
         guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
             return
         }
-        // Of this one, or another one like it: who listened to it is a stranger when it comes again.
+        // A device that listened to it is not known when it listens again, here or to another such database.
         if loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
         drop(loaded)
     }

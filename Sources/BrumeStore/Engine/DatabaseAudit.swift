@@ -7,7 +7,7 @@ package struct DatabaseAudit: Equatable, Sendable {
     /// Sums over the database.
     package struct Counts: Equatable, Sendable {
         package var records = 0
-        /// Of all zones.
+        /// Deleted records that are remembered, in all zones together.
         package var tombstones = 0
         /// See ``Database/storedBytes``.
         package var storedBytes = 0

@@ -55,7 +55,7 @@ extension ZoneBatch {
 
     /// Whether the answer may leave the fields out: the client has them.
     ///
-    /// Who sends all keys that they know, and these are all that there are, knows them.
+    /// A client that sends all the keys it knows has the fields if those keys are all that the record has.
     func isKnown(
         _ existing: RecordSlot, to save: RecordSave<CheckedFields>, whichHoldsAll holdsAll: Bool
     ) -> Bool {

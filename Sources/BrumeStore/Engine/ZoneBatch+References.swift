@@ -30,7 +30,7 @@ extension ZoneBatch {
         let mayChange = referred ? merged.fields.changesReferences : save.fields.mayHoldReferences
         if !referred, !mayChange, merged.parent == nil { return ReferenceFindings() }
         var (before, after) = (StoredRecord.Cascades(), StoredRecord.Cascades())
-        // Who lets the parent go refers to others no more, unless fields do.
+        // A record that gives up its parent refers to no other record, unless a field does.
         let losesParent = referred && merged.formerParent != nil && merged.parent == nil
         if mayChange || losesParent {
             let older = referred && mayChange ? existing : nil

@@ -82,7 +82,7 @@ final class SubscriptionMatcher {
         for record in records {
             guard table.index.concerns(record.type) else { continue }
             if meter.isSpent || result.matches.count >= limits.events {
-                // Who else would have been told is not found out.
+                // The rest of those who would have been told are not looked for.
                 table.index.forEachGroup(ofType: record.type, zone: record.zone.name) { overflow($0) }
                 continue
             }

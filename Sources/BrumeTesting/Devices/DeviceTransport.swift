@@ -18,7 +18,7 @@ final class DeviceTransport: ClientTransport {
         var connectionsMade: UInt64 = 0
         /// Whoever connected last.
         weak var session: ClientSession?
-        /// Who waits for the end of connections, with the numbers of those that are still there.
+        /// Callers that wait for connections to end, with the numbers of those that are still open.
         var endWaiters: [EndWaiter] = []
 
         /// Why there is no way to the server.

@@ -41,7 +41,8 @@ package struct FrameReader: ~Copyable {
             // Completes the kept frame first, so that a long run of small reads is copied once.
             let missing = try missingByteCount()
             let taken = min(missing, rest.count)
-            // Who sent an eighth of a frame is believed the rest: growing step by step would copy most of it once more.
+            // A peer that has sent an eighth of a frame is trusted to send the rest: growing step by step would copy most
+            // of it once more.
             if missing > taken, missing <= 7 * (partial.count + taken) {
                 partial.reserveCapacity(partial.count + missing)
             }

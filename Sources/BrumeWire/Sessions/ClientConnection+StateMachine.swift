@@ -181,7 +181,7 @@ package struct ClientConnectionStateMachine: Sendable {
         return [.send(.ping(0))]
     }
 
-    /// Who waits for an answer wants to know sooner whether there is a server.
+    /// A caller that waits for an answer wants to know sooner whether there is a server.
     private var silenceNanoseconds: UInt64 {
         let idle = UInt64(limits.idleMilliseconds) * 1_000_000
         return unaryCalls > 0 ? min(idle, ClientConnectionLimits.silenceInCallNanoseconds) : idle

@@ -47,28 +47,21 @@ struct RecordZoneChangeBatchTests {
 
     @Test("has room for a few large records of which little is sent, since the server saves each of them whole")
     func storedBytes() async throws {
+        /// A record as the server has it, and one field that is to be sent.
+        @Sendable func stored(_ id: CKRecord.ID, byteCount: Int) -> CKRecord? {
+            let record = CKRecord(
+                Record(
+                    system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
+                    fields: ["text": .string(String(repeating: "x", count: byteCount))]),
+                zoneID: id.zoneID, currentUser: nil)
+            record?["done"] = true
+            return record
+        }
         let changes = (0..<400).map { Sample.save("n\($0)") }
-        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
-            let stored = CKRecord(
-                Record(
-                    system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
-                    fields: ["text": .string(String(repeating: "x", count: 900_000))]),
-                zoneID: id.zoneID, currentUser: nil)
-            stored?["done"] = true
-            return stored
-        }
-        #expect(batch?.recordsToSave.count == 6)
-        // Of usual ones as many as ever.
-        let usual = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
-            let stored = CKRecord(
-                Record(
-                    system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
-                    fields: ["text": .string(String(repeating: "x", count: 10_000))]),
-                zoneID: id.zoneID, currentUser: nil)
-            stored?["done"] = true
-            return stored
-        }
-        #expect(usual?.recordsToSave.count == 400)
+        let large = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { stored($0, byteCount: 900_000) }
+        #expect(large?.recordsToSave.count == 3)
+        let usual = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { stored($0, byteCount: 5_000) }
+        #expect(usual?.recordsToSave.count == 400, "as many as ever")
     }
 
     @Test("never has more bytes than it reckons with, whatever the values are")

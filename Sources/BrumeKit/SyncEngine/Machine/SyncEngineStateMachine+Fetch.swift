@@ -160,8 +160,8 @@ extension SyncEngineStateMachine {
             fetchCycle!.failure = error
             fetchCycle!.phase = .end
         case .success(let page):
-            // Of this device's own, the delegate has known since it sent them: all it has of the zone is of the next
-            // one.
+            // The delegate knows of deletions that this device sent itself. Whatever it holds of such a zone belongs to
+            // the zone that was made after it.
             let earlierDeletions = page.earlierDeletions.filter { !state.ownDeletedZones.contains($0.zoneID) }
             for deletion in page.earlierDeletions {
                 if state.ownDeletedZones.contains(deletion.zoneID) {
