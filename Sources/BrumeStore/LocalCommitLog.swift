@@ -87,6 +87,7 @@ package final class LocalCommitLog: CommitLog {
             // The journal lets go only of what is known to be elsewhere.
             try recovery.manifest.save()
             try writer.removeSegments(before: coverage.firstNeeded(current: writer.segment))
+            preparation.removeUseless()
         } catch {
             throw .disk(error)
         }

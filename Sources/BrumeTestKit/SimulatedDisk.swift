@@ -54,6 +54,11 @@ package final class SimulatedDisk: Disk {
         /// Sectors of a sync that failed: the system takes them for written, and no later sync writes them again. They are in
         /// ``current`` until the power goes.
         var forgotten: Set<Int> = []
+        /// Sectors that read as zeros and take no room, because a write began behind the end.
+        var holes: Set<Int> = []
+
+        /// What it takes of the disk.
+        var usedBytes: Int { current.count - holes.count * sectorBytes }
 
         mutating func sync() {
             var next = current
@@ -72,9 +77,33 @@ package final class SimulatedDisk: Disk {
         }
 
         mutating func write(_ bytes: [UInt8], at offset: Int) {
-            current.replaceSubrange(offset..<offset + bytes.count, with: bytes)
-            if forgotten.isEmpty || bytes.isEmpty { return }
-            forgotten.subtract(offset / sectorBytes...(offset + bytes.count - 1) / sectorBytes)
+            if bytes.isEmpty { return }
+            let end = offset + bytes.count
+            let sectors = offset / sectorBytes...(end - 1) / sectorBytes
+            if offset > current.count {
+                let gap = (current.count + sectorBytes - 1) / sectorBytes..<max(offset / sectorBytes, 0)
+                if !gap.isEmpty { holes.formUnion(gap) }
+            }
+            if end > current.count { current += [UInt8](repeating: 0, count: end - current.count) }
+            current.replaceSubrange(offset..<end, with: bytes)
+            if !holes.isEmpty { holes.subtract(sectors) }
+            if !forgotten.isEmpty { forgotten.subtract(sectors) }
+        }
+
+        /// How many bytes of a write there is room for, from its beginning.
+        func fitting(_ count: Int, at offset: Int, in room: Int) -> Int {
+            var left = room
+            var position = offset
+            while position < offset + count {
+                let next = min(offset + count, (position / sectorBytes + 1) * sectorBytes)
+                let growth = max(0, next - max(position, current.count))
+                let needed = growth + (holes.contains(position / sectorBytes) ? sectorBytes : 0)
+                // What is there is overwritten however full the disk is.
+                if needed > 0, needed > left { break }
+                left -= needed
+                position = next
+            }
+            return position - offset
         }
     }
 
@@ -172,7 +201,7 @@ package final class SimulatedDisk: Disk {
 
     /// Bytes of all files.
     package var usedBytes: Int {
-        state.withLock { state in Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.current.count ?? 0) } }
+        state.withLock { Self.usedBytes($0) }
     }
 
     /// Changes bits of a file, of what was written and of what is durable; the same again changes them back.
@@ -275,11 +304,13 @@ package final class SimulatedDisk: Disk {
     package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         try changing("write", path(of: file)) { (state) throws(DiskError) in
             let content = try Self.content(of: file, state)
-            let end = Int(offset) + bytes.count
-            let size = state.contents[content]!.current.count
-            if end > size {
-                try Self.checkCapacity(for: end - size, path: state.open[file.id]!.path, state)
-                state.contents[content]!.current += [UInt8](repeating: 0, count: end - size)
+            // Of what there is no room for the beginning is there all the same.
+            let fitting = Self.room(state).map { [offset = Int(offset)] room in
+                state.contents[content]!.fitting(bytes.count, at: offset, in: room)
+            }
+            if let fitting, fitting < bytes.count {
+                state.contents[content]!.write(Array(bytes[..<fitting]), at: Int(offset))
+                throw Self.isFull(state.open[file.id]!.path)
             }
             state.contents[content]!.write(bytes, at: Int(offset))
         }
@@ -315,10 +346,8 @@ package final class SimulatedDisk: Disk {
     package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
         try changing("write", path(of: file)) { (state) throws(DiskError) in
             let content = try Self.content(of: file, state)
-            let missing = Int(length) - state.contents[content]!.current.count
-            if missing > 0 {
-                try Self.checkCapacity(for: missing, path: state.open[file.id]!.path, state)
-                state.contents[content]!.current += [UInt8](repeating: 0, count: missing)
+            if let room = Self.room(state), state.contents[content]!.fitting(Int(length), at: 0, in: room) < length {
+                throw Self.isFull(state.open[file.id]!.path)
             }
             state.contents[content]!.write([UInt8](repeating: 0, count: Int(length)), at: 0)
         }
@@ -428,12 +457,15 @@ package final class SimulatedDisk: Disk {
         return open.content
     }
 
-    private static func checkCapacity(for bytes: Int, path: String, _ state: State) throws(DiskError) {
-        guard let capacity = state.faults.capacityBytes else { return }
-        let used = Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.current.count ?? 0) }
-        if used + bytes > capacity {
-            throw DiskError(call: "write", path: path, message: "no space left on device", isFull: true)
-        }
+    /// Bytes that are free; nil: as many as anybody likes.
+    private static func room(_ state: State) -> Int? { state.faults.capacityBytes.map { $0 - usedBytes(state) } }
+
+    private static func usedBytes(_ state: State) -> Int {
+        Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.usedBytes ?? 0) }
+    }
+
+    private static func isFull(_ path: String) -> DiskError {
+        DiskError(call: "write", path: path, message: "no space left on device", isFull: true)
     }
 
     private static func folder(of path: String) -> String {

@@ -3,7 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
 
-/// Makes the journal's next segment while the current one is written, on a thread of its own: no commit waits for that.
+/// Makes the journal's next segment while the current one is written, and removes what has no use, on a thread of its own:
+/// no commit waits for that.
 final class SegmentPreparer: Sendable {
     private let preparation: SegmentPreparation
     private let wake = Semaphore()
@@ -27,7 +28,7 @@ final class SegmentPreparer: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    /// The thread makes the next segment, unless it waits already.
+    /// The thread makes the next segment, unless it waits already, and removes files without use.
     func ask() { wake.post() }
 
     /// Does the same on the calling thread: before a rotation, so that no commit waits for it.
@@ -39,7 +40,8 @@ final class SegmentPreparer: Sendable {
     private func run() {
         while true {
             wake.wait()
-            if isStopping.load(ordering: .relaxed) { return }
+            // The last snapshot may have left some.
+            if isStopping.load(ordering: .relaxed) { return preparation.removeUseless() }
             prepare()
         }
     }

@@ -1,8 +1,9 @@
 /// The journal on disk, format version 2.
 ///
 /// The journal is a row of *segments*, files `journal/%016x.journal` with numbers that rise by one. A segment is made under
-/// a temporary name, filled with zeros to its full length, given its header, synced and renamed; so one that has its name
-/// has its header. The file may have been another segment before; see ``SpareSegments``. Integers are little-endian.
+/// a temporary name, with its full length, all of which reads as zero, given its header, synced and renamed; so one that
+/// has its name has its header. The file may have been another segment before; see ``SpareSegments``. Integers are
+/// little-endian.
 ///
 /// ```
 /// segment header, 64 bytes

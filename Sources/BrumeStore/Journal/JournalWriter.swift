@@ -138,9 +138,21 @@ package struct JournalWriter: Sendable {
     }
 
     /// Writes a batch and syncs it; when this returns, its entries are durable.
+    ///
+    /// A full disk leaves the journal as it was: the same batch may come again, or another one.
     package mutating func write(_ batch: inout JournalBatch) throws(DiskError) {
         if let failure { throw failure }
         precondition(!batch.isEmpty, "an empty batch is written to the journal")
+        do throws(DiskError) {
+            try attempt(&batch)
+        } catch {
+            // What is kept for later segments is room, too.
+            guard error.isFull, failure == nil, spares.removeAll() else { throw error }
+            try attempt(&batch)
+        }
+    }
+
+    private mutating func attempt(_ batch: inout JournalBatch) throws(DiskError) {
         let needed = UInt64(batch.paddedCount)
         if offset + needed > segmentLength { try startSegment(batchBytes: batch.paddedCount) }
         let bodyEnd = batch.count
@@ -148,8 +160,8 @@ package struct JournalWriter: Sendable {
         do throws(DiskError) {
             try disk.write(batch.bytes, to: file, at: offset)
         } catch {
+            if error.isFull { try takeBack(batch.bytes.count) } else { failure = error }
             batch.unseal(bodyEnd: bodyEnd)
-            if !error.isFull { failure = error }
             throw error
         }
         do throws(DiskError) {
@@ -161,6 +173,23 @@ package struct JournalWriter: Sendable {
         offset += needed
         nextBatch += 1
         previousCRC = crc
+    }
+
+    /// Takes away what a full disk has of a batch, so that behind the last one all is zero again: the next start would
+    /// take the beginning of a batch for damage once other batches follow. Overwriting what is there needs no room, and
+    /// the rest is not there.
+    private mutating func takeBack(_ byteCount: Int) throws(DiskError) {
+        do throws(DiskError) {
+            do throws(DiskError) {
+                try disk.write([UInt8](repeating: 0, count: byteCount), to: file, at: offset)
+            } catch {
+                if !error.isFull { throw error }
+            }
+            try disk.sync(file)
+        } catch {
+            failure = error
+            throw error
+        }
     }
 
     /// Begins a new segment, so that those before may go when snapshots hold what is in them. Does nothing while the current

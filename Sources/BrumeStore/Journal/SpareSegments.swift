@@ -3,8 +3,8 @@ internal import BrumeLock
 /// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is
 /// filled with zeros already.
 ///
-/// The blocks of a file that served before, and its places in the system's page cache, are there already, so that
-/// filling it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
+/// The blocks of a file that served before, and its places in the system's page cache, are mostly there, so that filling
+/// it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
 /// removed, on another thread than the journal's, so that no commit waits for it: each takes some milliseconds mostly,
 /// and some tens where memory is new or the disk busy. All stand in the journal's folder as `*.spare`, and no reader
 /// looks at them.
@@ -93,7 +93,7 @@ final class SpareSegments: Sendable {
     /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells
     /// what is wrong. What can't be removed now is removed by the next start.
     func prepare() {
-        while let path = state.withLock({ $0.useless.popLast() }) { try? disk.remove(path) }
+        removeUseless()
         let claimed: (path: String, isNew: Bool)? = state.withLock { state in
             if state.blank != nil || state.isPreparing || state.isTaken { return nil }
             state.isPreparing = true
@@ -105,6 +105,23 @@ final class SpareSegments: Sendable {
             state.isPreparing = false
             if isDone { state.blank = path }
         }
+    }
+
+    /// Removes what has no use. On any thread.
+    func removeUseless() {
+        while let path = state.withLock({ $0.useless.popLast() }) { try? disk.remove(path) }
+    }
+
+    /// Removes all files that wait for a use, because the disk is full; false where there were none.
+    func removeAll() -> Bool {
+        let hadSome = state.withLock { state in
+            state.useless += state.paths
+            state.paths = []
+            if let blank = state.blank.take() { state.useless.append(blank) }
+            return !state.useless.isEmpty
+        }
+        removeUseless()
+        return hadSome
     }
 
     private func fill(_ path: String, isNew: Bool) -> Bool {
@@ -130,6 +147,9 @@ package struct SegmentPreparation: Sendable {
     /// Whether a segment waits.
     package var isPrepared: Bool { spares.isPrepared }
 
-    /// Blocks on the disk. Does nothing when there is a segment that waits.
+    /// Makes one unless there is one, and removes what has no use. Blocks on the disk.
     package func prepare() { spares.prepare() }
+
+    /// Removes what has no use, and makes nothing.
+    package func removeUseless() { spares.removeUseless() }
 }

@@ -175,6 +175,47 @@ struct SpareSegmentTests {
         #expect(try folder.names.count == 3)
     }
 
+    @Test("a batch that finds no room in a new segment takes that of the files that are kept")
+    func fullDisk() throws {
+        let folder = try Self.folder()
+        let segment = folder.log.segment
+        try folder.save("a", bytes: 780)
+        #expect(folder.log.segment == segment + 1, "a segment begins that nobody made ahead, so it has few blocks")
+        #expect(!Self.spares(folder.disk).isEmpty)
+        folder.disk.faults.capacityBytes = folder.disk.usedBytes
+        try folder.save("b", bytes: 20)
+        #expect(Self.spares(folder.disk).isEmpty)
+        #expect(try Self.reopened(folder.disk.copy()).names.contains("b"))
+        // When they have gone the disk is full.
+        folder.disk.faults.capacityBytes = folder.disk.usedBytes
+        #expect(throws: StoreError.self) { try folder.save("c", bytes: 900) }
+        folder.disk.faults.capacityBytes = nil
+        try folder.log.flush()
+        #expect(try Self.reopened(folder.disk.copy()).names.contains("c"))
+    }
+
+    @Test("what a full disk took of a batch is gone when another one comes instead", arguments: [0, 512, 1024])
+    func partOfABatch(room: Int) throws {
+        let folder = try Folder(segmentBytes: 4096)
+        try folder.makeZone()
+        try folder.save("a", bytes: 3_000)
+        try folder.save("b", bytes: 1_000)
+        let segment = folder.log.segment
+        try #require(segment == 2)
+        let whole = folder.disk.contents(of: Folder.segment(2))
+        folder.disk.faults.capacityBytes = folder.disk.usedBytes + room
+        #expect(throws: StoreError.self) { try folder.save("c", bytes: 2_000) }
+        folder.disk.faults.capacityBytes = nil
+        #expect(folder.disk.contents(of: Folder.segment(2)) == whole)
+        // With this one it is too large for the segment, and the next one begins.
+        try folder.save("d", bytes: 2_000)
+        #expect(folder.log.segment == segment + 1)
+        let again = try Folder(on: folder.disk.copy(), segmentBytes: 4096, salt: 100)
+        #expect(try again.names.sorted() == ["a", "b", "c", "d"])
+        #expect(again.log.report.tornBytes == 0)
+        #expect(try Verification(of: folder.disk).isSound)
+    }
+
     @Test("who makes a segment ahead while the journal takes one leaves that alone")
     func aheadOfItself() throws {
         let disk = HookedDisk()
