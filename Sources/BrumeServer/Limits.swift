@@ -44,7 +44,7 @@ package enum ServerLimits {
     /// What somebody may hold while little is left of a budget: the largest answer or request of most apps.
     static let littleBytes = 1024 * 1024
 
-    /// Who has left no more unread is not ended to make room: it would make none.
+    /// A session that holds no more unread output than this is not ended to make room: ending it would make none.
     static let unreadFloorBytes = 64 * 1024
 
     /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
@@ -72,8 +72,12 @@ package enum ServerLimits {
     /// goes over it.
     static let undurableTurnBytes = 1024 * 1024
 
-    /// How long such an account leaves the disk to others at most, where the disk took longer than that for it.
-    static let diskRestNanoseconds: UInt64 = 100_000_000
+    /// How long such an account leaves the disk to others at most, for each byte that became durable: as long as a disk
+    /// of 100 MB/s takes.
+    static let diskRestNanosecondsPerByte: UInt64 = 10
+
+    /// How often calls that waited for a database, and now wait for the disk, are looked at.
+    static let diskLookMilliseconds: UInt64 = 5
 
     /// The part of it that one account may have on all loops: an eighth, and the commits that go over it. Above it its
     /// writes are refused.

@@ -7,9 +7,10 @@ internal import BrumeSystem
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.
 ///
-/// The disk is shared in the same way: whoever has much there that is not durable gets no turn before it is, nor for as
-/// long again. So a save waits for little more than one commit of each other account, and the account's client for its
-/// own changes: nothing is refused to it.
+/// The disk is shared in the same way: an account with much that is not durable gets no turn before it is, nor for about
+/// as long again. So a save waits for one commit of each other account and for what came before it
+/// (``ServerLimits/undurableTurnBytes``), and nothing that comes over one loop is refused. While a disk stands still the
+/// account's connections are not read: after some 25 s their clients take them for dead and connect again.
 extension Shard {
     /// What waits for a turn.
     enum Turn {
@@ -35,7 +36,7 @@ extension Shard {
     func mayGoOn(_ share: TimeShare) -> Bool { share.mayBegin(inTurn: turnNumber) && !waitsForDisk(share) }
 
     /// On a full disk nobody waits for it: what changes something is refused, and what only reads goes on.
-    private func waitsForDisk(_ share: TimeShare) -> Bool {
+    func waitsForDisk(_ share: TimeShare) -> Bool {
         (share.waitsForDisk || share.restsUntilNanoseconds > loop.nowNanoseconds) && !log.isDiskFull
     }
 
@@ -70,8 +71,9 @@ extension Shard {
         giveTurnsNextTurn()
     }
 
-    /// Gives turns in the loop's next one, and in those after it until nobody waits but for the disk. Who does is asked
-    /// again when something is durable, and now and then, because the disk may have become full.
+    /// Gives turns in the loop's next turn, and goes on until only accounts are left that wait for the disk. Those are
+    /// looked at again when something is durable, and every ``ServerLimits/sweepMilliseconds``, because the disk may have
+    /// become full.
     func giveTurnsNextTurn() {
         if turnsAreScheduled || turns.isEmpty { return }
         turnsAreScheduled = true
@@ -91,8 +93,12 @@ extension Shard {
     private func giveTurnsAfterRest() {
         let now = loop.nowNanoseconds
         let ends = turns.accounts.lazy.map { self.timeShare(of: $0).restsUntilNanoseconds }.filter { $0 > now }
-        guard let end = ends.min() else { return }
-        _ = loop.schedule(afterMilliseconds: (end - now) / 1_000_000 + 1) { [unowned self] in giveTurnsNextTurn() }
+        guard let end = ends.min(), end < restTimerNanoseconds else { return }
+        restTimerNanoseconds = end
+        _ = loop.schedule(afterMilliseconds: (end - now) / 1_000_000 + 1) { [unowned self] in
+            if restTimerNanoseconds == end { restTimerNanoseconds = .max }
+            giveTurnsNextTurn()
+        }
     }
 
     /// Account after account, each while its share lasts, and all together for as long as a turn may take.

@@ -52,13 +52,15 @@ final class TimeShare {
     func committed(_ byteCount: Int) { undurableBytes += byteCount }
 
     /// A commit of the account is durable. If much of it waited, the disk belongs to the others for as long as that
-    /// took: somebody who writes as much as the disk takes has half of it, and snapshots have the rest as well.
+    /// took: somebody who writes as much as the disk takes has half of it. No longer than a disk takes for the commit
+    /// itself, because it may have waited for others, or for a full disk.
     ///
     /// - Parameter sinceNanoseconds: When the commit was made.
     func becameDurable(_ byteCount: Int, sinceNanoseconds: UInt64, nowNanoseconds: UInt64) {
         if waitsForDisk {
             let waited = nowNanoseconds - min(nowNanoseconds, sinceNanoseconds)
-            restsUntilNanoseconds = nowNanoseconds + min(waited, ServerLimits.diskRestNanoseconds)
+            let rest = min(waited, UInt64(byteCount) * ServerLimits.diskRestNanosecondsPerByte)
+            restsUntilNanoseconds = max(restsUntilNanoseconds, nowNanoseconds) + rest
         }
         undurableBytes -= byteCount
     }

@@ -98,6 +98,11 @@ final class DatabaseLoad {
     /// Whether calls or streams wait still.
     var isAwaited: Bool { callCount > 0 || !listeners.isEmpty }
 
+    /// Whether a stream waits still, or a call of an account that `mayRun` admits.
+    func mayGoOn(where mayRun: (ClientShare.Key) -> Bool) -> Bool {
+        !listeners.isEmpty || calls.accounts.contains(where: mayRun)
+    }
+
     /// Lets the stream that has waited longest listen; false when none waits. Only when the load has ended.
     func beginNextListener() -> Bool {
         guard let outcome else { preconditionFailure("a stream listens before its database is there") }

@@ -145,7 +145,7 @@ extension Shard {
         let began = loop.currentNanoseconds
         for _ in 0..<ServerLimits.awaitedCallsPerTurn
         where loop.currentNanoseconds - began < ServerLimits.awaitedCallsNanoseconds {
-            let next = load.nextCall { timeShare(of: $0).mayBegin(inTurn: turnNumber) }
+            let next = load.nextCall { mayGoOn(timeShare(of: $0)) }
             if let (account, run, byteCount) = next {
                 waitingCallBytes -= byteCount
                 charge(timeShare(of: account), run)
@@ -153,7 +153,15 @@ extension Shard {
             if !load.beginNextListener(), next == nil { break }
         }
         let id = load.id
-        if load.isAwaited { return loop.execute { self.answerCalls(ofLoadOf: id) } }
+        if load.mayGoOn(where: { !waitsForDisk(timeShare(of: $0)) }) {
+            return loop.execute { self.answerCalls(ofLoadOf: id) }
+        }
+        if load.isAwaited {
+            _ = loop.schedule(afterMilliseconds: ServerLimits.diskLookMilliseconds) { [unowned self] in
+                answerCalls(ofLoadOf: id)
+            }
+            return
+        }
         loads[id] = nil
         if case .success(let loaded)? = load.outcome {
             loaded.isAwaited = false

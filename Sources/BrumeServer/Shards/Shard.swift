@@ -57,6 +57,8 @@ final class Shard: @unchecked Sendable {
     /// What waits because its account has had its share of the turn.
     @exclusivity(unchecked) var turns = FairQueue<Turn>()
     var turnsAreScheduled = false
+    /// When turns are given because somebody has left the disk to others for long enough.
+    var restTimerNanoseconds = UInt64.max
     /// Another one with every turn of the loop.
     @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
