@@ -68,6 +68,10 @@ forbid "time is an argument of the store; it must not read a clock" \
 forbid "a lock is BrumeLock's Lock: the thread sanitizer can't see through the standard library's Mutex" \
     '\bMutex[<(]' $(ls -d Sources/*/ | grep -v '^Sources/BrumeLock/') Tests
 
+unseen=$(grep -rlE --include='*.swift' '\.withLock\b' Sources Tests | xargs grep -lE "$(import_of Synchronization)" |
+    xargs grep -LE "$(import_of BrumeLock)" || true)
+if [ -n "$unseen" ]; then broken "a file that locks imports BrumeLock: the thread sanitizer's build has its lock there" "$unseen"; fi
+
 outside_tls=$(search "$(import_of COpenSSL)" Sources | grep -v '^Sources/BrumeSystem/TLS/' || true)
 if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSystem/TLS only" "$outside_tls"; fi
 

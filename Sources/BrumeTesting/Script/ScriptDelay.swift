@@ -1,6 +1,6 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import BrumeServer
-internal import Synchronization
 
 /// A call that waits until the clock is turned.
 struct ScriptDelay: Sendable {
