@@ -72,6 +72,9 @@ package enum ServerLimits {
     /// goes over it.
     static let undurableTurnBytes = 1024 * 1024
 
+    /// How many times as much it may be where no other account writes.
+    static let undurableAlone = 4
+
     /// How long such an account leaves the disk to others at most, for each byte that became durable: as long as a disk
     /// of 100 MB/s takes.
     static let diskRestNanosecondsPerByte: UInt64 = 10

@@ -68,6 +68,9 @@ final class ShardLog: CommitLog {
     /// The position of the last commit that was appended.
     var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
 
+    /// Whether several accounts have written within the last second.
+    func isShared(atNanoseconds now: UInt64) -> Bool { undurable.isShared(atNanoseconds: now) }
+
     /// Whether commits wait for room on the disk.
     var isDiskFull: Bool { groupCommit.isDiskFull }
 

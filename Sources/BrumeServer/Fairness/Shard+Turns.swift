@@ -7,8 +7,8 @@ internal import BrumeSystem
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.
 ///
-/// The disk is shared in the same way: an account with much that is not durable gets no turn before it is, nor for about
-/// as long again. So a save waits for one commit of each other account and for what came before it
+/// The disk is shared in the same way: an account with much that is not durable gets no turn before it is, nor, where
+/// others write as well, for about as long again. So a save waits for one commit of each other account and for what came before it
 /// (``ServerLimits/undurableTurnBytes``), and nothing that comes over one loop is refused. While a disk stands still the
 /// account's connections are not read: after some 25 s their clients take them for dead and connect again.
 extension Shard {
@@ -37,7 +37,10 @@ extension Shard {
 
     /// On a full disk nobody waits for it: what changes something is refused, and what only reads goes on.
     func waitsForDisk(_ share: TimeShare) -> Bool {
-        (share.waitsForDisk || share.restsUntilNanoseconds > loop.nowNanoseconds) && !log.isDiskFull
+        let now = loop.nowNanoseconds
+        guard share.undurableBytes > 0 || share.restsUntilNanoseconds > now else { return false }
+        return (share.restsUntilNanoseconds > now || share.waitsForDisk(isShared: log.isShared(atNanoseconds: now)))
+            && !log.isDiskFull
     }
 
     /// Runs a call of an account: at once, or when its account's turn comes.

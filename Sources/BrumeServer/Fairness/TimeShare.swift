@@ -46,7 +46,12 @@ final class TimeShare {
     // MARK: The disk
 
     /// Whether so much of the account waits for the disk that it may begin nothing before some of it is durable.
-    var waitsForDisk: Bool { undurableBytes >= limits.undurableBytes }
+    ///
+    /// - Parameter isShared: Whether others write as well. An account that is alone may have more there, so that the
+    ///   disk has work while the next requests are read.
+    func waitsForDisk(isShared: Bool) -> Bool {
+        undurableBytes >= (isShared ? limits.undurableBytes : limits.undurableBytes * ServerLimits.undurableAlone)
+    }
 
     /// The account made a commit, which goes to the disk.
     func committed(_ byteCount: Int) { undurableBytes += byteCount }
@@ -55,9 +60,11 @@ final class TimeShare {
     /// took: somebody who writes as much as the disk takes has half of it. No longer than a disk takes for the commit
     /// itself, because it may have waited for others, or for a full disk.
     ///
-    /// - Parameter sinceNanoseconds: When the commit was made.
-    func becameDurable(_ byteCount: Int, sinceNanoseconds: UInt64, nowNanoseconds: UInt64) {
-        if waitsForDisk {
+    /// - Parameters:
+    ///   - sinceNanoseconds: When the commit was made.
+    ///   - isShared: Whether there are others.
+    func becameDurable(_ byteCount: Int, sinceNanoseconds: UInt64, isShared: Bool, nowNanoseconds: UInt64) {
+        if isShared, waitsForDisk(isShared: true) {
             let waited = nowNanoseconds - min(nowNanoseconds, sinceNanoseconds)
             let rest = min(waited, UInt64(byteCount) * ServerLimits.diskRestNanosecondsPerByte)
             restsUntilNanoseconds = max(restsUntilNanoseconds, nowNanoseconds) + rest

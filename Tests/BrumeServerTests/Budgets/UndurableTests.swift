@@ -35,10 +35,10 @@ struct UndurableTests {
         commits.becameDurable(4, nowNanoseconds: 0)
         #expect(eve.isUnused && evesTime.undurableBytes == 0, "nothing of it is counted any more")
         #expect(
-            ada.undurableRefusal != nil && adasTime.waitsForDisk,
+            ada.undurableRefusal != nil && adasTime.waitsForDisk(isShared: true),
             "the next turn's commit does not go with those before it")
         commits.becameDurable(5, nowNanoseconds: 0)
-        #expect(ada.isUnused && ada.undurableRefusal == nil && !adasTime.waitsForDisk)
+        #expect(ada.isUnused && ada.undurableRefusal == nil && !adasTime.waitsForDisk(isShared: true))
     }
 
     private let coder = MessageCoder()
@@ -107,6 +107,9 @@ struct UndurableTests {
         server.settle()
         disk.endProcess()
         server = try SteppedServer(disk: disk) { $0.shortLoadBytes = 0 }
+        // Others write as well.
+        let known = try server.connect(account: "b")
+        try known.save(["r"], database: .public)
         server.isLoaderHeld = true
         let eve = try server.connect(account: "a")
         let calls = (0..<10).map { (peer: eve, stream: eve.start(.recordsModify, save("r\($0)"))) }
@@ -126,7 +129,7 @@ struct UndurableTests {
 
     @Test(
         "who waited for the disk leaves it to others for as long again, but for no longer than its bytes take",
-        arguments: [(8, 8), (5_000, 18)] as [(UInt64, UInt64)])
+        arguments: [(8, 8), (400, 18)] as [(UInt64, UInt64)])
     func rest(milliseconds: UInt64, rest: UInt64) throws {
         let server = try SteppedServer()
         let eve = try server.connect(account: "a", device: 1)
@@ -156,6 +159,22 @@ struct UndurableTests {
         server.stepJournal()
         server.turn()
         #expect(succeeded(calls) == 3)
+    }
+
+    @Test("who writes alone has four times as much on its way to the disk, and rests never")
+    func alone() throws {
+        let server = try SteppedServer()
+        let calls = try flood(server)
+        // The users' records are commits of nobody.
+        for _ in 0..<5 {
+            server.turn(after: 20_000_000)
+            server.stepJournal()
+            server.turn()
+        }
+        let limit = ServerLimits.undurableTurnBytes * ServerLimits.undurableAlone
+        #expect(succeeded(calls) >= 4 * (limit / 900_000), "\(succeeded(calls)) after five times 20 ms")
+        server.settle()
+        #expect(succeeded(calls) == 40)
     }
 
     @Test("nothing waits for a disk that is full: what changes something is refused, and reads are answered")
