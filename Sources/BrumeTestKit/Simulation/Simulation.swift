@@ -110,6 +110,8 @@ package final class Simulation {
     private func quiesce() {
         isQuiet = true
         server.becomeQuiet()
+        // A revocation that was asked for just now would take the next token along.
+        run(seconds: 1)
         for account in revokedAccounts.sorted() { issueToken(account) }
         run(seconds: 180) { [self] in devices.allSatisfy { $0.openCallCount == 0 } }
         guard goesOn else { return }
