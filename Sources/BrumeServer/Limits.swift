@@ -67,13 +67,13 @@ package enum ServerLimits {
     /// behind needs quiet, not a longer queue.
     static let undurableBytes = 64 * 1024 * 1024
 
-    /// Of an account that has as much there on a loop nothing more begins on that loop until some of it is durable:
-    /// what a disk takes within some milliseconds. So the changes of others wait for so much, and for the commit that
-    /// goes over it.
+    /// An account with this many bytes of changes on a loop that wait for the disk begins nothing more there until some
+    /// of them are durable: a disk takes them within some milliseconds. So others wait for no more than these, and for
+    /// the commit that goes over the limit.
     static let undurableTurnBytes = 1024 * 1024
 
-    /// How many times as much it may be where no other account writes.
-    static let undurableAlone = 4
+    /// The same where no other account writes on any loop: the disk has work while the next requests are read.
+    static let undurableTurnBytesAlone = 4 * 1024 * 1024
 
     /// How long such an account leaves the disk to others at most, for each byte that became durable: as long as a disk
     /// of 100 MB/s takes.

@@ -116,6 +116,7 @@ extension ServerConfiguration {
     var timeShareLimits: TimeShare.Limits {
         TimeShare.Limits(
             turnNanoseconds: accountTurnMicroseconds * 1_000, turnCount: accountTurnCount,
-            undurableBytes: accountTurnUndurableBytes)
+            undurableBytes: accountTurnUndurableBytes,
+            undurableBytesAlone: min(4 * accountTurnUndurableBytes, ServerLimits.undurableTurnBytesAlone))
     }
 }

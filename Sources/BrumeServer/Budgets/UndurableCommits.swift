@@ -10,19 +10,8 @@ struct UndurableCommits {
         var lastPosition: UInt64
     }
 
-    /// For so long after a commit of another account somebody is not alone.
-    static let sharedNanoseconds: UInt64 = 1_000_000_000
-
     private var runs: [Run] = []
     private var first = 0
-    /// Who made the last commit, and when one was made last by another account than the one before.
-    private var last: TimeShare?
-    private var changedNanoseconds: UInt64?
-
-    /// Whether several accounts write.
-    func isShared(atNanoseconds now: UInt64) -> Bool {
-        changedNanoseconds.map { now - min(now, $0) < Self.sharedNanoseconds } ?? false
-    }
 
     /// Counts a commit, until its position is durable.
     ///
@@ -35,10 +24,6 @@ struct UndurableCommits {
     ) {
         share.undurableBytesChanged(by: byteCount)
         timeShare.committed(byteCount)
-        if last !== timeShare {
-            if last != nil { changedNanoseconds = nowNanoseconds }
-            last = timeShare
-        }
         if first < runs.count, runs[runs.count - 1].share === share, runs[runs.count - 1].lastPosition > submitted {
             runs[runs.count - 1].byteCount += byteCount
             runs[runs.count - 1].lastPosition = position
@@ -51,8 +36,9 @@ struct UndurableCommits {
     }
 
     /// Everything up to the position is durable.
-    mutating func becameDurable(_ position: UInt64, nowNanoseconds: UInt64) {
-        let isShared = isShared(atNanoseconds: nowNanoseconds)
+    ///
+    /// - Parameter isShared: Whether several accounts write.
+    mutating func becameDurable(_ position: UInt64, isShared: Bool, nowNanoseconds: UInt64) {
         while first < runs.count, runs[first].lastPosition <= position {
             let run = runs[first]
             run.share.undurableBytesChanged(by: -run.byteCount)

@@ -34,6 +34,8 @@ final class GroupCommit: @unchecked Sendable {
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
     private var thread: SystemThread?
+    /// Whether several accounts write.
+    let sharing = DiskSharing()
     /// Of the segments to come.
     let preparer: SegmentPreparer
     private let preparesSegments: Bool

@@ -62,14 +62,15 @@ final class ShardLog: CommitLog {
         undurable.append(
             outbox.byteCount - before, of: share, timeShare, at: position, submitted: submitted,
             nowNanoseconds: nowNanoseconds)
+        groupCommit.sharing.wrote(share, atNanoseconds: nowNanoseconds)
         return position
     }
 
     /// The position of the last commit that was appended.
     var appendedPosition: UInt64 { submitted + UInt64(outbox.count) }
 
-    /// Whether several accounts have written within the last second.
-    func isShared(atNanoseconds now: UInt64) -> Bool { undurable.isShared(atNanoseconds: now) }
+    /// Whether several accounts have written within the last second, on any loop.
+    func isShared(atNanoseconds now: UInt64) -> Bool { groupCommit.sharing.isShared(atNanoseconds: now) }
 
     /// Whether commits wait for room on the disk.
     var isDiskFull: Bool { groupCommit.isDiskFull }
@@ -98,7 +99,8 @@ final class ShardLog: CommitLog {
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64, nowNanoseconds: UInt64) {
         durablePosition = max(durablePosition, position)
-        undurable.becameDurable(durablePosition, nowNanoseconds: nowNanoseconds)
+        undurable.becameDurable(
+            durablePosition, isShared: isShared(atNanoseconds: nowNanoseconds), nowNanoseconds: nowNanoseconds)
     }
 
     func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64 {

@@ -16,6 +16,8 @@ final class TimeShare {
         var turnCount = ServerLimits.accountTurnCount
         /// Bytes of its changes that may wait for the disk before it has no turns.
         var undurableBytes = ServerLimits.undurableTurnBytes
+        /// The same where no other account writes.
+        var undurableBytesAlone = ServerLimits.undurableTurnBytesAlone
     }
 
     let account: ClientShare.Key
@@ -47,10 +49,9 @@ final class TimeShare {
 
     /// Whether so much of the account waits for the disk that it may begin nothing before some of it is durable.
     ///
-    /// - Parameter isShared: Whether others write as well. An account that is alone may have more there, so that the
-    ///   disk has work while the next requests are read.
+    /// - Parameter isShared: Whether other accounts write as well.
     func waitsForDisk(isShared: Bool) -> Bool {
-        undurableBytes >= (isShared ? limits.undurableBytes : limits.undurableBytes * ServerLimits.undurableAlone)
+        undurableBytes >= (isShared ? limits.undurableBytes : limits.undurableBytesAlone)
     }
 
     /// The account made a commit, which goes to the disk.
