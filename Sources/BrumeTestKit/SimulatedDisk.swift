@@ -80,10 +80,8 @@ package final class SimulatedDisk: Disk {
             if bytes.isEmpty { return }
             let end = offset + bytes.count
             let sectors = offset / sectorBytes...(end - 1) / sectorBytes
-            if offset > current.count {
-                let gap = (current.count + sectorBytes - 1) / sectorBytes..<max(offset / sectorBytes, 0)
-                if !gap.isEmpty { holes.formUnion(gap) }
-            }
+            let gap = (first: (current.count + sectorBytes - 1) / sectorBytes, end: offset / sectorBytes)
+            if gap.first < gap.end { holes.formUnion(gap.first..<gap.end) }
             if end > current.count { current += [UInt8](repeating: 0, count: end - current.count) }
             current.replaceSubrange(offset..<end, with: bytes)
             if !holes.isEmpty { holes.subtract(sectors) }
@@ -304,7 +302,7 @@ package final class SimulatedDisk: Disk {
     package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         try changing("write", path(of: file)) { (state) throws(DiskError) in
             let content = try Self.content(of: file, state)
-            // Of what there is no room for the beginning is there all the same.
+            // A write that finds too little room leaves its beginning there.
             let fitting = Self.room(state).map { [offset = Int(offset)] room in
                 state.contents[content]!.fitting(bytes.count, at: offset, in: room)
             }

@@ -49,7 +49,7 @@ struct QueryTarget {
     let incarnation: UInt64
     let id: ZoneID
     let slots: RecordSlots
-    /// Nil: the zone is looked through.
+    /// Nil where the whole zone has to be looked through.
     let indexes: ZoneIndexes?
     /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes
     /// don't have them.

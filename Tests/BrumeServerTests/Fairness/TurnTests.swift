@@ -44,7 +44,7 @@ struct TurnTests {
         var server = try SteppedServer(disk: disk)
         let writer = try server.connect(account: "a")
         try writer.save(["r"], database: .public)
-        // Of a user's record, which its first call makes, reads would wait to be durable.
+        // A first call makes the user's record, and a read would wait until that is durable.
         let known = try server.connect(account: "b")
         try known.save(["s"], database: .public)
         server.snapshot()
