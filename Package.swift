@@ -73,8 +73,8 @@ let package = Package(
                 "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
-        // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what CloudKit
-        // re-exports is no change of CloudKit.
+        // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what
+        // CloudKit re-exports is no change of CloudKit.
         library("NotesKit", ["CloudKit", "BrumeKit", "CSQLite"], path: "Examples/Notes/NotesKit"),
         .executableTarget(
             name: "notes-example", dependencies: ["NotesKit", "CloudKit", "BrumeKit"],

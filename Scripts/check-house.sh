@@ -100,6 +100,10 @@ forbid "public is for BrumeKit, CloudKit and BrumeTesting; between modules write
     '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*(public|open)[[:space:]]' "${not_public[@]}"
 forbid "start programs with BrumeSystem's ChildProcess: Foundation's Process reads past the end of its memory on Linux" \
     '(^|[^.A-Za-z])Process(\.[a-z]|\(|\?? *=)|Foundation\.Process\b|launchedProcess' Sources Tests Examples Fuzz Benchmarks
+# swift-format wraps code; comments it leaves as they are. A table's row has no other form.
+wide=$(LC_ALL=C.UTF-8 search '^.{121,}$' Package.swift Sources Tests Examples Fuzz Benchmarks |
+    grep -E '^[^:]*:[0-9]+: *//' | grep -vE '^[^:]*:[0-9]+: */// \|' || true)
+if [ -n "$wide" ]; then broken "a comment's line has 120 columns at most" "$wide"; fi
 forbid "what is not built is absent: no notes about work to come in the code" '\b(TODO|FIXME)\b' Sources Tests
 
 if [ "$failures" -gt 0 ]; then

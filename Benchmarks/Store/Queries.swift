@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
-/// Queries of one zone with many records of about 1 KiB, in the engine alone: time for a page of 100, the longest step, what the
-/// index took to make, and what a save costs with indexes and without.
+/// Queries of one zone with many records of about 1 KiB, in the engine alone: time for a page of 100, the longest step,
+/// what the index took to make, and what a save costs with indexes and without.
 enum Queries {
     private static let type = "Note"
     private static let words = (0..<20_000).map { "word\($0)" }

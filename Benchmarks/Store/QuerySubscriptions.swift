@@ -2,11 +2,11 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
-/// What a commit costs in a public database where many users subscribed to queries: with none, with those of other values of the
-/// same field, and with one that matches.
+/// What a commit costs in a public database where many users subscribed to queries: with none, with those of other
+/// values of the same field, and with one that matches.
 ///
-/// A commit is one record of four fields: the whole engine's work for it, journal and push left out. The difference to a database
-/// without subscriptions is what matching costs.
+/// A commit is one record of four fields: the whole engine's work for it, journal and push left out. The difference to
+/// a database without subscriptions is what matching costs.
 enum QuerySubscriptionFigures {
     private enum Shape: String, CaseIterable {
         case none = "without subscriptions"

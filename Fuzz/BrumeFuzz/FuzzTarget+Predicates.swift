@@ -3,8 +3,8 @@ internal import BrumeModel
 internal import BrumeWire
 
 extension FuzzTarget {
-    /// A predicate's text: the first byte chooses its arguments. What is understood says the same in its canonical text, and a server
-    /// takes what the SDK lets through.
+    /// A predicate's text: the first byte chooses its arguments. What is understood says the same in its canonical
+    /// text, and a server takes what the SDK lets through.
     static let predicates = FuzzTarget(
         name: "predicates",
         run: { bytes in

@@ -52,7 +52,8 @@ extension FuzzTarget {
             scope: tokenScope(sealer))
     }
 
-    /// The only cursor that was ever made with the key: nothing else opens. Behind the seal, a place is read or refused.
+    /// The only cursor that was ever made with the key: nothing else opens. Behind the seal, a place is read or
+    /// refused.
     static let cursors = FuzzTarget(
         name: "cursors",
         run: { bytes in

@@ -31,7 +31,8 @@ package enum Geodesic {
         ]
     }
 
-    /// The square of the chord of the unit sphere over which an arc has so many metres on a sphere of the Earth's mean radius.
+    /// The square of the chord of the unit sphere over which an arc has so many metres on a sphere of the Earth's mean
+    /// radius.
     package static func squaredChord(metres: Double) -> Double {
         let half = min(max(metres, 0) / meanRadius / 2, .pi / 2)
         let chord = 2 * brume_sin(half)
@@ -131,10 +132,10 @@ package enum Geodesic {
 
     /// The distance of nearly antipodal points, in two legs.
     ///
-    /// The shortest way starts and ends more than a quarter turn apart, so it crosses the circle of points a quarter turn
-    /// from its start. The sum of the two legs over a point of that circle is therefore smallest, and equal to the
-    /// distance, where the way crosses it; and legs of a quarter turn are where Vincenty's formula is at ease. The sum has
-    /// few minima over the circle, so a coarse scan finds the right one, and a golden-section search its bottom.
+    /// The shortest way starts and ends more than a quarter turn apart, so it crosses the circle of points a quarter
+    /// turn from its start. The sum of the two legs over a point of that circle is therefore smallest, and equal to the
+    /// distance, where the way crosses it; and legs of a quarter turn are where Vincenty's formula is at ease. The sum
+    /// has few minima over the circle, so a coarse scan finds the right one, and a golden-section search its bottom.
     private static func nearlyAntipodal(_ first: Point, _ second: Point) -> Double {
         func sumOfLegs(_ azimuth: Double) -> Double {
             let waypoint = quarterTurn(from: first, azimuth: azimuth)

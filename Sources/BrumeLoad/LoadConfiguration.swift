@@ -46,7 +46,8 @@ package struct LoadConfiguration: Sendable {
     package var seconds = 10.0
     /// Before anything counts.
     package var warmUpSeconds = 0.0
-    /// Operations a second, whatever the server takes for them; nil: the next operation begins when one before has ended.
+    /// Operations a second, whatever the server takes for them; nil: the next operation begins when one before has
+    /// ended.
     package var rate: Double?
     /// Event loops of this process.
     package var threads = 1

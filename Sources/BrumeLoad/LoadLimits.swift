@@ -3,8 +3,8 @@ enum LoadLimits {
     /// Handshakes of one thread at a time while a load prepares: a server takes some thousand, and has others.
     static let handshakes = 64
 
-    /// Operations that wait for one connection, where a rate asks for more than it takes. One more is a failure: a longer
-    /// queue tells nothing new.
+    /// Operations that wait for one connection, where a rate asks for more than it takes. One more is a failure: a
+    /// longer queue tells nothing new.
     static let waitingPerConnection = 10_000
 
     /// Operations that wait for a place among the connections of `connect`.

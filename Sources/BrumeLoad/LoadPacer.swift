@@ -29,7 +29,8 @@ final class LoadPacer: Sendable {
         var number = 0
         while !isStopped.load(ordering: .relaxed) {
             let now = MonotonicClock.nowNanoseconds
-            // Those that are due; a pacer that was held up makes up for it, and their time counts from when they were due.
+            // Those that are due; a pacer that was held up makes up for it, and their time counts from when they were
+            // due.
             while dueTime(number, began) <= now {
                 issue(number, dueTime(number, began))
                 number += 1

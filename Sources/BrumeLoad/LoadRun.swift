@@ -22,7 +22,8 @@ package struct LoadRun: Sendable {
     /// - Parameters:
     ///   - progress: Told of each sample.
     ///   - prepared: Told that the load begins.
-    /// - Throws: ``Problem`` when a connection, or what it needs, can't be made; failures of operations are counted instead.
+    /// - Throws: ``Problem`` when a connection, or what it needs, can't be made; failures of operations are counted
+    ///   instead.
     package func run(
         prepared: () -> Void = {}, progress: (LoadReport.Sample) -> Void = { _ in }
     ) async throws -> LoadReport {

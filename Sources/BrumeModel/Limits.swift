@@ -9,8 +9,8 @@ package enum Limits {
     /// Bytes of one record, encoded: CloudKit's own limit of 1 MB.
     package static let recordBytes = 1_000_000
 
-    /// Bytes of one frame's payload. A page of changes holds up to `pageBytes` and then completes its commit, which may be
-    /// another request's bytes: 4 MiB holds both with room for system fields.
+    /// Bytes of one frame's payload. A page of changes holds up to `pageBytes` and then completes its commit, which may
+    /// be another request's bytes: 4 MiB holds both with room for system fields.
     package static let frameBytes = 4 * 1024 * 1024
 
     /// A page of changes or of fetched records stops growing at this size.
@@ -81,22 +81,23 @@ package enum Limits {
     /// limit the older half goes, and tokens from before it expire.
     package static let deletedZonesPerDatabase = 1_000
 
-    /// Runs of the server that a database tells apart (see `RunHistory` of the store): a token names the run that wrote its
-    /// position. A device has to fetch from the start when it was away for this many starts with commits in its database.
+    /// Runs of the server that a database tells apart (see `RunHistory` of the store): a token names the run that wrote
+    /// its position. A device has to fetch from the start when it was away for this many starts with commits in its
+    /// database.
     package static let runsPerDatabase = 1_024
 
     /// Subscriptions of one user in one database: as many as an app can keep an eye on.
     package static let subscriptionsPerUser = 1_000
 
-    /// Subscriptions of all users of a public database: at a kilobyte or two each they take about the memory that the largest
-    /// app of a server may.
+    /// Subscriptions of all users of a public database: at a kilobyte or two each they take about the memory that the
+    /// largest app of a server may.
     package static let subscriptionsPerDatabase = 100_000
 
     /// Operations whose answers a database remembers, so that a retry has one effect.
     package static let rememberedOperations = 256
 
-    /// The same in a public database, which all users of an app share: a busy moment must not push out one's answer before
-    /// the retry.
+    /// The same in a public database, which all users of an app share: a busy moment must not push out one's answer
+    /// before the retry.
     package static let rememberedPublicOperations = 16_384
 
     /// Bytes of the answers that a database remembers; the oldest go first.
@@ -117,20 +118,21 @@ package enum Limits {
     /// Field keys that a notification may ask for (cloudkit.md 2.8).
     package static let notificationDesiredKeys = 3
 
-    /// Users of a public database who have no subscription any more and are remembered, so that what a restart keeps from them is told
-    /// as an order to fetch. Beyond it the older half is forgotten, and whoever was away for longer is told.
+    /// Users of a public database who have no subscription any more and are remembered, so that what a restart keeps
+    /// from them is told as an order to fetch. Beyond it the older half is forgotten, and whoever was away for longer
+    /// is told.
     package static let formerSubscribersPerDatabase = 20_000
 
-    /// Records that may go with zones in one request and be told to query subscriptions one by one; more are told as an order to
-    /// fetch. More than devices' backlogs hold.
+    /// Records that may go with zones in one request and be told to query subscriptions one by one; more are told as an
+    /// order to fetch. More than devices' backlogs hold.
     package static let recordsToldPerZoneDeletion = 4_096
 
-    /// Bytes of the texts of all of a user's subscriptions in a database: a commit may fire all of them, and each event carries
-    /// its subscription's texts.
+    /// Bytes of the texts of all of a user's subscriptions in a database: a commit may fire all of them, and each event
+    /// carries its subscription's texts.
     package static let subscriptionTextBytesPerUser = 256 * 1024
 
-    /// Bytes of the predicates of all of a user's subscriptions in a database: each keeps its tree in memory, about ten times as
-    /// large, and 1,000 subscriptions may have 1 KiB each.
+    /// Bytes of the predicates of all of a user's subscriptions in a database: each keeps its tree in memory, about ten
+    /// times as large, and 1,000 subscriptions may have 1 KiB each.
     package static let subscriptionPredicateBytesPerUser = 1024 * 1024
 
     /// Bytes of texts and predicates of all subscriptions of a public database.
@@ -166,7 +168,8 @@ package enum Limits {
     /// Matches in a page of a query when the client names no limit (cloudkit.md, "Decided for Brume").
     package static let matchesPerPage = 100
 
-    /// Matches in a page of a query, whatever the client asks for: each is kept beside the others until the last is found.
+    /// Matches in a page of a query, whatever the client asks for: each is kept beside the others until the last is
+    /// found.
     package static let matchesPerPageMax = 400
 
     /// Levels of a predicate's tree: functions on trees recurse, and nobody writes such by hand.
@@ -204,8 +207,8 @@ package enum Limits {
     /// The same of fields.
     package static let fieldsPerTeacher = 2_000
 
-    /// Fields that the schema does not know yet in all records of one request, each as often as it comes: each is looked
-    /// up for what the schema is to learn, a microsecond or two.
+    /// Fields that the schema does not know yet in all records of one request, each as often as it comes: each is
+    /// looked up for what the schema is to learn, a microsecond or two.
     package static let fieldsTaughtPerRequest = 32_768
 
     /// Security roles that a schema makes.
@@ -225,6 +228,7 @@ package enum Limits {
     /// Accounts in roles of one container and environment.
     package static let roleMembersPerSchema = 10_000
 
-    /// Bytes of a query's cursor: more than the longest, which holds ``querySortKeys`` values that a match is sorted by.
+    /// Bytes of a query's cursor: more than the longest, which holds ``querySortKeys`` values that a match is sorted
+    /// by.
     package static let queryCursorBytes = 32 * 1024
 }

@@ -108,8 +108,8 @@ package enum ServerLimits {
     /// How often a full disk is tried again.
     static let diskFullPauseMilliseconds = 1_000
 
-    /// Answers of one loop that wait for the disk. Beyond it a call is refused with a time to come back: while the disk is
-    /// full nothing that waits gets an answer, and clients that give up and ask again must not fill the memory.
+    /// Answers of one loop that wait for the disk. Beyond it a call is refused with a time to come back: while the disk
+    /// is full nothing that waits gets an answer, and clients that give up and ask again must not fill the memory.
     static let heldAnswerBytes = 64 * 1024 * 1024
 
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
@@ -118,7 +118,8 @@ package enum ServerLimits {
     /// What a loop expects of a turn: room for twice as much is kept for the next ones.
     static let expectedTurnBytes = 1024 * 1024
 
-    /// Events that a database keeps for a user's devices that are away or slow. Overflow becomes "fetch from your token".
+    /// Events that a database keeps for a user's devices that are away or slow. Overflow becomes "fetch from your
+    /// token".
     static let backlogEvents = 1_024
 
     /// Bytes of those events.
@@ -143,8 +144,8 @@ package enum ServerLimits {
     /// The same in a public database, which does so for all of its users.
     static let rememberedPublicDevices = 16
 
-    /// Users whose events and acknowledgements a database keeps. Beyond it those who don't listen are forgotten, and told to fetch
-    /// when they come again.
+    /// Users whose events and acknowledgements a database keeps. Beyond it those who don't listen are forgotten, and
+    /// told to fetch when they come again.
     static let mailboxesPerDatabase = 100_000
 
     /// Streams of one database: one per device that is connected.
@@ -157,26 +158,27 @@ package enum ServerLimits {
     /// reading pauses. The account's share counts what their answers really have, as soon as they are made.
     static let travellingBytes = outputBytes / 16
 
-    /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone, about a
-    /// tenth of a microsecond each.
+    /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone,
+    /// about a tenth of a microsecond each.
     static let captureCost = 1_000
 
-    /// What a loop may load itself: about a millisecond's work at the most. Most databases are smaller, and are there sooner
-    /// than another thread would have them: see ``ServerConfiguration/shortLoadBytes``.
+    /// What a loop may load itself: about a millisecond's work at the most. Most databases are smaller, and are there
+    /// sooner than another thread would have them: see ``ServerConfiguration/shortLoadBytes``.
     static let shortLoadItems = 512
 
     /// The same for what is decompressed of a small file.
     static let shortLoadContentBytes = 512 * 1024
 
-    /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused with a time
-    /// to come back.
+    /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused
+    /// with a time to come back.
     static let loads = 1_024
 
-    /// Threads that load one database together: beyond so many they wait for the one that puts what is ready in its place.
+    /// Threads that load one database together: beyond so many they wait for the one that puts what is ready in its
+    /// place.
     static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    /// Calls that wait for one database to be loaded. For one more a call is refused with a time to come back: as many again
-    /// would take longer than the load.
+    /// Calls that wait for one database to be loaded. For one more a call is refused with a time to come back: as many
+    /// again would take longer than the load.
     static let callsPerLoad = 1_024
 
     /// Bytes of the calls that wait for databases of one loop: sixteen times the largest call.
@@ -200,7 +202,8 @@ package enum ServerLimits {
     /// How often the log says that databases in use take more than the budget.
     static let budgetWarningNanoseconds: UInt64 = 60_000_000_000
 
-    /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on them.
+    /// What a reply that waits for the disk counts beside its bytes: a client that cancels its calls has no limit on
+    /// them.
     static let heldReplyBytes = 512
 
     /// Encoded bytes of the records of each private database, unless the operator says otherwise: as much as people get
@@ -216,15 +219,15 @@ package enum ServerLimits {
     /// Accounts in one answer to the operator: some 400 bytes each fit into a frame ten times.
     static let accountsPerPage = 1_000
 
-    /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two each, no longer
-    /// than queries may take.
+    /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two
+    /// each, no longer than queries may take.
     static let lessonPlacesPerTurn = 1_000
 
     /// Names of record types that a database remembers to have been asked about.
     static let taughtTypes = 256
 
-    /// Members of roles in one answer to the operator: each with up to 100 roles of 255 bytes; the answer ends before a frame
-    /// does.
+    /// Members of roles in one answer to the operator: each with up to 100 roles of 255 bytes; the answer ends before a
+    /// frame does.
     static let roleMembersPerPage = 500
 
     /// Bytes of such an answer.
@@ -287,11 +290,12 @@ package enum ServerLimits {
     /// Queries of one session that run at a time. One more is refused with a time to come back.
     static let queriesPerSession = 16
 
-    /// Queries of one loop that run at a time, for all sessions: each holds up to a page of matches. One more is refused with a
-    /// time to come back.
+    /// Queries of one loop that run at a time, for all sessions: each holds up to a page of matches. One more is
+    /// refused with a time to come back.
     static let queriesPerLoop = 256
 
-    /// Databases that one turn of a loop measures for the figures: each costs for its zones, about a microsecond for most.
+    /// Databases that one turn of a loop measures for the figures: each costs for its zones, about a microsecond for
+    /// most.
     static let measuredDatabasesPerTurn = 512
 
     /// How long an answer over HTTP waits for the loops. One that takes longer is what `/livez` is to tell.

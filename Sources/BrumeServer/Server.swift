@@ -34,8 +34,8 @@ package final class Server: @unchecked Sendable {
     /// Opens the data folder, makes what is missing in it, and recovers what the journal holds.
     ///
     /// - Parameter disk: What the store sees of the folder; nil: the folder.
-    /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not what
-    ///   was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
+    /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not
+    ///   what was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
     package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
         let folder = configuration.dataFolder
         let disk = disk ?? RealDisk(folder: folder)
@@ -170,7 +170,8 @@ package final class Server: @unchecked Sendable {
         }
         do {
             if configuration.port != 0 {
-                // Sockets that share a port share it with any other of this user: only one that doesn't tells that it is free.
+                // Sockets that share a port share it with any other of this user: only one that doesn't tells that it
+                // is free.
                 try Listener(
                     host: configuration.host, port: configuration.port, tls: tls, loop: core.adminLoop,
                     limits: core.socketLimits, sharesPort: false, accept: { _ in nil }
@@ -285,8 +286,8 @@ package final class Server: @unchecked Sendable {
         return core.view(account, container: container, environment: environment)
     }
 
-    /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session any more,
-    /// on one of them.
+    /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session
+    /// any more, on one of them.
     package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
         _ = try core.accounts.revokeTokens(name: name)
         endSessions(ofAccount: name, reason: nil, done: done)
@@ -350,8 +351,8 @@ package final class Server: @unchecked Sendable {
 
     // MARK: Stop
 
-    /// Stops in order: no new connections, goaway to all, calls in flight end, snapshots, the last sync. Any thread; ``wait()``
-    /// returns when it is done.
+    /// Stops in order: no new connections, goaway to all, calls in flight end, snapshots, the last sync. Any thread;
+    /// ``wait()`` returns when it is done.
     package func drain() {
         guard core.beginDraining() else { return }
         core.log.info("draining")

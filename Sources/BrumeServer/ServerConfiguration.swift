@@ -22,8 +22,9 @@ package struct ServerConfiguration: Sendable {
     package var caPath: String?
     /// Event loops. Databases are divided among them.
     package var loopCount = 2
-    /// How long a loop, and the journal's thread, look for more work before they sleep, where work mostly comes that soon and the core
-    /// is free (``SpinPolicy``): few clients get their answers in half the time. 0: they sleep at once.
+    /// How long a loop, and the journal's thread, look for more work before they sleep, where work mostly comes that
+    /// soon and the core is free (``SpinPolicy``): few clients get their answers in half the time. 0: they sleep at
+    /// once.
     package var spinMicroseconds = ServerConfiguration.standardSpinMicroseconds
     /// What ``spinMicroseconds`` is unless somebody says otherwise.
     package static let standardSpinMicroseconds: UInt64 = 200
@@ -34,16 +35,16 @@ package struct ServerConfiguration: Sendable {
     package var containersPerAccount = ServerLimits.containersPerAccount
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
     package var journalSegmentBytes = 16 * 1024 * 1024
-    /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a second. A
-    /// database whose snapshot is larger waits until the journal is as long, so that little is written twice.
+    /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a
+    /// second. A database whose snapshot is larger waits until the journal is as long, so that little is written twice.
     package var snapshotJournalBytes = 256 * 1024 * 1024
     /// Snapshots are written when a commit has been in the journal alone for so long.
     package var snapshotAgeMilliseconds: UInt64 = 15 * 60 * 1_000
-    /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped, the one
-    /// whose use is longest ago first, and loaded again when they are used. Those with a connected owner stay.
+    /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped,
+    /// the one whose use is longest ago first, and loaded again when they are used. Those with a connected owner stay.
     package var memoryBudgetBytes = 0
-    /// Snapshots of at most so many bytes, and not of many records, are loaded on the loop that needs them, larger ones on the
-    /// loader's thread while the loop goes on; 0: all on that thread.
+    /// Snapshots of at most so many bytes, and not of many records, are loaded on the loop that needs them, larger ones
+    /// on the loader's thread while the loop goes on; 0: all on that thread.
     package var shortLoadBytes = 64 * 1024
     /// Calls that wait for one database to be loaded.
     package var callsPerLoad = ServerLimits.callsPerLoad
@@ -79,8 +80,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionLimits = ServerConnectionLimits()
     /// Sockets: handshakes, stalls, counts.
     package var socketLimits = BrumeSystem.ConnectionLimits()
-    /// Refuses the predicates that CloudKit refuses and this server would answer, such as OR: for those who test what CloudKit
-    /// will do. In development system fields need indexes of the schema too, and learned types have none.
+    /// Refuses the predicates that CloudKit refuses and this server would answer, such as OR: for those who test what
+    /// CloudKit will do. In development system fields need indexes of the schema too, and learned types have none.
     package var followsCloudKitQueryRules = false
     /// Events that a database keeps for devices that are away or slow.
     package var backlogEvents = ServerLimits.backlogEvents
@@ -100,7 +101,8 @@ package struct ServerConfiguration: Sendable {
     /// What one account's saves may teach one of them.
     package var teacherShare = SchemaShare.ofTeacher
     package var log = Log.standardError(.info)
-    /// The number of this run in change tags and tokens: not 0, and a different one at each start. Nil: a random number.
+    /// The number of this run in change tags and tokens: not 0, and a different one at each start. Nil: a random
+    /// number.
     package var run: UInt32?
     /// For tests of apps: what makes the server behave otherwise.
     package var interceptor: (any ServerInterceptor)?

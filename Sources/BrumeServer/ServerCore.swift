@@ -123,7 +123,8 @@ final class ServerCore: @unchecked Sendable {
 
     // MARK: Health
 
-    /// A file of the folder turned out to be damaged. For good: the next start, or `brume verify`, tells whether it is mended.
+    /// A file of the folder turned out to be damaged. For good: the next start, or `brume verify`, tells whether it is
+    /// mended.
     func noteDamage() { damageFound.store(true, ordering: .relaxed) }
 
     func health(at nowNanoseconds: UInt64) -> HealthStatus {
@@ -290,8 +291,9 @@ final class ServerCore: @unchecked Sendable {
         servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
-    /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the one
-    /// that is on its way between two loops, also when the account has a new token, or is another one of the same name.
+    /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the
+    /// one that is on its way between two loops, also when the account has a new token, or is another one of the same
+    /// name.
     func isStillValid(_ identity: Identity) -> Bool {
         switch identity.role {
         case .anonymous, .admin: true

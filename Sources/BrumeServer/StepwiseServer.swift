@@ -2,8 +2,9 @@ package import BrumeModel
 package import BrumeStore
 package import BrumeSystem
 
-/// A server without threads, sockets and files of its own: whoever owns it lends it time, connections and a disk, and calls each
-/// step. Sessions, shards, journal, snapshots and pushes are those of ``Server``; what is missing is what surrounds them.
+/// A server without threads, sockets and files of its own: whoever owns it lends it time, connections and a disk, and
+/// calls each step. Sessions, shards, journal, snapshots and pushes are those of ``Server``; what is missing is what
+/// surrounds them.
 ///
 /// Single-threaded.
 package final class StepwiseServer {
@@ -156,8 +157,8 @@ package final class StepwiseServer {
     /// The most that ``pendingByteCount`` may come to: the limit, and one turn's requests.
     package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
 
-    /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries before the
-    /// first time.
+    /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
+    /// before the first time.
     package func stepJournal(_ observe: ([[UInt8]]) -> Void) { core.groupCommit.step(observe) }
 
     /// Whether writes are refused because a batch waits for room on the disk.
@@ -166,8 +167,8 @@ package final class StepwiseServer {
     /// The segment that the journal's next batch goes to, unless it is full.
     package var journalSegment: UInt64 { core.groupCommit.segment }
 
-    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is told whether all were
-    /// written.
+    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is told whether
+    /// all were written.
     package func beginSnapshot(_ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
         core.snapshots.request { result in
             if case .success = result { done(true) } else { done(false) }
@@ -226,8 +227,8 @@ package final class StepwiseServer {
 
     // MARK: Accounts
 
-    /// Makes all tokens of an account invalid and closes its sessions, as the operator's request does. `done` is called when no
-    /// loop has such a session any more.
+    /// Makes all tokens of an account invalid and closes its sessions, as the operator's request does. `done` is called
+    /// when no loop has such a session any more.
     ///
     /// - Parameter testOnly_keepsSessions: Leaves out the half that closes sessions.
     package func revokeTokens(

@@ -1,10 +1,10 @@
 package import BrumeModel
 
-/// The seam between databases and what makes them durable. All that the engine's host asks of a log is here, so that a second
-/// one, on a database server that many nodes share, can take the place of the local journal.
+/// The seam between databases and what makes them durable. All that the engine's host asks of a log is here, so that a
+/// second one, on a database server that many nodes share, can take the place of the local journal.
 ///
-/// One owner at a time: whoever opened a database last. A log that several nodes share refuses appends of an earlier owner
-/// (`StoreError`); the local journal has one process, which the lock on its folder sees to.
+/// One owner at a time: whoever opened a database last. A log that several nodes share refuses appends of an earlier
+/// owner (`StoreError`); the local journal has one process, which the lock on its folder sees to.
 package protocol CommitLog: AnyObject {
     /// The database in its latest durable state, empty if it never was. The caller owns it from now on.
     func open(_ id: DatabaseID) throws(StoreError) -> Database

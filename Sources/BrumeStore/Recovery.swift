@@ -1,11 +1,11 @@
 package import BrumeModel
 internal import BrumeWire
 
-/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of. The
-/// other snapshots are checked, as long as they are few (``StartCheck``), and loaded when they are used.
+/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of.
+/// The other snapshots are checked, as long as they are few (``StartCheck``), and loaded when they are used.
 ///
-/// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary names
-/// mean nothing, and are removed when the next file is written under that name.
+/// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary
+/// names mean nothing, and are removed when the next file is written under that name.
 ///
 /// Order on the disk: folders, the first segment, `journal/extent`, `brume.manifest`, then `brume.meta`. So a folder
 /// without `brume.meta` is one whose making was cut short, if it holds nothing; if it holds anything, the file was
@@ -19,7 +19,8 @@ package struct Recovery {
         /// Entries among them that no snapshot had.
         package var entriesApplied = 0
         package var snapshotsRead = 0
-        /// Snapshots beside those that were read whole and are sound; nil: there are too many for a start, see ``StartCheck``.
+        /// Snapshots beside those that were read whole and are sound; nil: there are too many for a start, see
+        /// ``StartCheck``.
         package var snapshotsChecked: Int?
         /// Bytes of the torn tail that were cut; 0: the journal's end was whole.
         package var tornBytes = 0
@@ -178,7 +179,8 @@ package struct Recovery {
 
         /// Empty when there is no snapshot. What is committed to it is of this run of the server.
         ///
-        /// - Parameter goesOn: Asked now and then; when it says no, the rest is not read, and this fails as if the disk had.
+        /// - Parameter goesOn: Asked now and then; when it says no, the rest is not read, and this fails as if the disk
+        ///   had.
         package func open(
             _ id: DatabaseID, while goesOn: @escaping @Sendable () -> Bool = { true }
         ) throws(StoreError) -> Database {

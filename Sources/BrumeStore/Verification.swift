@@ -4,14 +4,14 @@ internal import BrumeWire
 /// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, and
 /// that what has to be there is (``ManifestFile``, ``JournalExtent``).
 ///
-/// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage where it can:
-/// each snapshot is looked at by itself, the journal up to its first damage.
+/// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage
+/// where it can: each snapshot is looked at by itself, the journal up to its first damage.
 ///
-/// Memory is bounded by the largest database, not by all of them. The journal is read once to check it and to see whose commits
-/// it holds. A database that has none there is read from its snapshot and dropped. The others are loaded in groups of about
-/// ``StoreLimits/verificationBytes``, the journal is replayed over each group, and the group is dropped. So snapshots are read
-/// once, and the journal once and once more for each group: since the server keeps it short (256 MiB, or as long as the
-/// snapshots), reading it again costs seconds at most.
+/// Memory is bounded by the largest database, not by all of them. The journal is read once to check it and to see whose
+/// commits it holds. A database that has none there is read from its snapshot and dropped. The others are loaded in
+/// groups of about ``StoreLimits/verificationBytes``, the journal is replayed over each group, and the group is
+/// dropped. So snapshots are read once, and the journal once and once more for each group: since the server keeps it
+/// short (256 MiB, or as long as the snapshots), reading it again costs seconds at most.
 package struct Verification: Equatable, Sendable {
     package struct Problem: Equatable, Sendable {
         package let file: String

@@ -14,7 +14,8 @@ enum Limits {
     static let tlsRecordBytesMax = 5 + tlsPlaintextRecordBytes + 256
     /// The loop's buffer for decrypted bytes: they are handed on when less than a record fits.
     static let plaintextReadBytes = ciphertextReadBytes
-    /// The loop's buffer for ciphertext on its way out: what `writeBytesPerTurn` becomes, and room for handshake records.
+    /// The loop's buffer for ciphertext on its way out: what `writeBytesPerTurn` becomes, and room for handshake
+    /// records.
     static let ciphertextWriteBytes = (writeBytesPerTurn / tlsPlaintextRecordBytes + 4) * tlsRecordBytesMax
     /// Ciphertext that may wait for a peer who reads nothing. Only a peer that asks for answers to handshake messages
     /// and never reads them can reach it; it is closed.

@@ -3,8 +3,8 @@ package import BrumeServer
 package import BrumeSystem
 package import BrumeWire
 
-/// A connection to a server that a test turns by hand, both ends of it: what the server sends is there as frames, and what the
-/// client sends has arrived when the call returns.
+/// A connection to a server that a test turns by hand, both ends of it: what the server sends is there as frames, and
+/// what the client sends has arrived when the call returns.
 ///
 /// `@unchecked Sendable`: a test has one thread.
 package final class FramePeer: PeerConnection, @unchecked Sendable {

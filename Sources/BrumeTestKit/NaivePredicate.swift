@@ -3,8 +3,8 @@ package import BrumeModel
 
 /// What a predicate says of a record, written down from its definition: decoded values, no indexes, nothing prepared.
 ///
-/// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for which that is
-/// right.
+/// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for
+/// which that is right.
 package enum NaivePredicate {
     /// True, false, or nil: unknown.
     package static func holds(_ predicate: Predicate, _ record: Record) -> Bool? {
@@ -122,8 +122,8 @@ package enum NaivePredicate {
         }
     }
 
-    /// Twice the number, so that the halves among the tests' numbers are whole; nil, which compares with nothing, for what is
-    /// not a number.
+    /// Twice the number, so that the halves among the tests' numbers are whole; nil, which compares with nothing, for
+    /// what is not a number.
     private static func doubled(_ number: Int64) -> Int128? { Int128(number) * 2 }
 
     private static func doubled(_ number: Double) -> Int128? {

@@ -1,9 +1,10 @@
 package import BrumeModel
 
-/// What a private database should do, told as plainly as possible: dictionaries, whole copies, and loops over everything.
+/// What a private database should do, told as plainly as possible: dictionaries, whole copies, and loops over
+/// everything.
 ///
-/// It shares no code and no data structure with the engine. Values are decoded; a record's version is its change tag, which
-/// the model names as the engine does, from an epoch and a counter of commits.
+/// It shares no code and no data structure with the engine. Values are decoded; a record's version is its change tag,
+/// which the model names as the engine does, from an epoch and a counter of commits.
 package struct ReferenceModel {
     package struct Record: Equatable, Sendable {
         package var type: String

@@ -4,15 +4,17 @@ internal import BrumeSystem
 
 /// A disk in memory that keeps apart what was written and what is durable, and that fails when it is told to.
 ///
-/// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that writes
-/// tear; each name that was made, renamed or removed since its folder was synced is as before or as after. Nothing that was
-/// synced is ever lost. What a failed sync was to write is not written by a later one, as with the real thing.
+/// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that
+/// writes tear; each name that was made, renamed or removed since its folder was synced is as before or as after.
+/// Nothing that was synced is ever lost. What a failed sync was to write is not written by a later one, as with the
+/// real thing.
 package final class SimulatedDisk: Disk {
     /// What goes wrong, counted in calls that change something (open files, writes, syncs, names).
     package struct Faults: Sendable {
         /// The call with this number fails, counted from 0; a sync that failed has made nothing durable.
         package var failingCall: Int?
-        /// In this call the machine loses power, and every later one fails. ``SimulatedDisk/crash(seed:)`` brings it back.
+        /// In this call the machine loses power, and every later one fails. ``SimulatedDisk/crash(seed:)`` brings it
+        /// back.
         package var powerCutCall: Int?
         /// The call with this number finds the disk full, if it is one that takes room; the next one has room again.
         package var fullCall: Int?
@@ -51,8 +53,8 @@ package final class SimulatedDisk: Disk {
     private struct Content {
         var current: [UInt8] = []
         var durable: [UInt8] = []
-        /// Sectors of a sync that failed: the system takes them for written, and no later sync writes them again. They are in
-        /// ``current`` until the power goes.
+        /// Sectors of a sync that failed: the system takes them for written, and no later sync writes them again. They
+        /// are in ``current`` until the power goes.
         var forgotten: Set<Int> = []
         /// Sectors that read as zeros and take no room, because a write began behind the end.
         var holes: Set<Int> = []
@@ -138,8 +140,8 @@ package final class SimulatedDisk: Disk {
 
     // MARK: What tests do to it
 
-    /// The end of the process: open files are closed, faults are cleared, and all that was written is still to be read. It is
-    /// no more durable than it was.
+    /// The end of the process: open files are closed, faults are cleared, and all that was written is still to be read.
+    /// It is no more durable than it was.
     package func endProcess() {
         state.withLock { state in
             state.open = [:]

@@ -1,8 +1,8 @@
 internal import BrumeTestKit
 internal import Glibc
 
-/// Says which seeds were running when this process crashes: of a hundred thousand the one that stops a server is the one
-/// to keep.
+/// Says which seeds were running when this process crashes: of a hundred thousand the one that stops a server is the
+/// one to keep.
 enum CrashNote {
     /// The signals of traps and of memory that can't be reached.
     private static let signals = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE]

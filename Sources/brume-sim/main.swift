@@ -3,8 +3,8 @@ internal import Glibc
 internal import Synchronization
 
 /// `brume-sim [SEEDS [FIRST [THREADS]]]` runs seeds and says which of them broke a promise, and how; exit code 1 then,
-/// and 71 where this process has no descriptors left to run them. `brume-sim --seed SEED [PROMISE]` runs one, with a promise
-/// broken on purpose if it is named. `brume-sim --tell SEED [PROMISE]` tells what happens in it as well.
+/// and 71 where this process has no descriptors left to run them. `brume-sim --seed SEED [PROMISE]` runs one, with a
+/// promise broken on purpose if it is named. `brume-sim --tell SEED [PROMISE]` tells what happens in it as well.
 func usage() -> Never {
     print(
         """

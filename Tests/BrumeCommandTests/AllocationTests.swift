@@ -17,9 +17,9 @@ struct AllocationTests {
         /// For each device that is told.
         var push: Double
 
-        /// The most that each may be in a debug build: what was measured, and a little for what a round may bring by chance. Where a
-        /// change brings a figure down, its limit follows. Two of a read's are of the look for the next one, which an optimised
-        /// build makes without any.
+        /// The most that each may be in a debug build: what was measured, and a little for what a round may bring by
+        /// chance. Where a change brings a figure down, its limit follows. Two of a read's are of the look for the next
+        /// one, which an optimised build makes without any.
         static let limits = Figures(save: 82, recordOfBatch: 18, read: 25, page: 134, push: 10)
     }
 

@@ -3,7 +3,8 @@ internal import Testing
 
 @testable internal import brume
 
-/// The load generator of Benchmarks/peers, which speaks the protocol in C: what it measures has to be what the server did.
+/// The load generator of Benchmarks/peers, which speaks the protocol in C: what it measures has to be what the server
+/// did.
 @Suite("The peers' load generator", .timeLimit(.minutes(4)))
 struct PeersTests {
     @Test("saves, reads, fetches, asks, connects and is pushed to by Brume's protocol")

@@ -227,8 +227,8 @@ struct ServerCommandTests {
         #expect(try CommandRun(["verify", folder.path + "/nowhere"], in: folder).status == ExitCode.notFound.rawValue)
     }
 
-    /// Changes one byte of `text` in the file of the folder that holds it, and gives that file's path. What spare files of the
-    /// journal were before is of no account.
+    /// Changes one byte of `text` in the file of the folder that holds it, and gives that file's path. What spare files
+    /// of the journal were before is of no account.
     private static func flipByte(of text: String, in folder: String) throws -> String? {
         for name in FileManager.default.enumerator(atPath: folder)?.compactMap({ $0 as? String }) ?? []
         where !name.hasSuffix(".spare") {

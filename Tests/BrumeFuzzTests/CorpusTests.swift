@@ -2,8 +2,8 @@ import BrumeFuzz
 import Foundation
 import Testing
 
-/// Every test run feeds the fuzzed functions what is known to be worth a look: well-formed input, damaged input, and what
-/// once was a finding. `Fuzz/Corpus` has a folder for each target.
+/// Every test run feeds the fuzzed functions what is known to be worth a look: well-formed input, damaged input, and
+/// what once was a finding. `Fuzz/Corpus` has a folder for each target.
 @Suite("Bytes from outside, as the fuzzer gives them")
 struct CorpusTests {
     private static let folder =

@@ -36,7 +36,8 @@ struct DiskFullTests {
         let commit: GroupCommit
         private var position: UInt64 = 0
 
-        /// - Parameter preparesSegments: False for tests that count the disk's calls: what is made ahead is made at any time.
+        /// - Parameter preparesSegments: False for tests that count the disk's calls: what is made ahead is made at any
+        ///   time.
         init(segmentBytes: Int = 8192, preparesSegments: Bool = false) throws {
             let recovery = try Recovery(
                 opening: disk, options: JournalWriter.Options(salt: 5, segmentBytes: segmentBytes), newEpoch: 1)

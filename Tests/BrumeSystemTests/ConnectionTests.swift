@@ -5,7 +5,8 @@ import Testing
 /// The byte at a place of the tests' endless stream. Its period is prime, so that a loss of whole records shows.
 private func pattern(_ offset: Int) -> UInt8 { UInt8(truncatingIfNeeded: offset % 251) }
 
-/// Writes `total` bytes of the pattern, never more than the high-water mark ahead of the socket, and checks what returns.
+/// Writes `total` bytes of the pattern, never more than the high-water mark ahead of the socket, and checks what
+/// returns.
 private final class StreamClient {
     let delegate = TestDelegate()
     let done = Signal()

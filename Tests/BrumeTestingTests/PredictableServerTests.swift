@@ -5,7 +5,8 @@ import Testing
 
 @Suite("A predictable server", .timeLimit(.minutes(1)))
 struct PredictableServerTests {
-    /// What an app might show or write: names, tags, dates and users of what it saved, before a restart of the server and after it.
+    /// What an app might show or write: names, tags, dates and users of what it saved, before a restart of the server
+    /// and after it.
     private func output() async throws -> String {
         try await TestServer.run(options: .predictable) { server in
             let phone = try server.device(of: "ada").privateCloudDatabase

@@ -21,8 +21,8 @@ public struct Note: Equatable, Sendable {
 }
 
 extension Note {
-    /// This version and another device's, which both began with `base`: what only one of them changed is taken over, and
-    /// where both did, the title is that of the later edit and the text holds both, so that nothing is lost.
+    /// This version and another device's, which both began with `base`: what only one of them changed is taken over,
+    /// and where both did, the title is that of the later edit and the text holds both, so that nothing is lost.
     ///
     /// - Parameter base: Nil: nobody knows what they began with.
     func merged(with other: Note, base: Note?) -> Note {

@@ -2,7 +2,8 @@ internal import Foundation
 
 /// The notes of this device, on SQLite. May be used from several threads.
 ///
-/// Whether a note still has to be sent stands in its row, in the same transaction as the edit: no crash can part the two.
+/// Whether a note still has to be sent stands in its row, in the same transaction as the edit: no crash can part the
+/// two.
 ///
 /// `@unchecked Sendable`: the connection is used under the lock alone.
 final class NoteStore: @unchecked Sendable {

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// A notes program without its windows: notes in a file, on every device of the user.
 ///
-/// Edits are local and never wait for the network; `CKSyncEngine` sends them and fetches those of other devices when it can.
+/// Edits are local and never wait for the network; `CKSyncEngine` sends them and fetches those of other devices when it
+/// can.
 public final class NotesApp: Sendable {
     private let store: NoteStore
     private let sync: NoteSync

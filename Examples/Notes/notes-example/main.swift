@@ -1,7 +1,8 @@
 internal import CloudKit
 internal import NotesKit
 
-// The notes of a device on the command line. The server and the account come from the environment, as `brume dev` prints it.
+// The notes of a device on the command line. The server and the account come from the environment, as `brume dev`
+// prints it.
 
 let help = """
     notes-example FILE list                 the notes, with their ids
@@ -33,7 +34,8 @@ do {
     case ("sync", 0):
         try await app.syncNow()
         for problem in app.problems { print("not sent: \(problem)") }
-        // The engine tells its state a tenth of a second after a change: a program that ended before would fetch all again.
+        // The engine tells its state a tenth of a second after a change: a program that ended before would fetch all
+        // again.
         try await Task.sleep(for: .milliseconds(250))
     default: fail(help, 2)
     }

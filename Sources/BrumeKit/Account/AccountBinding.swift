@@ -3,11 +3,11 @@ internal import BrumeModel
 internal import BrumeWire
 internal import Foundation
 
-/// A container's tie to one account, or to none: the configuration with the account's token, and the session that the first call
-/// opens.
+/// A container's tie to one account, or to none: the configuration with the account's token, and the session that the
+/// first call opens.
 ///
-/// It ends when the container's account is signed out or switched. From then on it makes no call, and those under way end, so that
-/// nothing that began for one account goes on for another.
+/// It ends when the container's account is signed out or switched. From then on it makes no call, and those under way
+/// end, so that nothing that began for one account goes on for another.
 final class AccountBinding: Sendable {
     let configuration: BrumeConfiguration
     private let transport: Result<any ClientTransport, TransportFailure>
@@ -96,8 +96,8 @@ final class AccountBinding: Sendable {
         return session
     }
 
-    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an account,
-    /// and before the first connection. Stays behind the end, for answers that came before it.
+    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an
+    /// account, and before the first connection. Stays behind the end, for answers that came before it.
     var currentUser: String? {
         let (session, former) = state.withLock { ($0.session, $0.formerUser) }
         return session?.currentUser ?? former

@@ -18,12 +18,12 @@ public enum CKAccountStatus: Int, Sendable {
 
 extension Notification.Name {
     /// Posted when a container's account changes, or what can be done with it: on ``CKContainer/signIn(token:)`` and
-    /// ``CKContainer/signOut()``, when the server refuses the account that it took before (its token was revoked) or takes it
-    /// again, and when the server answers after ``CKContainer/accountStatus()`` could not determine the status. Ask the container
-    /// for the new status.
+    /// ``CKContainer/signOut()``, when the server refuses the account that it took before (its token was revoked) or
+    /// takes it again, and when the server answers after ``CKContainer/accountStatus()`` could not determine the
+    /// status. Ask the container for the new status.
     ///
-    /// Posted on a queue of the SDK's, one after the other, while the container lives, which is the notification's object. What the
-    /// server does shows where there is a connection, which the first call opens; while an account is refused, the SDK looks
-    /// every 1 to 30 minutes whether the server takes it again, and every call looks too.
+    /// Posted on a queue of the SDK's, one after the other, while the container lives, which is the notification's
+    /// object. What the server does shows where there is a connection, which the first call opens; while an account is
+    /// refused, the SDK looks every 1 to 30 minutes whether the server takes it again, and every call looks too.
     public static let CKAccountChanged = Notification.Name("CKAccountChangedNotification")
 }

@@ -4,8 +4,8 @@ public import Foundation
 ///
 /// Immutable, so it may be passed between threads. Equal when the file is.
 ///
-/// Differs from CloudKit: the server keeps no assets. A record can hold them, on this device and in archives; saving it fails with
-/// `serverRejectedRequest`.
+/// Differs from CloudKit: the server keeps no assets. A record can hold them, on this device and in archives; saving it
+/// fails with `serverRejectedRequest`.
 public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Sendable: all is immutable.
 

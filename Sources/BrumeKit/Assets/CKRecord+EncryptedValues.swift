@@ -5,8 +5,8 @@ extension CKRecord {
     ///
     /// They hold what other fields do but references and assets, with which the record can't be saved.
     ///
-    /// Differs from CloudKit: the server has no encrypted values. A record can hold them, on this device and in archives; saving it fails with
-    /// `serverRejectedRequest`.
+    /// Differs from CloudKit: the server has no encrypted values. A record can hold them, on this device and in
+    /// archives; saving it fails with `serverRejectedRequest`.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 }
 

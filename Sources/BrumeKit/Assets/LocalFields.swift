@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// What a record holds that the server has no place for. It stays on this device, and keeps the record from being saved.
+/// What a record holds that the server has no place for. It stays on this device, and keeps the record from being
+/// saved.
 struct LocalFields: Sendable {
     /// The files of a field.
     struct Assets: Sendable {

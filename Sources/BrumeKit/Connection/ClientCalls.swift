@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// The calls of a client's session that have not ended: those that wait for a connection, in their order, and those that are in
-/// flight on it. Bounded by ``ClientSessionLimits``.
+/// The calls of a client's session that have not ended: those that wait for a connection, in their order, and those
+/// that are in flight on it. Bounded by ``ClientSessionLimits``.
 struct ClientCalls: Sendable {
     struct Call: Sendable {
         let work: ClientSessionStateMachine.Work
@@ -31,7 +31,8 @@ struct ClientCalls: Sendable {
     }
 
     private var calls: [UInt64: Call] = [:]
-    /// Unary calls that are to be sent, those of higher priority first, each in their order; may hold ids of calls that ended.
+    /// Unary calls that are to be sent, those of higher priority first, each in their order; may hold ids of calls that
+    /// ended.
     private(set) var waiting: ArraySlice<UInt64> = []
     private var byteCount = 0
     private var bytesInFlight = 0

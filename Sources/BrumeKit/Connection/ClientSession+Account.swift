@@ -25,7 +25,8 @@ extension ClientSession {
     }
 
     /// The owner is done with the account: it hears no more of it, and what it waits for ends. Calls end with
-    /// `operationCancelled`, iterations of notifications with ``ServiceError/accountChanged``. Nothing of others. Any thread.
+    /// `operationCancelled`, iterations of notifications with ``ServiceError/accountChanged``. Nothing of others. Any
+    /// thread.
     nonisolated func release(_ owner: ObjectIdentifier) {
         onExecutor { session in
             session.accountReceivers[owner] = nil

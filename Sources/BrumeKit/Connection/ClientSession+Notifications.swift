@@ -46,8 +46,8 @@ extension ClientSession {
 
     /// A consumer ended; the stream closes with the last one.
     nonisolated func consumerRemoved(_ id: UInt64) {
-        // Holds the session until then: what the consumer had handled is acknowledged even if nobody else uses the session. Where the
-        // stream is not open just now it comes again.
+        // Holds the session until then: what the consumer had handled is acknowledged even if nobody else uses the
+        // session. Where the stream is not open just now it comes again.
         transport.execute { [self] in
             assumeIsolated { session in
                 session.stopListening(id)

@@ -3,8 +3,8 @@ internal import BrumeWire
 
 /// Requests as values, for tools that want neither records as objects nor a session that is shared.
 ///
-/// Encodes and decodes on the calling thread. Calls that write carry the operation id of their request, so that a retry has
-/// one effect; without one they are not sent again.
+/// Encodes and decodes on the calling thread. Calls that write carry the operation id of their request, so that a retry
+/// has one effect; without one they are not sent again.
 extension ClientSession {
     /// A session of its own, as a device that nobody else is, on the process's transport.
     ///

@@ -1,14 +1,14 @@
 internal import BrumeModel
 package import BrumeWire
 
-/// What a client's session does about its server over many connections: when to connect, which calls wait, which are sent
-/// again after a connection broke, and when they fail.
+/// What a client's session does about its server over many connections: when to connect, which calls wait, which are
+/// sent again after a connection broke, and when they fail.
 ///
-/// Pure: time is an argument (monotonic nanoseconds), chance comes from a seed, and each event returns everything that is to
-/// be done, in order. Every call that was started is finished exactly once.
+/// Pure: time is an argument (monotonic nanoseconds), chance comes from a seed, and each event returns everything that
+/// is to be done, in order. Every call that was started is finished exactly once.
 ///
-/// A session is `down` while nothing wants a connection or the next attempt has to wait; it goes to `connecting`, from there
-/// to `connected` or back to `down`, and from `connected` to `down`.
+/// A session is `down` while nothing wants a connection or the next attempt has to wait; it goes to `connecting`, from
+/// there to `connected` or back to `down`, and from `connected` to `down`.
 package struct ClientSessionStateMachine: Sendable {
     enum Link {
         case down
@@ -118,8 +118,8 @@ package struct ClientSessionStateMachine: Sendable {
         return actions + advance(now: now)
     }
 
-    /// What kept the session from its server may be over: the network came back, or the account did. The next attempt waits no
-    /// longer.
+    /// What kept the session from its server may be over: the network came back, or the account did. The next attempt
+    /// waits no longer.
     package mutating func circumstancesChanged(now: UInt64) -> [Action] {
         refusal = nil
         absence = nil
@@ -172,7 +172,8 @@ package struct ClientSessionStateMachine: Sendable {
                 pause.reset()
                 stream.pause.reset()
                 result.append(.streamReceived(payload))
-                // Taken at once: what waits for a slow consumer has a limit of its own, and a rule for what happens there.
+                // Taken at once: what waits for a slow consumer has a limit of its own, and a rule for what happens
+                // there.
                 if let credit = connection?.streamMessagesTaken(id: id, count: 1) {
                     result += perform(credit, now: now)
                 }

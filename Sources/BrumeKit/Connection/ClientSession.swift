@@ -2,12 +2,12 @@ internal import BrumeLock
 package import BrumeModel
 internal import BrumeWire
 
-/// A client's relation to one server, with one account in one container: connects when something is to be done, comes back by
-/// itself after the connection broke, and gives every call exactly one outcome.
+/// A client's relation to one server, with one account in one container: connects when something is to be done, comes
+/// back by itself after the connection broke, and gives every call exactly one outcome.
 ///
-/// The decisions are ``ClientSessionStateMachine``'s; this actor gives it time and bytes, and does what it says. It lives on its
-/// transport's executor, so that a call costs one hop there and back. When the last reference to it goes, its connection
-/// closes.
+/// The decisions are ``ClientSessionStateMachine``'s; this actor gives it time and bytes, and does what it says. It
+/// lives on its transport's executor, so that a call costs one hop there and back. When the last reference to it goes,
+/// its connection closes.
 package actor ClientSession {
     /// What tells sessions apart: those with one key are one.
     package struct Key: Hashable, Sendable {
@@ -76,8 +76,8 @@ package actor ClientSession {
         transport.execute { connection.close() }
     }
 
-    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an account,
-    /// and before the first connection.
+    /// The account's user record name, which answers hold where apps see ``CKCurrentUserDefaultName``. Nil without an
+    /// account, and before the first connection.
     package nonisolated var currentUser: String? { userRecordName.withLock { $0 } }
 
     /// For the server's log.
@@ -93,9 +93,9 @@ package actor ClientSession {
     /// Waits for a connection within the timeout and as its patience says, and sends again after a broken one where the
     /// call's effect allows it.
     ///
-    /// - Throws: What the server says of the call; `networkUnavailable`, `networkFailure` or `serverResponseLost` when there
-    ///   was no answer in time; what the server says of the account when it does not take it; `operationCancelled` when the
-    ///   task is cancelled; `requestRateLimited` beyond ``ClientSessionLimits/callsMax``.
+    /// - Throws: What the server says of the call; `networkUnavailable`, `networkFailure` or `serverResponseLost` when
+    ///   there was no answer in time; what the server says of the account when it does not take it;
+    ///   `operationCancelled` when the task is cancelled; `requestRateLimited` beyond ``ClientSessionLimits/callsMax``.
     ///
     /// - Parameter owner: For whom the call is made; see ``endCalls(of:)``.
     func unary(
@@ -218,8 +218,8 @@ package actor ClientSession {
         armTimer()
     }
 
-    /// One timer for the machine's next deadline. A deadline that moved to later leaves it as it is: it fires early then, and
-    /// is set again.
+    /// One timer for the machine's next deadline. A deadline that moved to later leaves it as it is: it fires early
+    /// then, and is set again.
     private func armTimer() {
         guard let deadline = machine.deadlineNanoseconds, deadline < timerNanoseconds else { return }
         timer?.cancel()

@@ -1,16 +1,18 @@
 /// The limits of a client's session, each with its reason.
 enum ClientSessionLimits {
-    /// Calls that wait or are in flight. More fail at once with `requestRateLimited`: an app that has a thousand calls open
-    /// gains nothing from another one.
+    /// Calls that wait or are in flight. More fail at once with `requestRateLimited`: an app that has a thousand calls
+    /// open gains nothing from another one.
     static let callsMax = 1_000
 
     /// Bytes of the requests of those calls, with the same rule: a phone has to hold them.
     static let callBytesMax = 64 * 1024 * 1024
 
-    /// Bytes of requests in flight; further calls wait, so that the transport's buffer stays small. One call always may.
+    /// Bytes of requests in flight; further calls wait, so that the transport's buffer stays small. One call always
+    /// may.
     static let bytesInFlightMax = 8 * 1024 * 1024
 
-    /// How long a call takes when the caller says nothing, waiting for a connection included: CloudKit's request timeout.
+    /// How long a call takes when the caller says nothing, waiting for a connection included: CloudKit's request
+    /// timeout.
     static let callNanoseconds: UInt64 = 60_000_000_000
 
     /// How long calls that don't wait for a server that can't be reached give one to come back that was connected: as
@@ -24,8 +26,8 @@ enum ClientSessionLimits {
     /// How long the question for the account's status takes at most: an app that starts waits for the answer.
     static let accountStatusNanoseconds: UInt64 = 5_000_000_000
 
-    /// Pauses between looks whether the server takes an account again that it refused, each with jitter: a token comes back
-    /// seldom, and a look is a handshake.
+    /// Pauses between looks whether the server takes an account again that it refused, each with jitter: a token comes
+    /// back seldom, and a look is a handshake.
     static let refusedAccountPauseNanosecondsMin: UInt64 = 60_000_000_000
     static let refusedAccountPauseNanosecondsMax: UInt64 = 1_800_000_000_000
 
@@ -36,8 +38,8 @@ enum ClientSessionLimits {
     /// TCP and TLS; the connection's greeting has a time of its own.
     static let connectMilliseconds: UInt64 = 10_000
 
-    /// Servers that fail this many handshakes in a row, or answer with something else than Brume's protocol, are not the
-    /// ones that the configuration means: the calls that wait are told. A restart fails one or two.
+    /// Servers that fail this many handshakes in a row, or answer with something else than Brume's protocol, are not
+    /// the ones that the configuration means: the calls that wait are told. A restart fails one or two.
     static let unfitAttemptsMax = 3
 
     /// Pauses between attempts to connect: they double from the first to the last, each with jitter.

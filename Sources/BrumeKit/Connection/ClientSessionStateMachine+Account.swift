@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// What a session does about an account that its server does not take: it says so, and looks now and then whether the server
-/// takes it again, for apps that wait to be told.
+/// What a session does about an account that its server does not take: it says so, and looks now and then whether the
+/// server takes it again, for apps that wait to be told.
 extension ClientSessionStateMachine {
     struct AccountWatch: Sendable {
         /// Whether anybody wants to know.

@@ -77,8 +77,8 @@ extension ClientSessionStateMachine {
         return actions
     }
 
-    /// The network is known to be absent: only calls of unlimited patience and the notification stream go on waiting for
-    /// it. All other calls fail with this error, and so do those that begin before the next attempt to connect.
+    /// The network is known to be absent: only calls of unlimited patience and the notification stream go on waiting
+    /// for it. All other calls fail with this error, and so do those that begin before the next attempt to connect.
     mutating func finishOffline(_ error: ServiceError) -> [Action] {
         refusal = error
         var actions: [Action] = []

@@ -30,8 +30,8 @@ extension ClientSessionStateMachine {
         return perform(connection!.callCancelled(id: id), now: now)
     }
 
-    /// Everything up to a position has been handled. Where the stream is not open this does nothing: it resumes behind what
-    /// was received.
+    /// Everything up to a position has been handled. Where the stream is not open this does nothing: it resumes behind
+    /// what was received.
     package mutating func streamAcknowledged(_ message: [UInt8], now: UInt64) -> [Action] {
         guard stream.id != nil else { return [] }
         stream.acknowledgement = message

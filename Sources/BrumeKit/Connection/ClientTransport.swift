@@ -33,8 +33,8 @@ package protocol TransportConnection: AnyObject, Sendable {
     func close()
 }
 
-/// Whom a connection tells what happens. All calls come on the executor, none from within a call to the connection or the
-/// transport, and a connection does not keep its receiver alive.
+/// Whom a connection tells what happens. All calls come on the executor, none from within a call to the connection or
+/// the transport, and a connection does not keep its receiver alive.
 package protocol TransportReceiver: AnyObject, Sendable {
     /// The connection is up, its peer verified.
     func connectionEstablished(_ connection: any TransportConnection)

@@ -1,8 +1,8 @@
 internal import BrumeLock
 internal import BrumeWire
 
-/// Message coders for the threads that make calls: a coder keeps its memory for the next message, and serves one thread at a
-/// time.
+/// Message coders for the threads that make calls: a coder keeps its memory for the next message, and serves one thread
+/// at a time.
 enum CoderPool {
     /// As many as there are likely to be calls encoded or decoded at one moment; others are made and dropped.
     private static let idleMax = 4

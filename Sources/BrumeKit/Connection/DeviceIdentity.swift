@@ -1,12 +1,13 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// The device's id: without an account the 16 random bytes in the file `device-id` of the state folder, made once and kept for good;
-/// with one, 16 bytes that these and the account's token come to, so that no two accounts share an id and nobody can tell from
-/// their ids that they are on one device. A new token of the same account makes another device.
+/// The device's id: without an account the 16 random bytes in the file `device-id` of the state folder, made once and
+/// kept for good; with one, 16 bytes that these and the account's token come to, so that no two accounts share an id
+/// and nobody can tell from their ids that they are on one device. A new token of the same account makes another
+/// device.
 ///
-/// The server leaves a device's own changes out of its notifications, and keeps events for a device that is away, by this id.
-/// Processes that run at the same time and listen for notifications need a folder each.
+/// The server leaves a device's own changes out of its notifications, and keeps events for a device that is away, by
+/// this id. Processes that run at the same time and listen for notifications need a folder each.
 enum DeviceIdentity {
     static let byteCount = 16
 
@@ -50,8 +51,9 @@ enum DeviceIdentity {
         return id
     }
 
-    /// Whether the app itself has ever listened for notifications, `now` included: the file `app-listens` in the folder says so from
-    /// then on. Where it can't be written, the app is taken to have listened for as long as the process runs.
+    /// Whether the app itself has ever listened for notifications, `now` included: the file `app-listens` in the folder
+    /// says so from then on. Where it can't be written, the app is taken to have listened for as long as the process
+    /// runs.
     static func appListens(folder: String, now: Bool) -> Bool {
         let path = folder + "/app-listens"
         let isKnown = FileManager.default.fileExists(atPath: path)

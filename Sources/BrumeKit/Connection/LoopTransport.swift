@@ -2,7 +2,8 @@ internal import BrumeLock
 internal import BrumeSystem
 internal import Glibc
 
-/// The transport of Linux: BrumeSystem's sockets and TLS on one event loop, whose thread all sessions of the process share.
+/// The transport of Linux: BrumeSystem's sockets and TLS on one event loop, whose thread all sessions of the process
+/// share.
 package final class LoopTransport: ClientTransport {
     /// The process's transport, or why there is none.
     package static let shared: Result<LoopTransport, TransportFailure> = {

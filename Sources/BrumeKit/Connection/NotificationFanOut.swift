@@ -1,15 +1,16 @@
 package import BrumeModel
 
-/// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers of the app have
-/// handled.
+/// Gives each notification to every consumer, and says which may be acknowledged: those that all consumers of the app
+/// have handled.
 ///
 /// A consumer has handled a notification when it asks for the next one, or when it ends. What waits for a consumer is
-/// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event for each database that says "fetch
-/// from your token", so a consumer that takes nothing costs no memory, and loses nothing either.
+/// bounded: beyond ``ClientSessionLimits/notificationsPerConsumer`` all of it becomes one event for each database that
+/// says "fetch from your token", so a consumer that takes nothing costs no memory, and loses nothing either.
 ///
-/// Observers, the SDK's own listeners, get the same. What comes while they alone listen waits for the app's first consumer, under
-/// the same limit, and they acknowledge it only in an app that never listened on this device: it has none that could miss
-/// something, and would hear all of it again at each of its starts. Observers fetch at each start, whatever they are told.
+/// Observers, the SDK's own listeners, get the same. What comes while they alone listen waits for the app's first
+/// consumer, under the same limit, and they acknowledge it only in an app that never listened on this device: it has
+/// none that could miss something, and would hear all of it again at each of its starts. Observers fetch at each start,
+/// whatever they are told.
 ///
 /// Pure.
 package struct NotificationFanOut: Sendable {
@@ -101,7 +102,8 @@ package struct NotificationFanOut: Sendable {
         // Nobody could handle it, so everybody has.
         if case .unknown = event.kind { return }
         for id in consumers.keys { consumers[id]!.append(event, received) }
-        // That the stream is open is news to those who listen at the moment alone, and a key-value store hears for itself.
+        // That the stream is open is news to those who listen at the moment alone, and a key-value store hears for
+        // itself.
         if case .ready = event.kind { return }
         if event.subscriptionID == KeyValueStoreRecord.subscriptionID { return }
         unclaimed?.append(event, received)

@@ -21,8 +21,8 @@ struct RetryPause: Sendable {
         failures = 0
     }
 
-    /// How long to wait after another failure: between half of the pause and all of it, and no less than the server's hint
-    /// with up to a quarter (1 s at most) on top.
+    /// How long to wait after another failure: between half of the pause and all of it, and no less than the server's
+    /// hint with up to a quarter (1 s at most) on top.
     mutating func next(hintMilliseconds: UInt32 = 0) -> UInt64 {
         let pause = min(nanosecondsMin << min(failures, 16), nanosecondsMax)
         failures += 1

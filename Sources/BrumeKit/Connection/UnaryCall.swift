@@ -7,7 +7,8 @@ package struct UnaryCall: Sendable {
     package enum Effect: Sendable {
         /// It reads: send it again.
         case none
-        /// It writes and carries an operation id, so that the server does it once however often it comes: send it again.
+        /// It writes and carries an operation id, so that the server does it once however often it comes: send it
+        /// again.
         case onceByOperationID
         /// It writes: the caller has to find out what happened.
         case once

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Where a container's server is and who uses it: Brume's addition to CloudKit, whose containers know Apple's servers.
 ///
-/// By default a container reads it from the environment; see ``init(environmentVariables:)``. Programs that know better give it to
-/// ``CKContainer/init(identifier:configuration:)`` or, for all their containers, ``CKContainer/configureDefault(_:)``. What is
-/// missing or wrong shows as a `CKError` of the first call that needs it.
+/// By default a container reads it from the environment; see ``init(environmentVariables:)``. Programs that know better
+/// give it to ``CKContainer/init(identifier:configuration:)`` or, for all their containers,
+/// ``CKContainer/configureDefault(_:)``. What is missing or wrong shows as a `CKError` of the first call that needs it.
 public struct BrumeConfiguration: Hashable, Sendable {
     /// Which of a container's two worlds.
     public enum Environment: String, Hashable, Sendable {
@@ -16,7 +16,8 @@ public struct BrumeConfiguration: Hashable, Sendable {
 
     /// `host:port` of the server; an IPv6 address stands in brackets.
     public var server: String?
-    /// Path of a PEM file with the CA certificate that the server's certificate is verified against; nil: the system's CAs.
+    /// Path of a PEM file with the CA certificate that the server's certificate is verified against; nil: the system's
+    /// CAs.
     public var caPath: String?
     /// The account's token; nil: no account, which can read public databases.
     public var token: String?
@@ -79,8 +80,8 @@ public struct BrumeConfiguration: Hashable, Sendable {
     }
 
     /// The configuration in environment variables: `BRUME_SERVER` (`host:port`), `BRUME_CA`, `BRUME_TOKEN`,
-    /// `BRUME_CONTAINER`, `BRUME_ENVIRONMENT` (`development`, which is the default, or `production`) and `BRUME_STATE`. An
-    /// empty variable counts as absent.
+    /// `BRUME_CONTAINER`, `BRUME_ENVIRONMENT` (`development`, which is the default, or `production`) and `BRUME_STATE`.
+    /// An empty variable counts as absent.
     public init(environmentVariables variables: [String: String]) {
         func value(_ name: String) -> String? {
             guard let value = variables[name], !value.isEmpty else { return nil }

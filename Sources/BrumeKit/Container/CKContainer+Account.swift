@@ -4,11 +4,11 @@ extension CKContainer {
     /// Whether the user's private database can be used: what the server says of the account's token.
     ///
     /// - `available`: the server takes the account.
-    /// - `noAccount`: the container has no token; the server is not asked. Also when the server does not know the token, or its
-    ///   operator revoked it or removed the account: to this device the account is gone.
+    /// - `noAccount`: the container has no token; the server is not asked. Also when the server does not know the
+    ///   token, or its operator revoked it or removed the account: to this device the account is gone.
     /// - `restricted`: the server said that the account may not be used (`managedAccountRestricted`).
-    /// - `temporarilyUnavailable`: the server said that it may not be used just now (`accountTemporarilyUnavailable`). Keep the
-    ///   user's data and wait for `CKAccountChanged`.
+    /// - `temporarilyUnavailable`: the server said that it may not be used just now (`accountTemporarilyUnavailable`).
+    ///   Keep the user's data and wait for `CKAccountChanged`.
     ///
     /// A server of this version knows no restrictions and says neither of the last two; the testing kit does.
     ///
@@ -16,8 +16,8 @@ extension CKContainer {
     ///
     /// Differs from CloudKit: the answer is the server's, not the device's, so that it takes a connection.
     ///
-    /// - Throws: Where the status is `couldNotDetermine`, the `CKError` that kept the container from finding out, such as
-    ///   `networkUnavailable`. `CKAccountChanged` is posted when a later call finds out.
+    /// - Throws: Where the status is `couldNotDetermine`, the `CKError` that kept the container from finding out, such
+    ///   as `networkUnavailable`. `CKAccountChanged` is posted when a later call finds out.
     public func accountStatus() async throws -> CKAccountStatus {
         let account = core.account
         guard account.configuration.token != nil else { return .noAccount }
@@ -40,8 +40,8 @@ extension CKContainer {
 
     /// ``accountStatus()`` with a completion handler, which is called on a thread of its own.
     ///
-    /// - Parameter completionHandler: Gets the status, or `couldNotDetermine` with the error that kept the container from finding
-    ///   out.
+    /// - Parameter completionHandler: Gets the status, or `couldNotDetermine` with the error that kept the container
+    ///   from finding out.
     @preconcurrency
     public func accountStatus(
         completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void

@@ -12,8 +12,8 @@ extension CKContainer {
 
     /// The ids of the operations with ``CKOperationConfiguration/isLongLived`` that run in this container.
     ///
-    /// Differs from CloudKit: those of this process alone, because no operation outlives its process. What has to survive is better kept
-    /// as pending changes, which `CKSyncEngine` does.
+    /// Differs from CloudKit: those of this process alone, because no operation outlives its process. What has to
+    /// survive is better kept as pending changes, which `CKSyncEngine` does.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         LongLivedOperations.shared.operations(in: core).map(\.operationID).sorted()
     }
@@ -28,8 +28,8 @@ extension CKContainer {
 
     /// The long-lived operation of the given id while it runs in this container; nil when it has ended or never was.
     ///
-    /// Differs from CloudKit: it is the instance itself, which goes on with the blocks that it is given. Adding it again changes
-    /// nothing while it runs.
+    /// Differs from CloudKit: it is the instance itself, which goes on with the blocks that it is given. Adding it
+    /// again changes nothing while it runs.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         LongLivedOperations.shared.operations(in: core).first { $0.operationID == operationID }
     }

@@ -1,24 +1,26 @@
 package import BrumeModel
 
 extension CKContainer {
-    /// Brume's addition: what CloudKit hands to the app delegate, the notifications of the user's subscriptions, as they come.
+    /// Brume's addition: what CloudKit hands to the app delegate, the notifications of the user's subscriptions, as
+    /// they come.
     ///
-    /// The first iterator opens the device's stream at its first element, and the stream closes with the last iterator. After
-    /// a broken connection it resumes where it was. Every iterator gets every notification from then on.
+    /// The first iterator opens the device's stream at its first element, and the stream closes with the last iterator.
+    /// After a broken connection it resumes where it was. Every iterator gets every notification from then on.
     ///
-    /// A notification is acknowledged once every iterator has asked for the next one, or ended; what was not acknowledged
-    /// comes again when the app is started anew. So each comes at least once. What came before the first iterator, while a
-    /// ``CKSyncEngine`` or an ``NSUbiquitousKeyValueStore`` listened alone, waits for it, and comes again after a new start as long as
-    /// no iterator had it; only in an app that never had one on this device do engines and stores acknowledge alone. When notifications were dropped, because the
-    /// device was away for long or an iterator left 256 of them waiting, one ``CKDatabaseNotification`` stands for them
-    /// whose `isPruned` is true: fetch changes from your tokens.
+    /// A notification is acknowledged once every iterator has asked for the next one, or ended; what was not
+    /// acknowledged comes again when the app is started anew. So each comes at least once. What came before the first
+    /// iterator, while a ``CKSyncEngine`` or an ``NSUbiquitousKeyValueStore`` listened alone, waits for it, and comes
+    /// again after a new start as long as no iterator had it; only in an app that never had one on this device do
+    /// engines and stores acknowledge alone. When notifications were dropped, because the device was away for long or
+    /// an iterator left 256 of them waiting, one ``CKDatabaseNotification`` stands for them whose `isPruned` is true:
+    /// fetch changes from your tokens.
     ///
-    /// Connections that break don't end the iteration. An account that is missing or refused does, with that error, and one
-    /// that is signed out or switched, with `notAuthenticated`; so does a missing configuration.
+    /// Connections that break don't end the iteration. An account that is missing or refused does, with that error, and
+    /// one that is signed out or switched, with `notAuthenticated`; so does a missing configuration.
     public var notifications: Notifications { Notifications(core: core) }
 
-    /// The events behind ``notifications``, with the server's time of each commit, and the one that says that the stream is
-    /// open.
+    /// The events behind ``notifications``, with the server's time of each commit, and the one that says that the
+    /// stream is open.
     package var notificationEvents: NotificationEvents { NotificationEvents(core: core) }
 
     /// The notifications of a container; see ``CKContainer/notifications``.

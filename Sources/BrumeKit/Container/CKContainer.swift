@@ -3,13 +3,13 @@ public import Foundation
 
 /// An app's place on a server: its public database, the user's private one, and the account.
 ///
-/// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May be
-/// used from several threads.
+/// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May
+/// be used from several threads.
 ///
 /// Its own calls are made at the quality of service `userInitiated`; see `configuredWith(configuration:group:body:)`.
 ///
-/// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through ``notifications``
-/// instead of the app delegate; there is no sharing yet, and nobody is discovered.
+/// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through
+/// ``notifications`` instead of the app delegate; there is no sharing yet, and nobody is discovered.
 public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
     let defaults: CallDefaults
@@ -48,8 +48,8 @@ public final class CKContainer: NSObject, Sendable {
         }
     }
 
-    /// Brume's addition: what ``default()`` and ``init(identifier:)`` use from now on instead of the environment. Containers
-    /// that exist keep their configuration. Nil: the environment again.
+    /// Brume's addition: what ``default()`` and ``init(identifier:)`` use from now on instead of the environment.
+    /// Containers that exist keep their configuration. Nil: the environment again.
     public class func configureDefault(_ configuration: BrumeConfiguration?) {
         shared.withLock { $0.configuration = configuration }
     }
@@ -60,7 +60,8 @@ public final class CKContainer: NSObject, Sendable {
             ?? BrumeConfiguration(environmentVariables: ProcessInfo.processInfo.environment)
     }
 
-    /// The container of the given name, on the server of the default configuration, with the account that ``default()`` has now.
+    /// The container of the given name, on the server of the default configuration, with the account that ``default()``
+    /// has now.
     public convenience init(identifier containerIdentifier: String) {
         var configuration = Self.defaultConfiguration
         if let container = Self.shared.withLock({ $0.container }), container.core.madeWith == configuration {
@@ -69,8 +70,8 @@ public final class CKContainer: NSObject, Sendable {
         self.init(identifier: containerIdentifier, configuration: configuration)
     }
 
-    /// Brume's addition: the container of the given name, on the server of the given configuration, whose own container name
-    /// does not count.
+    /// Brume's addition: the container of the given name, on the server of the given configuration, whose own container
+    /// name does not count.
     public convenience init(identifier containerIdentifier: String, configuration: BrumeConfiguration) {
         var configuration = configuration
         configuration.container = containerIdentifier
@@ -117,8 +118,8 @@ public final class CKContainer: NSObject, Sendable {
         }
     }
 
-    /// Runs an operation. One that names no database works in this container's private one, unless its configuration has a
-    /// container.
+    /// Runs an operation. One that names no database works in this container's private one, unless its configuration
+    /// has a container.
     ///
     /// An operation that was added or ran before tells its blocks `invalidArguments`; see ``CKOperation``.
     public func add(_ operation: CKOperation) {

@@ -3,8 +3,8 @@ internal import BrumeModel
 internal import BrumeWire
 internal import Foundation
 
-/// What a container and its databases share: the account that they have at the moment, with the session that the first call
-/// opens.
+/// What a container and its databases share: the account that they have at the moment, with the session that the first
+/// call opens.
 final class ContainerCore: Sendable {
     /// As the container was made; its account may have changed since.
     let madeWith: BrumeConfiguration

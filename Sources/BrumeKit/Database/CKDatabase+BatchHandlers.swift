@@ -1,5 +1,5 @@
-/// The calls for many items, with completion handlers. Each is called once, on a thread of its own; what fails for one item is in the
-/// item's result.
+/// The calls for many items, with completion handlers. Each is called once, on a thread of its own; what fails for one
+/// item is in the item's result.
 extension CKDatabase {
     /// ``records(for:desiredKeys:)`` with a completion handler.
     @preconcurrency
@@ -11,7 +11,8 @@ extension CKDatabase {
         complete(completionHandler) { try await self.records(for: recordIDs, desiredKeys: desiredKeys) }
     }
 
-    /// ``modifyRecords(saving:deleting:savePolicy:atomically:)`` with a completion handler. What the records hold now is saved.
+    /// ``modifyRecords(saving:deleting:savePolicy:atomically:)`` with a completion handler. What the records hold now
+    /// is saved.
     @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -72,7 +73,8 @@ extension CKDatabase {
         complete(completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
     }
 
-    /// ``modifySubscriptions(saving:deleting:)`` with a completion handler. The subscriptions are saved as they are now.
+    /// ``modifySubscriptions(saving:deleting:)`` with a completion handler. The subscriptions are saved as they are
+    /// now.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],

@@ -54,14 +54,14 @@ extension CKDatabase {
 
     /// One page of the zones that changed, came or went since a token. The default zone never appears.
     ///
-    /// Call again with the new token while `moreComing`. Handle the deletions first: a zone that was deleted and made again is
-    /// among them and among the modifications, or in those of a later page.
+    /// Call again with the new token while `moreComing`. Handle the deletions first: a zone that was deleted and made
+    /// again is among them and among the modifications, or in those of a later page.
     ///
     /// - Parameters:
     ///   - changeToken: Where the fetch before ended, or nil for all zones.
     ///   - resultsLimit: The most zones in the page; nil or 0 leaves it to the server.
-    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the zones that don't
-    ///   appear.
+    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the zones that
+    ///   don't appear.
     public func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> (
@@ -134,8 +134,8 @@ extension CKDatabase {
     ///   - changeToken: Where the fetch before ended, or nil for all records that exist.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most changes in the page; nil or 0 leaves it to the server.
-    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the records that don't
-    ///   appear. `zoneNotFound` when the zone does not exist.
+    /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the records that
+    ///   don't appear. `zoneNotFound` when the zone does not exist.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil

@@ -1,4 +1,5 @@
-/// The calls for single items, with completion handlers. Each is called once, on a thread of its own, with a value or an error.
+/// The calls for single items, with completion handlers. Each is called once, on a thread of its own, with a value or
+/// an error.
 extension CKDatabase {
     /// ``record(for:)`` with a completion handler.
     @preconcurrency

@@ -21,8 +21,8 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - ids: What to fetch.
-    ///   - desiredKeys: The fields to fetch; nil for all. A record that is fetched without some of its fields can be saved: fields
-    ///     that it does not hold stay as they are.
+    ///   - desiredKeys: The fields to fetch; nil for all. A record that is fetched without some of its fields can be
+    ///     saved: fields that it does not hold stay as they are.
     /// - Throws: What fails the whole request: `limitExceeded` above 400 ids.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
@@ -95,7 +95,8 @@ extension CKDatabase {
         }
     }
 
-    /// The current user's record name, when one of the ids says ``CKCurrentUserDefaultName``, as those of creators do; else "".
+    /// The current user's record name, when one of the ids says ``CKCurrentUserDefaultName``, as those of creators do;
+    /// else "".
     private func nameBehindDefault(
         _ ids: [CKRecord.ID], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> String {

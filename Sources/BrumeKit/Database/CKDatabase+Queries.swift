@@ -5,16 +5,16 @@ internal import BrumeWire
 extension CKDatabase {
     /// The first page of the records that a query matches, in the query's order.
     ///
-    /// Call ``records(continuingMatchFrom:desiredKeys:resultsLimit:)`` with the cursor until there is none. A query sees every
-    /// save that was acknowledged before it, and of an atomic save all records or none.
+    /// Call ``records(continuingMatchFrom:desiredKeys:resultsLimit:)`` with the cursor until there is none. A query
+    /// sees every save that was acknowledged before it, and of an atomic save all records or none.
     ///
     /// - Parameters:
     ///   - query: What to look for. It may be changed while the call is under way, to no effect.
     ///   - zoneID: Where; nil for all zones of the database.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most matches in the page.
-    /// - Throws: `invalidArguments` with a sentence when the query is one that the server can't answer, `zoneNotFound` when the
-    ///   zone does not exist.
+    /// - Throws: `invalidArguments` with a sentence when the query is one that the server can't answer, `zoneNotFound`
+    ///   when the zone does not exist.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int = CKQueryOperation.maximumResults
@@ -59,8 +59,8 @@ extension CKDatabase {
 
     // MARK: With completion handlers
 
-    /// ``records(matching:inZoneWith:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a thread of
-    /// its own.
+    /// ``records(matching:inZoneWith:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a
+    /// thread of its own.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
@@ -77,8 +77,8 @@ extension CKDatabase {
         complete(Result { try queryRequest(query, zoneID, desiredKeys, resultsLimit) }, completionHandler)
     }
 
-    /// ``records(continuingMatchFrom:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a thread of
-    /// its own.
+    /// ``records(continuingMatchFrom:desiredKeys:resultsLimit:)`` with a completion handler, which is called on a
+    /// thread of its own.
     @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,

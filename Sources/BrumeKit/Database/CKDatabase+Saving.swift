@@ -9,8 +9,8 @@ extension CKDatabase {
     /// The instance that is passed takes over the saved version, edits made meanwhile excepted.
     ///
     /// - Returns: The record as the server has it now.
-    /// - Throws: `serverRecordChanged` with the three versions when the server has another one: merge into `serverRecord` and
-    ///   save that. `unknownItem` when the record is gone, `zoneNotFound` when its zone is.
+    /// - Throws: `serverRecordChanged` with the three versions when the server has another one: merge into
+    ///   `serverRecord` and save that. `unknownItem` when the record is gone, `zoneNotFound` when its zone is.
     @discardableResult
     public func save(_ record: CKRecord) async throws -> CKRecord {
         let results = try await modifyRecords(saving: [record], deleting: [], atomically: false)
@@ -22,8 +22,8 @@ extension CKDatabase {
 
     /// Deletes a record, whatever its version. For one that does not exist this succeeds.
     ///
-    /// - Throws: `referenceViolation` when the record still is another one's parent; `zoneNotFound` when its zone does not
-    ///   exist.
+    /// - Throws: `referenceViolation` when the record still is another one's parent; `zoneNotFound` when its zone does
+    ///   not exist.
     ///
     /// Differs from CloudKit: deleting a record of the public database that the user may neither read nor change does
     /// nothing and succeeds, as if it were not there.
@@ -39,12 +39,12 @@ extension CKDatabase {
 
     /// Saves and deletes records in one request, 400 in all.
     ///
-    /// What fails for one record is in its result. In a custom zone, with `atomically`, all of the zone's records are saved and
-    /// deleted or none is; those that were not the reason have `batchRequestFailed`. Instances that are passed take over the
-    /// saved versions, edits made meanwhile excepted.
+    /// What fails for one record is in its result. In a custom zone, with `atomically`, all of the zone's records are
+    /// saved and deleted or none is; those that were not the reason have `batchRequestFailed`. Instances that are
+    /// passed take over the saved versions, edits made meanwhile excepted.
     ///
-    /// - Throws: What fails the whole request: `limitExceeded` above 400 records or 2 MB, `invalidArguments` for an id that
-    ///   comes twice.
+    /// - Throws: What fails the whole request: `limitExceeded` above 400 records or 2 MB, `invalidArguments` for an id
+    ///   that comes twice.
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
@@ -198,8 +198,8 @@ private struct OutgoingBatch: Sendable {
 }
 
 extension OutgoingRecord {
-    /// The outcome of the save. On success the instance that was saved takes over the saved version, and the result is the
-    /// server's.
+    /// The outcome of the save. On success the instance that was saved takes over the saved version, and the result is
+    /// the server's.
     fileprivate func result(_ result: SaveResult<Record>, currentUser: String?) -> Result<CKRecord, CKError> {
         switch result.outcome {
         case .record(var saved):

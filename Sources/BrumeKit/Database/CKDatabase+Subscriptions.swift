@@ -60,8 +60,8 @@ extension CKDatabase {
     /// Saves a subscription. One with the same id is replaced.
     ///
     /// - Returns: The subscription as the server has it.
-    /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist, and `invalidArguments` for a predicate that the
-    ///   server can't evaluate.
+    /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist, and `invalidArguments` for a
+    ///   predicate that the server can't evaluate.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let results = try await modifySubscriptions(saving: [subscription], deleting: [])

@@ -4,9 +4,10 @@ public import Foundation
 
 /// Where a page of a query's matches ended: what gives the next one. Used as `CKQueryOperation.Cursor`.
 ///
-/// It holds the query, as it was when its first page was asked for, and the zone. It marks a place among the matches, not a
-/// copy of them: matches that come or go meanwhile are seen or not, and no other match comes twice or is left out. Limits and
-/// desired keys may change from page to page. It does not expire; in an archive it outlives the app and the server.
+/// It holds the query, as it was when its first page was asked for, and the zone. It marks a place among the matches,
+/// not a copy of them: matches that come or go meanwhile are seen or not, and no other match comes twice or is left
+/// out. Limits and desired keys may change from page to page. It does not expire; in an archive it outlives the app and
+/// the server.
 ///
 /// Immutable, so it may be passed between threads. Equal when query, zone and place are.
 ///

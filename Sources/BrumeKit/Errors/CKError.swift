@@ -38,7 +38,8 @@ public let CKErrorUserDidResetEncryptedDataKey = "CKErrorUserDidResetEncryptedDa
 ///
 /// `error as NSError` keeps domain, code and `userInfo`, and an `NSError` of ``CKErrorDomain`` casts back.
 ///
-/// Differs from CloudKit: a code that this version does not know, in an `NSError` from elsewhere, reads as `internalError`.
+/// Differs from CloudKit: a code that this version does not know, in an `NSError` from elsewhere, reads as
+/// `internalError`.
 public struct CKError: CustomNSError, Hashable, Sendable {
     // Sendable: an NSError is immutable, and the values that this module puts into its userInfo are Sendable.
     private let error: NSError
@@ -78,8 +79,8 @@ public struct CKError: CustomNSError, Hashable, Sendable {
     /// The same as ``userInfo``.
     public var errorUserInfo: [String: Any] { error.userInfo }
 
-    /// For `partialFailure`: each failed item's error under its id (`CKRecord.ID`, `CKRecordZone.ID` or a subscription's
-    /// id).
+    /// For `partialFailure`: each failed item's error under its id (`CKRecord.ID`, `CKRecordZone.ID` or a
+    /// subscription's id).
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }

@@ -7,8 +7,8 @@ internal import Foundation
 /// node    = 0 false | 1 true | 2 int64 | 3 uint64 | 4 double | 5 date (double, seconds since 2001)
 ///         | 6 count string | 7 count data | 8 count node… | 9 count (count string, node)…
 /// ```
-/// Numbers are little-endian, counts have 32 bits, strings are UTF-8, and a dictionary's keys come sorted. A format of its own:
-/// Foundation's property lists are read by code that trusts their nesting.
+/// Numbers are little-endian, counts have 32 bits, strings are UTF-8, and a dictionary's keys come sorted. A format of
+/// its own: Foundation's property lists are read by code that trusts their nesting.
 enum KeyValueCoding {
     private static let version: UInt8 = 1
 

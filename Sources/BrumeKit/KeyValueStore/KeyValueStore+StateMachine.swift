@@ -1,8 +1,8 @@
 /// What a key-value store does: what the app sees, when to fetch and to upload, and whom to tell of what.
 ///
-/// Pure: time is an argument (milliseconds), chance comes from a seed, and each event returns everything that is to be done, in
-/// order. One thing at a time is under way with the server, so that an answer never crosses a later one. Outcomes name the run
-/// that they belong to; those of an account before are ignored.
+/// Pure: time is an argument (milliseconds), chance comes from a seed, and each event returns everything that is to be
+/// done, in order. One thing at a time is under way with the server, so that an answer never crosses a later one.
+/// Outcomes name the run that they belong to; those of an account before are ignored.
 package struct KeyValueStoreStateMachine: Sendable {
     /// Why the app is told of a change. Raw values are those of `NSUbiquitousKeyValueStoreChangeReasonKey`.
     package enum Reason: Int, Sendable {

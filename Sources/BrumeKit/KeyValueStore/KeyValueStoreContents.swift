@@ -1,5 +1,5 @@
-/// What a key-value store knows for one account, and keeps across launches: the server's values, and the writes that the server
-/// has not acknowledged.
+/// What a key-value store knows for one account, and keeps across launches: the server's values, and the writes that
+/// the server has not acknowledged.
 package struct KeyValueStoreContents: Equatable, Sendable {
     /// A write that waits for the server, or is on its way.
     package struct Write: Equatable, Sendable {

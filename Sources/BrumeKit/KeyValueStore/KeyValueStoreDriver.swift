@@ -2,8 +2,8 @@ internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
 
-/// Does what a key-value store's machine says: calls the server for the account that the container has, listens for pushes, keeps
-/// the file, and tells the app. Any thread.
+/// Does what a key-value store's machine says: calls the server for the account that the container has, listens for
+/// pushes, keeps the file, and tells the app. Any thread.
 final class KeyValueStoreDriver: Sendable {
     typealias Machine = KeyValueStoreStateMachine
 

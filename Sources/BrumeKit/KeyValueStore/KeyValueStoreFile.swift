@@ -9,7 +9,8 @@ internal import Foundation
 /// 12  32 SHA-256 of the body
 /// 44     body: flags (1: has fetched; 2: a token follows), last number (8), token (counted) when there is one,
 ///        values: count (4), each key (counted) and value (counted);
-///        writes: count (4), each key (counted), flags (1: has a value; 2: provisional), number (8), value when there is one
+///        writes: count (4), each key (counted), flags (1: has a value; 2: provisional), number (8), value when there
+///        is one
 /// ```
 /// `counted` is a length (4) and that many bytes.
 enum KeyValueStoreFile {

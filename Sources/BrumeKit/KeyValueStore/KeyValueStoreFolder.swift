@@ -4,8 +4,9 @@ internal import Foundation
 
 /// Where a container's key-value stores are kept on this device: below the state folder, one file for each account.
 ///
-/// An account's file is named after its user record. Which user a token belongs to is the server's to say, so that it is noted
-/// once known: the store is there at once from then on, without the server. Before that it is kept under the token's hash.
+/// An account's file is named after its user record. Which user a token belongs to is the server's to say, so that it
+/// is noted once known: the store is there at once from then on, without the server. Before that it is kept under the
+/// token's hash.
 struct KeyValueStoreFolder: Sendable {
     private let path: String
 
@@ -43,8 +44,8 @@ struct KeyValueStoreFolder: Sendable {
 
     // MARK: Files
 
-    /// What a file holds: nothing when there is none. A damaged one is put aside under `.damaged`, for whoever wants to look; what
-    /// the server has is fetched anew.
+    /// What a file holds: nothing when there is none. A damaged one is put aside under `.damaged`, for whoever wants to
+    /// look; what the server has is fetched anew.
     func load(_ file: String) -> KeyValueStoreContents {
         guard FileSystem.exists(file) else { return KeyValueStoreContents() }
         let bytes = try? FileSystem.read(file, limit: KeyValueStoreLimits.fileBytesMax)

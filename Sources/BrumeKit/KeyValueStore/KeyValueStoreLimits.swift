@@ -5,15 +5,15 @@ enum KeyValueStoreLimits {
     static let keyBytesMax = 64
     static let bytesMax = 1_000_000
 
-    /// Bytes of one value as it is stored. CloudKit's 1 MB is also the limit of the record that holds it, whose own fields need
-    /// some room.
+    /// Bytes of one value as it is stored. CloudKit's 1 MB is also the limit of the record that holds it, whose own
+    /// fields need some room.
     static let valueBytesMax = 998_000
 
     /// Lists and dictionaries inside of each other: what is read from a server must not exhaust the stack.
     static let nestingMax = 64
 
-    /// What is taken from the server: more than one store may hold, since several devices fill it at one time while they are
-    /// offline. What is beyond it is not taken, and told as a quota violation.
+    /// What is taken from the server: more than one store may hold, since several devices fill it at one time while
+    /// they are offline. What is beyond it is not taken, and told as a quota violation.
     static let fetchedKeysMax = 4 * keysMax
     static let fetchedBytesMax = 8 * bytesMax
 
@@ -21,7 +21,8 @@ enum KeyValueStoreLimits {
     static let uploadBytesMax = 1_500_000
     static let uploadItemsMax = 400
 
-    /// How long the first change waits for others, and how far uploads are apart: an app may set a key with every keystroke.
+    /// How long the first change waits for others, and how far uploads are apart: an app may set a key with every
+    /// keystroke.
     static let uploadPauseMilliseconds: UInt64 = 500
     static let uploadIntervalMilliseconds: UInt64 = 2_000
 

@@ -2,8 +2,9 @@ internal import Foundation
 
 /// How a key-value store lies on the server: a zone of the private database with one record for each key.
 ///
-/// Names may not begin with the system's underscore, so that the zone shows among the account's. The record's name is `k-` and the
-/// key's UTF-8, in which bytes other than ASCII letters, digits, `-` and `.` stand as `%` and two hexadecimal digits.
+/// Names may not begin with the system's underscore, so that the zone shows among the account's. The record's name is
+/// `k-` and the key's UTF-8, in which bytes other than ASCII letters, digits, `-` and `.` stand as `%` and two
+/// hexadecimal digits.
 enum KeyValueStoreRecord {
     static let zoneID = CKRecordZone.ID(zoneName: "brume.key-value-store")
     static let recordType = "BrumeKeyValue"

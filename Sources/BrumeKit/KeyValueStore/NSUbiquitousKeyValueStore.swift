@@ -3,33 +3,35 @@ public import Foundation
 
 /// Small values under keys, the same on all devices of the user: preferences and where the user was, not documents.
 ///
-/// Values are property lists: `String`, `Data`, `Date`, numbers, `Bool`, and arrays and dictionaries with string keys of these, nested
-/// up to 64 levels. Others trap with a sentence. A store holds 1,024 keys of 64 bytes in UTF-8 (longer ones trap) and 1 MB in all; one
-/// value takes up to 998,000 bytes, so that its record stays within CloudKit's 1 MB.
+/// Values are property lists: `String`, `Data`, `Date`, numbers, `Bool`, and arrays and dictionaries with string keys
+/// of these, nested up to 64 levels. Others trap with a sentence. A store holds 1,024 keys of 64 bytes in UTF-8 (longer
+/// ones trap) and 1 MB in all; one value takes up to 998,000 bytes, so that its record stays within CloudKit's 1 MB.
 ///
-/// Reads and writes are local, at once and without a connection; any thread may make them. What is set is written to the disk after
-/// 0.2 s, or by ``synchronize()``, in the folder of ``BrumeConfiguration/stateFolder``; a file that was damaged is put aside, and the
-/// server's values are fetched anew. It goes to the server after half a second together with what follows, at most every 2 s, and
-/// from there to the other devices by push. When devices set one key, the value that the server gets last stays.
+/// Reads and writes are local, at once and without a connection; any thread may make them. What is set is written to
+/// the disk after 0.2 s, or by ``synchronize()``, in the folder of ``BrumeConfiguration/stateFolder``; a file that was
+/// damaged is put aside, and the server's values are fetched anew. It goes to the server after half a second together
+/// with what follows, at most every 2 s, and from there to the other devices by push. When devices set one key, the
+/// value that the server gets last stays.
 ///
 /// Changes by others are told with ``didChangeExternallyNotification``.
 ///
-/// - Without an account the store is this device's. When an account signs in, it takes over the values for which it has none. While
-///   the server can't be reached, writes wait, across launches too. After a sign-out, a switch (``CKContainer/signIn(token:)``) or an
-///   arrival the store holds what belongs to the account that is there then; writes of the account before wait for its return.
-/// - A write that would exceed the limits is not made: the old value stays, and a quota violation is posted. Where devices exceed them
-///   together, the latest writes that are not uploaded are taken back.
+/// - Without an account the store is this device's. When an account signs in, it takes over the values for which it has
+///   none. While the server can't be reached, writes wait, across launches too. After a sign-out, a switch
+///   (``CKContainer/signIn(token:)``) or an arrival the store holds what belongs to the account that is there then;
+///   writes of the account before wait for its return.
+/// - A write that would exceed the limits is not made: the old value stays, and a quota violation is posted. Where
+///   devices exceed them together, the latest writes that are not uploaded are taken back.
 ///
 /// On the server a store is the zone `brume.key-value-store` of the container's private database, with a record of type
-/// `BrumeKeyValue` for each key, whose field `value` holds the value (see `proto/README.md`, "Key-value stores"), and the zone
-/// subscription `brume.key-value-store`. In production the type has to be deployed: `brume schema deploy`; before that, writes wait.
-/// The zone shows in `allRecordZones()`; deleting it empties the store on all devices.
+/// `BrumeKeyValue` for each key, whose field `value` holds the value (see `proto/README.md`, "Key-value stores"), and
+/// the zone subscription `brume.key-value-store`. In production the type has to be deployed: `brume schema deploy`;
+/// before that, writes wait. The zone shows in `allRecordZones()`; deleting it empties the store on all devices.
 ///
-/// Differs from CloudKit: there is one store for each container instead of one for each app; a device's folder is used by one
-/// process, and by one store of a container, at a time.
+/// Differs from CloudKit: there is one store for each container instead of one for each app; a device's folder is used
+/// by one process, and by one store of a container, at a time.
 public final class NSUbiquitousKeyValueStore: NSObject, Sendable {
-    /// Posted when something else than this object changed the store: another device, the first fetch, an account that came or went,
-    /// or a limit. Its object is the store.
+    /// Posted when something else than this object changed the store: another device, the first fetch, an account that
+    /// came or went, or a limit. Its object is the store.
     ///
     /// `userInfo` has the reason under ``NSUbiquitousKeyValueStoreChangeReasonKey`` and the keys, as `[String]`, under
     /// ``NSUbiquitousKeyValueStoreChangedKeysKey``. Posted on a queue of the SDK's, one after the other.
@@ -52,7 +54,8 @@ public final class NSUbiquitousKeyValueStore: NSObject, Sendable {
     private let container: CKContainer
     private let driver: KeyValueStoreDriver
 
-    /// Brume's addition: the store of a container, whose account it follows. Keep the object for as long as changes are to be told.
+    /// Brume's addition: the store of a container, whose account it follows. Keep the object for as long as changes are
+    /// to be told.
     public init(container: CKContainer) {
         self.container = container
         let poster = KeyValueStorePoster()
@@ -65,7 +68,8 @@ public final class NSUbiquitousKeyValueStore: NSObject, Sendable {
 
     /// Brings what was set to the disk. The server is not waited for.
     ///
-    /// - Returns: Whether it is on the disk. False when the state folder can't be written; the store goes on in memory then.
+    /// - Returns: Whether it is on the disk. False when the state folder can't be written; the store goes on in memory
+    ///   then.
     @discardableResult
     public func synchronize() -> Bool { driver.synchronize() }
 
@@ -78,7 +82,8 @@ public final class NSUbiquitousKeyValueStore: NSObject, Sendable {
 
     // MARK: Reading
 
-    /// The value of a key; nil: none. Numbers and truth values are `NSNumber`s, which cast to each type that holds them.
+    /// The value of a key; nil: none. Numbers and truth values are `NSNumber`s, which cast to each type that holds
+    /// them.
     public func object(forKey aKey: String) -> Any? {
         driver.value(forKey: aKey).flatMap(KeyValueCoding.decode)
     }

@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// Immutable, so it may be passed between threads.
 ///
-/// Differs from Core Location: equality compares all values. Accuracies of course and speed, the floor and the source are
-/// absent.
+/// Differs from Core Location: equality compares all values. Accuracies of course and speed, the floor and the source
+/// are absent.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Latitude and longitude.
     public let coordinate: CLLocationCoordinate2D

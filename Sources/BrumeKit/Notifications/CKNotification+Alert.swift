@@ -1,11 +1,11 @@
 internal import BrumeModel
 public import Foundation
 
-/// What the notification shows its user: what the subscription's ``CKSubscription/NotificationInfo`` held when the change was
-/// made.
+/// What the notification shows its user: what the subscription's ``CKSubscription/NotificationInfo`` held when the
+/// change was made.
 ///
-/// Differs from CloudKit: nothing is shown by itself, since no system stands between; the arguments of localised texts are the
-/// names of the fields, not their values. Ask for the values by the subscription's `desiredKeys`.
+/// Differs from CloudKit: nothing is shown by itself, since no system stands between; the arguments of localised texts
+/// are the names of the fields, not their values. Ask for the values by the subscription's `desiredKeys`.
 extension CKNotification {
     /// The text of the alert.
     public var alertBody: String? { Self.present(content.alert.info.alertBody) }

@@ -6,9 +6,9 @@ public import Foundation
 ///
 /// A notification is a hint to fetch changes, not a list of them. Immutable, so it may be passed between threads.
 ///
-/// Differs from CloudKit: a ``CKDatabaseNotification`` that is pruned and has no
-/// subscription says that earlier ones were dropped: fetch changes from the last token, or in the public database, which has
-/// no changes to fetch, query again.
+/// Differs from CloudKit: a ``CKDatabaseNotification`` that is pruned and has no subscription says that earlier ones
+/// were dropped: fetch changes from the last token, or in the public database, which has no changes to fetch, query
+/// again.
 public class CKNotification: NSObject, @unchecked Sendable {
     // Sendable: holds a constant, and subclasses add none.
 
@@ -80,7 +80,8 @@ public class CKNotification: NSObject, @unchecked Sendable {
 
     /// The notification in a push payload: an object of the subclass for its kind.
     ///
-    /// Nil when the payload has no `ck` dictionary of a known kind, or one of another kind than the subclass that is asked.
+    /// Nil when the payload has no `ck` dictionary of a known kind, or one of another kind than the subclass that is
+    /// asked.
     public convenience init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         guard let content = CKNotificationContent(payload: notificationDictionary) else { return nil }
         self.init(content)

@@ -1,7 +1,8 @@
 internal import BrumeModel
 internal import Foundation
 
-/// What a notification shows its user, as its subscription's ``CKSubscription/NotificationInfo`` says; empty text is absent.
+/// What a notification shows its user, as its subscription's ``CKSubscription/NotificationInfo`` says; empty text is
+/// absent.
 struct CKNotificationAlert: Sendable {
     var info = NotificationInfo()
     /// The number for the app's icon: in push payloads alone.

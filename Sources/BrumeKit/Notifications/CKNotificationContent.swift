@@ -26,7 +26,8 @@ struct CKNotificationContent: Sendable {
 
     /// Reads the `ck` dictionary of a push payload (cloudkit.md 1.9); nil when there is none of a kind that is built.
     ///
-    /// The payload is hostile until checked: values of wrong types count as absent, and names that nothing can have too.
+    /// The payload is hostile until checked: values of wrong types count as absent, and names that nothing can have
+    /// too.
     init?(payload: [AnyHashable: Any]) {
         guard let content = payload["ck"] as? [AnyHashable: Any] else { return nil }
         if let zoneChange = content["fet"] as? [AnyHashable: Any] {

@@ -25,10 +25,11 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
     /// What happened to the record.
     public var queryNotificationReason: Reason { query.reason }
 
-    /// The values of the subscription's `desiredKeys` as of the change, keys without a value left out. Nil when the subscription
-    /// asks for none, and for a deletion.
+    /// The values of the subscription's `desiredKeys` as of the change, keys without a value left out. Nil when the
+    /// subscription asks for none, and for a deletion.
     ///
-    /// Of a text there are the first 100 characters, and lists and data are left out: ``CKNotification/isPruned`` says so.
+    /// Of a text there are the first 100 characters, and lists and data are left out: ``CKNotification/isPruned`` says
+    /// so.
     public var recordFields: [String: Any]? {
         guard let fields = query.fields else { return nil }
         let zoneID = query.recordID?.zoneID ?? .default

@@ -2,8 +2,8 @@
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     private let place = Guarded<CKDatabase?>(nil)
 
-    /// Where the operation works. ``CKDatabase/add(_:)`` sets it. Nil when the operation starts: the private database of its
-    /// configuration's container, or of ``CKContainer/default()``.
+    /// Where the operation works. ``CKDatabase/add(_:)`` sets it. Nil when the operation starts: the private database
+    /// of its configuration's container, or of ``CKContainer/default()``.
     public var database: CKDatabase? {
         get { place.current }
         set { place.withLock { $0 = newValue } }

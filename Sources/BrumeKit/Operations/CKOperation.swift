@@ -2,19 +2,20 @@ public import Foundation
 
 /// What is done with a container or a database, as an `Operation`: the base of all operations here.
 ///
-/// Set it up, then give it to ``CKDatabase/add(_:)``, to ``CKContainer/add(_:)`` or to an `OperationQueue`; dependencies between
-/// operations count as everywhere. It ends by itself when the server's answer was told to its blocks.
+/// Set it up, then give it to ``CKDatabase/add(_:)``, to ``CKContainer/add(_:)`` or to an `OperationQueue`;
+/// dependencies between operations count as everywhere. It ends by itself when the server's answer was told to its
+/// blocks.
 ///
-/// - **Blocks** are called one after the other on a queue of the operation's own: first those for single items, then the
-///   result block, once, then `completionBlock`. A block may wait. Where a newer block replaces a deprecated one, the newer one is
-///   called alone when both are set.
-/// - **Errors**: a result block gets what failed the operation as a whole; what failed for one item is told to that item's
-///   block. The deprecated completion blocks get `partialFailure` then. When a request fails as a whole, each item that has no
-///   result yet is told that error.
-/// - **Cancelling**: an operation that is cancelled before its answer is there tells `operationCancelled`, also when it has not
-///   started: it does so when its queue starts it. What a request had sent by then may still happen.
-/// - **Once**: an operation runs once. Added or started a second time, it tells its blocks `invalidArguments`. `OperationQueue`
-///   itself ends the process when it is handed one that it, or another queue, has or had.
+/// - **Blocks** are called one after the other on a queue of the operation's own: first those for single items, then
+///   the result block, once, then `completionBlock`. A block may wait. Where a newer block replaces a deprecated one,
+///   the newer one is called alone when both are set.
+/// - **Errors**: a result block gets what failed the operation as a whole; what failed for one item is told to that
+///   item's block. The deprecated completion blocks get `partialFailure` then. When a request fails as a whole, each
+///   item that has no result yet is told that error.
+/// - **Cancelling**: an operation that is cancelled before its answer is there tells `operationCancelled`, also when it
+///   has not started: it does so when its queue starts it. What a request had sent by then may still happen.
+/// - **Once**: an operation runs once. Added or started a second time, it tells its blocks `invalidArguments`.
+///   `OperationQueue` itself ends the process when it is handed one that it, or another queue, has or had.
 ///
 /// The settings are read when the operation starts. They may be made from several threads.
 ///
@@ -69,7 +70,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { state.group = newValue }
     }
 
-    /// Never called. On Apple's systems it tells that a long-lived operation will outlive its process, and none does here.
+    /// Never called. On Apple's systems it tells that a long-lived operation will outlive its process, and none does
+    /// here.
     public var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { state.longLivedOperationWasPersistedBlock }
         set { state.longLivedOperationWasPersistedBlock = newValue }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// How an operation runs: used as `CKOperation.Configuration`.
 ///
-/// A property that was set, even to its default, counts as explicit: an operation uses its own explicit values, then those of
-/// its group's ``CKOperationGroup/defaultConfiguration``, then the defaults. May be used from several threads.
+/// A property that was set, even to its default, counts as explicit: an operation uses its own explicit values, then
+/// those of its group's ``CKOperationGroup/defaultConfiguration``, then the defaults. May be used from several threads.
 public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable {
     // Sendable: all state is behind the lock.
     private let values: Guarded<OperationSettings>
@@ -19,14 +19,15 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
 
     var settings: OperationSettings { values.current }
 
-    /// Whose private database an operation without a database works in. Nil, the default: the one of ``CKContainer/default()``.
+    /// Whose private database an operation without a database works in. Nil, the default: the one of
+    /// ``CKContainer/default()``.
     public var container: CKContainer? {
         get { values.container }
         set { values.container = newValue }
     }
 
-    /// How urgent the operation is: of the calls that wait for a place on the connection, those of higher quality are sent
-    /// first. Its blocks run at this quality too. `.default` unless set.
+    /// How urgent the operation is: of the calls that wait for a place on the connection, those of higher quality are
+    /// sent first. Its blocks run at this quality too. `.default` unless set.
     ///
     /// It also says what happens where the server can't be reached. With `utility` and `background` the operation
     /// waits, and tries again by itself, for as long as ``timeoutIntervalForResource`` says. Otherwise it ends with
@@ -43,8 +44,8 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
 
     /// Whether the operation may use a cellular connection; true unless set.
     ///
-    /// Differs from CloudKit: the value is kept and has no effect, because a program on Linux does not learn what kind of network it
-    /// uses.
+    /// Differs from CloudKit: the value is kept and has no effect, because a program on Linux does not learn what kind
+    /// of network it uses.
     public var allowsCellularAccess: Bool {
         get { values.allowsCellularAccess ?? true }
         set { values.allowsCellularAccess = newValue }
@@ -68,8 +69,8 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
         set { values.timeoutIntervalForRequest = newValue }
     }
 
-    /// How many seconds the whole operation may take; then it fails with `networkFailure`. 7 days unless set; a millisecond at
-    /// least.
+    /// How many seconds the whole operation may take; then it fails with `networkFailure`. 7 days unless set; a
+    /// millisecond at least.
     public var timeoutIntervalForResource: TimeInterval {
         get { values.timeoutIntervalForResource ?? OperationSettings.Default.timeoutIntervalForResource }
         set { values.timeoutIntervalForResource = newValue }

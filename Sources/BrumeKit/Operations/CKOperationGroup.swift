@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Operations that belong together for whoever looks at the server's log, "first launch" for example: each request of theirs
-/// carries the group's name.
+/// Operations that belong together for whoever looks at the server's log, "first launch" for example: each request of
+/// theirs carries the group's name.
 ///
 /// A group has no effect on what the operations do. May be used from several threads.
 public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
@@ -45,8 +45,8 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         operationGroupID = UUID().uuidString
     }
 
-    /// What the group's operations use where their own configurations say nothing. Set to nil, it is an empty one. Copied when it
-    /// is set.
+    /// What the group's operations use where their own configurations say nothing. Set to nil, it is an empty one.
+    /// Copied when it is set.
     public var defaultConfiguration: CKOperation.Configuration! {
         get { values.configuration }
         set {
@@ -94,7 +94,8 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     /// Archives are read under secure coding.
     public class var supportsSecureCoding: Bool { true }
 
-    /// Writes the group into a keyed archive: id, name, sizes, and the explicit values of the configuration but its container.
+    /// Writes the group into a keyed archive: id, name, sizes, and the explicit values of the configuration but its
+    /// container.
     public func encode(with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKOperationGroup.self)
         let values = values.current

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Runs tasks that call an app's blocks on a dispatch queue.
 ///
-/// A block may wait for something. On the few threads that all tasks of the process share, it would hold up the very call that it waits
-/// for; a queue has a thread of its own for it.
+/// A block may wait for something. On the few threads that all tasks of the process share, it would hold up the very
+/// call that it waits for; a queue has a thread of its own for it.
 final class CallbackExecutor: TaskExecutor {
     /// For completion handlers, which need no order among each other.
     static let handlers = CallbackExecutor(

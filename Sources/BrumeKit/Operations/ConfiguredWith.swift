@@ -1,11 +1,12 @@
 extension CKDatabase {
     /// Gives a database whose calls are made with the given configuration and group.
     ///
-    /// Nested calls keep what the outer one set and they leave out. Calls alone are made so, not the operations that are added to
-    /// the database: those have configurations of their own.
+    /// Nested calls keep what the outer one set and they leave out. Calls alone are made so, not the operations that
+    /// are added to the database: those have configurations of their own.
     ///
     /// - Parameters:
-    ///   - configuration: Quality of service and timeouts as they are now; its explicit values win over those of the group's.
+    ///   - configuration: Quality of service and timeouts as they are now; its explicit values win over those of the
+    ///     group's.
     ///   - group: Whose name the calls carry to the server's log.
     ///   - body: Gets the database. Its result is this function's.
     @discardableResult
@@ -42,8 +43,8 @@ extension CKContainer {
         try body(configured(configuration, group))
     }
 
-    /// Gives a container whose calls, and whose databases' calls, are made with the given configuration and group, to a body that
-    /// awaits them.
+    /// Gives a container whose calls, and whose databases' calls, are made with the given configuration and group, to a
+    /// body that awaits them.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A predicate that compares two expressions. Immutable. Equal when both say the same.
 ///
-/// Takes the place of Foundation's class, of which nothing works on Linux. Where Foundation is imported as well, name it as a type
-/// with its module: `BrumeKit.NSComparisonPredicate`; calls need no module.
+/// Takes the place of Foundation's class, of which nothing works on Linux. Where Foundation is imported as well, name
+/// it as a type with its module: `BrumeKit.NSComparisonPredicate`; calls need no module.
 public final class NSComparisonPredicate: NSPredicate {
 
     /// Which elements of a list the comparison is about. Raw values are Foundation's.
@@ -39,7 +39,8 @@ public final class NSComparisonPredicate: NSPredicate {
         case contains = 99
         /// The left side lies between two values, ends included.
         case between = 100
-        /// `TOKENMATCHES`: the record has all words. The text of CloudKit's predicates has it, its classes have no name for it.
+        /// `TOKENMATCHES`: the record has all words. The text of CloudKit's predicates has it, its classes have no name
+        /// for it.
         case tokenMatches = 101
     }
 

@@ -4,8 +4,8 @@ public import Foundation
 ///
 /// Immutable, so it may be passed between threads. Equal when both read the same.
 ///
-/// Takes the place of Foundation's class, of which nothing works on Linux. Where Foundation is imported as well, name it as a type
-/// with its module: `BrumeKit.NSExpression`; calls need no module.
+/// Takes the place of Foundation's class, of which nothing works on Linux. Where Foundation is imported as well, name
+/// it as a type with its module: `BrumeKit.NSExpression`; calls need no module.
 public final class NSExpression: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The kinds of expressions. Raw values are Foundation's.
     public enum ExpressionType: UInt, Sendable {
@@ -152,7 +152,8 @@ public final class NSExpression: NSObject, NSSecureCoding, NSCopying, Sendable {
 }
 
 extension PredicateExpression {
-    /// What an app gives where both are fine. A cast of a Swift collection to a class would turn all of it into objects.
+    /// What an app gives where both are fine. A cast of a Swift collection to a class would turn all of it into
+    /// objects.
     init(valueOrExpression value: Any?) {
         if let value, type(of: value) is AnyClass, let expression = value as? NSExpression {
             self = expression.node

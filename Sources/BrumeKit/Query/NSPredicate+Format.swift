@@ -1,16 +1,18 @@
 public import Foundation
 
-// Foundation on Linux has NSPredicate, NSCompoundPredicate and NSSortDescriptor without texts and keys. They are extended and not
-// replaced: a second class of the same name would be ambiguous wherever an app imports Foundation as well.
+// Foundation on Linux has NSPredicate, NSCompoundPredicate and NSSortDescriptor without texts and keys. They are
+// extended and not replaced: a second class of the same name would be ambiguous wherever an app imports Foundation as
+// well.
 
 extension NSPredicate: NSPredicateFactory {}
 
 extension NSPredicate {
-    /// The predicate as text. `NSPredicate(format:)` makes one of it that says the same, unless it holds code or values that no
-    /// record can hold.
+    /// The predicate as text. `NSPredicate(format:)` makes one of it that says the same, unless it holds code or values
+    /// that no record can hold.
     ///
-    /// Dates, data, references and places appear as casts such as `CAST(750000000.0, "NSDate")`. Differs from Foundation: there it
-    /// is `predicateFormat`, which on Linux is deprecated, and of use for what was made of text alone.
+    /// Dates, data, references and places appear as casts such as `CAST(750000000.0, "NSDate")`. Differs from
+    /// Foundation: there it is `predicateFormat`, which on Linux is deprecated, and of use for what was made of text
+    /// alone.
     public var canonicalFormat: String { PredicateWriter.text(of: node) }
 
     /// The predicate with values in the place of variables: those are written `$NAME`, and have `NAME` as key.

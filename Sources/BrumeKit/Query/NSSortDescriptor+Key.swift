@@ -3,10 +3,11 @@ public import Foundation
 
 /// `NSSortDescriptor(key:ascending:)`: a key that a query's records are sorted by. Only `NSSortDescriptor` conforms.
 ///
-/// Descriptors go into keyed archives, with secure coding; read one as `NSSortDescriptor`, or as `CKLocationSortDescriptor`.
+/// Descriptors go into keyed archives, with secure coding; read one as `NSSortDescriptor`, or as
+/// `CKLocationSortDescriptor`.
 ///
-/// Differs from Foundation: a descriptor with a key sorts no arrays. Descriptors of key paths work in queries too, for the
-/// properties that each `CKRecord` has and for types that are ``CKQueryableFields``; comparators are not looked at.
+/// Differs from Foundation: a descriptor with a key sorts no arrays. Descriptors of key paths work in queries too, for
+/// the properties that each `CKRecord` has and for types that are ``CKQueryableFields``; comparators are not looked at.
 public protocol NSSortDescriptorFactory {}
 
 extension NSSortDescriptor: NSSortDescriptorFactory {}
@@ -20,8 +21,8 @@ extension NSSortDescriptorFactory {
         self = descriptor
     }
 
-    /// Sorts by a property that each record has, as ``CKRecord/SystemFieldKey`` lists them. Other properties trap; name fields by
-    /// their keys.
+    /// Sorts by a property that each record has, as ``CKRecord/SystemFieldKey`` lists them. Other properties trap; name
+    /// fields by their keys.
     public init<Value>(keyPath: KeyPath<CKRecord, Value>, ascending: Bool) {
         self.init(property: keyPath, ascending: ascending)
     }
@@ -42,8 +43,8 @@ extension NSSortDescriptorFactory {
 extension NSSortDescriptorFactory {
     /// The field's key; nil for what a query can't sort by.
     ///
-    /// In the protocol, since the class has an unavailable `key` of its own: with two of them in it, the compiler can't read the
-    /// subclasses from another module when it optimises.
+    /// In the protocol, since the class has an unavailable `key` of its own: with two of them in it, the compiler can't
+    /// read the subclasses from another module when it optimises.
     public var key: String? {
         switch self {
         case let descriptor as KeySortDescriptor: descriptor.name

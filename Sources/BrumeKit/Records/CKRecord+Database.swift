@@ -27,8 +27,8 @@ package struct OutgoingRecord: Sendable {
         CKRecord(recordType: record.recordType, recordID: record.recordID, state: sent)
     }
 
-    /// The version that the sent edits started from, for a conflict's `AncestorRecord`; nil when it is not known, as for a
-    /// new record or one made from archived system fields.
+    /// The version that the sent edits started from, for a conflict's `AncestorRecord`; nil when it is not known, as
+    /// for a new record or one made from archived system fields.
     package func ancestorRecord() -> CKRecord? {
         guard let base = sent.base else { return nil }
         let state = CKRecordState(version: base.version, parent: base.parent, fields: base.fields)

@@ -29,12 +29,12 @@ extension CKRecord {
         let zoneID: CKRecordZone.ID
     }
 
-    /// Brume's addition: this record, as the server has it, with the changes that this device made to another version of it.
-    /// Save the result.
+    /// Brume's addition: this record, as the server has it, with the changes that this device made to another version
+    /// of it. Save the result.
     ///
-    /// A field that one side changed has that side's value; one that both changed to the same value has that. Where both
-    /// changed it differently, the policy decides. The parent is treated as a field is, but that a custom policy leaves the
-    /// server's.
+    /// A field that one side changed has that side's value; one that both changed to the same value has that. Where
+    /// both changed it differently, the policy decides. The parent is treated as a field is, but that a custom policy
+    /// leaves the server's.
     ///
     /// - Parameters:
     ///   - clientRecord: This device's version: `clientRecord` of a `serverRecordChanged`. One of another id traps.
@@ -98,8 +98,8 @@ extension CKRecord {
 }
 
 extension CKError {
-    /// Brume's addition: for `serverRecordChanged`, its three versions merged; see ``CKRecord/merging(_:ancestor:policy:log:)``.
-    /// Nil for other errors.
+    /// Brume's addition: for `serverRecordChanged`, its three versions merged; see
+    /// ``CKRecord/merging(_:ancestor:policy:log:)``. Nil for other errors.
     public func mergedRecord(
         _ policy: CKRecord.MergePolicy = .clientWins, log: CKSyncEngine.ConflictLog? = nil
     ) -> CKRecord? {

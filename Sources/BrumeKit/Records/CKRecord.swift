@@ -223,8 +223,8 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// Writes the system fields alone into a keyed archive: no fields and no changed keys.
     ///
-    /// Keep them beside the app's own copy of the data. A record made from them with ``init(coder:)`` and the app's values
-    /// is saved against the version that they describe.
+    /// Keep them beside the app's own copy of the data. A record made from them with ``init(coder:)`` and the app's
+    /// values is saved against the version that they describe.
     public func encodeSystemFields(with coder: NSCoder) {
         encodeSystemFields(of: snapshot, with: coder)
     }

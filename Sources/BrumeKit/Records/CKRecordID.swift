@@ -6,8 +6,8 @@ public import Foundation
 /// A name is unique in its zone, whatever the record's type. Immutable, so it may be passed between threads. Equal when
 /// the record's name and the zone's names are.
 ///
-/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux archives
-/// top-level classes alone.
+/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux
+/// archives top-level classes alone.
 public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The record's name.
     public let recordName: String

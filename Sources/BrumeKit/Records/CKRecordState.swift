@@ -91,8 +91,8 @@ struct CKRecordState: Sendable {
         local.refused[.parent] = nil
     }
 
-    /// What a save under the given policy sends (cloudkit.md 2.1): the edited keys, or with `allKeys` also the others that
-    /// the record holds.
+    /// What a save under the given policy sends (cloudkit.md 2.1): the edited keys, or with `allKeys` also the others
+    /// that the record holds.
     func save(name: String, type: String, policy: SavePolicy) -> RecordSave<DecodedFields> {
         var sent: DecodedFields = policy == .allKeys ? fields.mapValues { $0 } : [:]
         for key in edits.keys {
@@ -112,8 +112,8 @@ struct CKRecordState: Sendable {
 
     /// Takes over the server's answer to a save of `sent`, an earlier copy of this state.
     ///
-    /// Edits made since then stay edits. When the answer holds the fields, they replace those that have no such edit, so
-    /// that the record shows the version whose tag it has.
+    /// Edits made since then stay edits. When the answer holds the fields, they replace those that have no such edit,
+    /// so that the record shows the version whose tag it has.
     mutating func saved(
         as version: Version, parent savedParent: String?, fields savedFields: [String: FieldValue]?, sent: CKRecordState
     ) {

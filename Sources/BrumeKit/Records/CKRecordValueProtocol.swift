@@ -3,11 +3,11 @@ public import Foundation
 /// A type that a record's field can hold.
 ///
 /// The conforming types are `String`, `Date`, `Data`, `Bool`, the floating-point and integer types, their Objective-C
-/// forms `NSString`, `NSDate`, `NSData`, `NSNumber` and `NSArray`, `CKRecord.Reference`, `CLLocation`, ``CKAsset``, and arrays of those.
-/// Another type that conforms compiles, but a record in which it is set can't be saved.
+/// forms `NSString`, `NSDate`, `NSData`, `NSNumber` and `NSArray`, `CKRecord.Reference`, `CLLocation`, ``CKAsset``, and
+/// arrays of those. Another type that conforms compiles, but a record in which it is set can't be saved.
 ///
-/// A field keeps one form of each kind: every integer and `Bool` is a 64-bit integer, and `Float` and `Double` are one. So
-/// a number can be read as any number type that can hold its value.
+/// A field keeps one form of each kind: every integer and `Bool` is a 64-bit integer, and `Float` and `Double` are one.
+/// So a number can be read as any number type that can hold its value.
 public protocol CKRecordValueProtocol {}
 
 /// CloudKit's protocol of the Objective-C forms of a record's values, which ``CKRecord/object(forKey:)`` gives.

@@ -72,7 +72,8 @@ extension CKRecord {
     /// A field's pointer to a record of the same zone.
     public typealias Reference = CKReference
 
-    /// What the deletion of a reference's target does to the record that holds the reference. Raw values are CloudKit's.
+    /// What the deletion of a reference's target does to the record that holds the reference. Raw values are
+    /// CloudKit's.
     public enum ReferenceAction: UInt, Sendable {
         /// Nothing: the reference then points to no record.
         case none = 0

@@ -44,7 +44,8 @@ extension FieldValue {
         }
     }
 
-    /// The list of the given elements, which have to be of one kind; integers beside floating-point numbers become such.
+    /// The list of the given elements, which have to be of one kind; integers beside floating-point numbers become
+    /// such.
     init(list elements: [FieldValue]) throws(UnsupportedFieldValue) {
         guard let first = elements.first else {
             self = .emptyList

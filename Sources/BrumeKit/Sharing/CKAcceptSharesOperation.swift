@@ -1,6 +1,7 @@
 /// Takes part in shares.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with `serverRejectedRequest`.
+/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
+/// `serverRejectedRequest`.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [CKShare.Metadata]?

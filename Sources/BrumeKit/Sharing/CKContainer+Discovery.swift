@@ -1,5 +1,5 @@
-/// Permissions, and the discovery of users, which CloudKit supports no longer. Here they answer as CloudKit does since: permissions are
-/// denied, and nobody is found.
+/// Permissions, and the discovery of users, which CloudKit supports no longer. Here they answer as CloudKit does since:
+/// permissions are denied, and nobody is found.
 extension CKContainer {
     /// What an app asks the user for.
     @available(*, deprecated, message: "No longer supported")

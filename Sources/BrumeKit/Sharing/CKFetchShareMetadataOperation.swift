@@ -2,7 +2,8 @@ public import Foundation
 
 /// Fetches what shares' URLs lead to.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with `serverRejectedRequest`.
+/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
+/// `serverRejectedRequest`.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [URL]?

@@ -1,6 +1,7 @@
 /// Looks users up, to be added to a share.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with `serverRejectedRequest`.
+/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
+/// `serverRejectedRequest`.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [CKUserIdentity.LookupInfo]?

@@ -5,9 +5,9 @@ public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
 /// A record that says with whom a hierarchy of records, or a zone, is shared. May be used from several threads.
 ///
-/// Differs from CloudKit: the server has no sharing yet. A share, its participants and the reference to it in the shared record work on this
-/// device, archives included; saving a share fails with `serverRejectedRequest`, and in an atomic batch the records beside it fail with
-/// `batchRequestFailed`. ``url`` stays nil.
+/// Differs from CloudKit: the server has no sharing yet. A share, its participants and the reference to it in the
+/// shared record work on this device, archives included; saving a share fails with `serverRejectedRequest`, and in an
+/// atomic batch the records beside it fail with `batchRequestFailed`. ``url`` stays nil.
 public class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: what a share has beyond a record is behind the lock.
 
@@ -60,8 +60,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
         preconditionFailure("CKShare: use init(rootRecord:) or init(recordZoneID:)")
     }
 
-    /// What whoever has the URL may do; `none` unless set. Set to something else, the participants that were invited go; set to
-    /// `none`, those that came by the URL do.
+    /// What whoever has the URL may do; `none` unless set. Set to something else, the participants that were invited
+    /// go; set to `none`, those that came by the URL do.
     public var publicPermission: ParticipantPermission {
         get { details.publicPermission }
         set {
@@ -147,7 +147,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Denies requests for good: who asked goes to ``blockedIdentities`` and is no participant any more. Save the share afterwards.
+    /// Denies requests for good: who asked goes to ``blockedIdentities`` and is no participant any more. Save the share
+    /// afterwards.
     ///
     /// Traps unless the current user is the owner or an administrator.
     public func blockRequesters(_ requesters: [AccessRequester]) {

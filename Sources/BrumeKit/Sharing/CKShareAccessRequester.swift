@@ -2,10 +2,11 @@ public import Foundation
 
 /// A user who asked to take part in a share: used as `CKShare.AccessRequester`.
 ///
-/// Immutable, so it may be passed between threads. To let the user in, look the participant up by ``participantLookupInfo`` with
-/// ``CKFetchShareParticipantsOperation``, add it to the share and save that.
+/// Immutable, so it may be passed between threads. To let the user in, look the participant up by
+/// ``participantLookupInfo`` with ``CKFetchShareParticipantsOperation``, add it to the share and save that.
 ///
-/// Differs from CloudKit: a server that shares makes these, and there is none yet, so an app never gets one. There is no `contact`.
+/// Differs from CloudKit: a server that shares makes these, and there is none yet, so an app never gets one. There is
+/// no `contact`.
 public class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all is immutable.
 

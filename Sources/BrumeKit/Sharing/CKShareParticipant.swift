@@ -2,8 +2,8 @@ public import Foundation
 
 /// A user's part in a share: used as `CKShare.Participant`. May be used from several threads.
 ///
-/// Differs from CloudKit: there is no server yet that looks users up, so participants come from ``oneTimeURLParticipant()`` and
-/// from a new share's owner alone.
+/// Differs from CloudKit: there is no server yet that looks users up, so participants come from
+/// ``oneTimeURLParticipant()`` and from a new share's owner alone.
 public class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: what is not immutable is behind the lock.
 

@@ -2,7 +2,8 @@ public import Foundation
 
 /// Asks the owners of shares for access.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each URL, and the operation, fails with `serverRejectedRequest`.
+/// Differs from CloudKit: the server has no sharing yet, so each URL, and the operation, fails with
+/// `serverRejectedRequest`.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var shareURLs: [URL]?

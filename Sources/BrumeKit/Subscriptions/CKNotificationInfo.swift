@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// The arguments of the localised texts name fields of the record. May be used from several threads.
 ///
-/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux archives
-/// top-level classes alone. Empty texts and lists come back from the server as nil.
+/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux
+/// archives top-level classes alone. Empty texts and lists come back from the server as nil.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     private let values: Lock<NotificationInfo>
 

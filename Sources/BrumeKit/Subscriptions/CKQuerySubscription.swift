@@ -2,9 +2,9 @@ public import Foundation
 
 /// Tells of records of a type that match a predicate: when they are made, changed or deleted.
 ///
-/// The only kind of subscription that the public database has; there it tells of other users' records as well. A new record
-/// fires it when it matches; a changed one when its new version matches, whether or not the one before did; a deleted one when
-/// its last version matched. Changes of the device that makes them are left out.
+/// The only kind of subscription that the public database has; there it tells of other users' records as well. A new
+/// record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
+/// deleted one when its last version matched. Changes of the device that makes them are left out.
 ///
 /// `now()` in the predicate is the moment when the subscription is saved.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
@@ -45,8 +45,9 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// What it fires on.
     public let querySubscriptionOptions: Options
 
-    /// The zone of the records; nil: all zones of the database. The subscription goes with its zone. If it fires on deletion it tells of
-    /// the zone's records first; where they are more than some thousand, devices are told to fetch instead.
+    /// The zone of the records; nil: all zones of the database. The subscription goes with its zone. If it fires on
+    /// deletion it tells of the zone's records first; where they are more than some thousand, devices are told to fetch
+    /// instead.
     public var zoneID: CKRecordZone.ID? {
         get { sharedZoneID }
         set { sharedZoneID = newValue }
@@ -54,8 +55,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     /// A subscription under a name that is the app's to choose: 1 to 255 bytes, others trap.
     ///
-    /// An empty record type traps, and so do options without creation, update or deletion. What the server can't do is told when
-    /// the subscription is saved: with `invalidArguments` and a sentence.
+    /// An empty record type traps, and so do options without creation, update or deletion. What the server can't do is
+    /// told when the subscription is saved: with `invalidArguments` and a sentence.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: Options = [

@@ -2,8 +2,8 @@ internal import BrumeLock
 internal import BrumeModel
 public import Foundation
 
-/// What a user wants to be told about in a database: the base of ``CKQuerySubscription``, ``CKRecordZoneSubscription`` and
-/// ``CKDatabaseSubscription``.
+/// What a user wants to be told about in a database: the base of ``CKQuerySubscription``, ``CKRecordZoneSubscription``
+/// and ``CKDatabaseSubscription``.
 ///
 /// Saved for the user and the database. Saving one with an id that exists replaces that one. May be used from several
 /// threads.

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A value behind a lock, for objects whose properties any thread may set and read: each access is one step of its own.
 ///
-/// `@unchecked Sendable`: the value is touched under the lock alone. It may hold closures of apps that are not `Sendable`:
-/// CloudKit takes such, and calls them one after the other.
+/// `@unchecked Sendable`: the value is touched under the lock alone. It may hold closures of apps that are not
+/// `Sendable`: CloudKit takes such, and calls them one after the other.
 @dynamicMemberLookup
 final class Guarded<Value>: @unchecked Sendable {
     private let lock = NSLock()

@@ -1,4 +1,5 @@
-/// Makes the values that only the SDK makes, for the testing kit: an app's delegate can be tested with them without a server.
+/// Makes the values that only the SDK makes, for the testing kit: an app's delegate can be tested with them without a
+/// server.
 package enum Making {
     package static func modification(ofZone zoneID: CKRecordZone.ID) -> CKDatabase.DatabaseChange.Modification {
         .init(zoneID: zoneID)

@@ -20,8 +20,8 @@ extension CKSyncEngine {
         ///
         /// - Parameters:
         ///   - pendingChanges: The changes; usually the engine's pending ones that are in the scope.
-        ///   - recordProvider: Gives the record to save. For nil, the change is left out; it stays pending, so remove it from
-        ///     the state when there is no such record any more.
+        ///   - recordProvider: Gives the record to save. For nil, the change is left out; it stays pending, so remove
+        ///     it from the state when there is no such record any more.
         /// - Returns: Nil when there is nothing to send.
         public init?(
             pendingChanges: [PendingRecordZoneChange],
@@ -32,7 +32,8 @@ extension CKSyncEngine {
             var storedByteCount = 0
             var seen: Set<CKRecord.ID> = []
             var zoneIDs: Set<CKRecordZone.ID> = []
-            /// Whether the item still fits. One that is too large by itself is sent by itself, so that the server says so.
+            /// Whether the item still fits. One that is too large by itself is sent by itself, so that the server says
+            /// so.
             func takes(_ id: CKRecord.ID, _ bytes: Int, storedBytes: Int = 0) -> Bool {
                 storedByteCount += storedBytes
                 byteCount += bytes + id.recordName.utf8.count + Self.itemOverheadBytes
@@ -63,8 +64,8 @@ extension CKSyncEngine {
 
         /// A batch of exactly these changes.
         ///
-        /// Nothing is left out of it: one over 400 items or 2 MB fails with `limitExceeded` as a whole, and none of it stays
-        /// pending. Split it and add its changes again.
+        /// Nothing is left out of it: one over 400 items or 2 MB fails with `limitExceeded` as a whole, and none of it
+        /// stays pending. Split it and add its changes again.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {

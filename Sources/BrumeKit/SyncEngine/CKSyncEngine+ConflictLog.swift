@@ -5,8 +5,8 @@ extension CKSyncEngine {
     /// Brume's addition: the conflicts that this engine met, for the developer to read.
     public var conflictLog: ConflictLog { driver.conflicts }
 
-    /// Brume's addition: a list of conflicts, the oldest first. It holds the last 1,000, in memory; values are cut after 100
-    /// characters. Print it, or its ``entries``.
+    /// Brume's addition: a list of conflicts, the oldest first. It holds the last 1,000, in memory; values are cut
+    /// after 100 characters. Print it, or its ``entries``.
     public final class ConflictLog: Sendable {
         /// What is kept; the oldest go first.
         static let entriesMax = 1_000
@@ -25,7 +25,8 @@ extension CKSyncEngine {
             public struct Field: Sendable {
                 /// The field's key.
                 public let key: String
-                /// Its value in the version that both sides started from; nil when it had none, or the version is not known.
+                /// Its value in the version that both sides started from; nil when it had none, or the version is not
+                /// known.
                 public let ancestorValue: String?
                 /// This device's value.
                 public let clientValue: String?

@@ -98,8 +98,8 @@ extension CKSyncEngine {
 
             /// The records that were saved, as the server has them.
             public let savedRecords: [CKRecord]
-            /// The records that could not be saved. Those with an error that passes by itself stay pending; add the others
-            /// again when they can be sent.
+            /// The records that could not be saved. Those with an error that passes by itself stay pending; add the
+            /// others again when they can be sent.
             public let failedRecordSaves: [FailedRecordSave]
             /// The records that were deleted.
             public let deletedRecordIDs: [CKRecord.ID]

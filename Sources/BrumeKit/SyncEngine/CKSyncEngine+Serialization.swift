@@ -4,9 +4,9 @@ internal import Foundation
 extension CKSyncEngine.State {
     /// An engine's state to keep between launches. Opaque; it encodes to JSON and to property lists.
     ///
-    /// It holds names of zones and records and the account's user record name, no content. Decoding throws for a state of a
-    /// newer version, and for one that no engine wrote: begin anew without one then, which fetches everything again, and add
-    /// what is to be sent.
+    /// It holds names of zones and records and the account's user record name, no content. Decoding throws for a state
+    /// of a newer version, and for one that no engine wrote: begin anew without one then, which fetches everything
+    /// again, and add what is to be sent.
     public struct Serialization: Sendable {
         package let state: SyncEngineState
 

@@ -7,8 +7,8 @@ extension CKSyncEngine {
             self.driver = driver
         }
 
-        /// The changes to records that wait to be sent, in the order in which they were added, one for each record. What is on
-        /// its way is not among them.
+        /// The changes to records that wait to be sent, in the order in which they were added, one for each record.
+        /// What is on its way is not among them.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] {
             driver.read { $0.state.recordChanges.changes }
         }
@@ -34,14 +34,15 @@ extension CKSyncEngine {
 
         /// Adds changes to records that are to be sent.
         ///
-        /// A change that waits already stays where it is; a deletion takes the place of a save of the same record, and a save
-        /// that of a deletion. Add a change again when its record was edited while it was on its way: what is added then
-        /// is sent then.
+        /// A change that waits already stays where it is; a deletion takes the place of a save of the same record, and
+        /// a save that of a deletion. Add a change again when its record was edited while it was on its way: what is
+        /// added then is sent then.
         public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             driver.change { machine, now in machine.add(pendingRecordZoneChanges, now: now) }
         }
 
-        /// Removes changes, so that they are not sent. One that is on its way may arrive all the same, but is not tried again.
+        /// Removes changes, so that they are not sent. One that is on its way may arrive all the same, but is not tried
+        /// again.
         public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             driver.change { machine, now in machine.remove(pendingRecordZoneChanges, now: now) }
         }

@@ -16,10 +16,12 @@ extension CKSyncEngine {
         /// Up to here this device has the server's changes, and its delegate has handled them. Nil before the first.
         public let changeToken: CKServerChangeToken?
 
-        /// Where the server's changes ended when it was asked last, at ``certificationDate``. Nil when it was not asked.
+        /// Where the server's changes ended when it was asked last, at ``certificationDate``. Nil when it was not
+        /// asked.
         public let serverChangeToken: CKServerChangeToken?
 
-        /// Whether this device has all of the server's changes: as of ``certificationDate``, and as far as has been heard since.
+        /// Whether this device has all of the server's changes: as of ``certificationDate``, and as far as has been
+        /// heard since.
         public let hasAllServerChanges: Bool
 
         /// When the server was asked last, by this device's clock. Nil when it was not.
@@ -78,8 +80,8 @@ extension CKSyncEngine {
 
     /// Brume's addition: the status, with the server asked for what there is beyond this device's token.
     ///
-    /// Nothing is fetched by it but ids. One that says ``SyncStatus/isInSync`` is a promise: at that moment the server's
-    /// database, or zone, and this device's held the same.
+    /// Nothing is fetched by it but ids. One that says ``SyncStatus/isInSync`` is a promise: at that moment the
+    /// server's database, or zone, and this device's held the same.
     ///
     /// - Throws: What fails the server's call. For a zone: `zoneNotFound`, and `invalidArguments` for the default zone,
     ///   which has no changes to fetch.

@@ -1,13 +1,13 @@
 internal import BrumeModel
 
-/// Keeps an app's records in step with a private database: fetches what changes on the server, sends what the app says is to be
-/// sent, and tells a delegate.
+/// Keeps an app's records in step with a private database: fetches what changes on the server, sends what the app says
+/// is to be sent, and tells a delegate.
 ///
-/// The app keeps its data and gives the engine the state of the launch before. It adds changes to ``state``, gives records when
-/// the delegate is asked for them, and takes what the delegate is told.
+/// The app keeps its data and gives the engine the state of the launch before. It adds changes to ``state``, gives
+/// records when the delegate is asked for them, and takes what the delegate is told.
 ///
-/// Of everything that it does, one thing is under way at a time: a fetch or a send, and in it a request or a call of the
-/// delegate.
+/// Of everything that it does, one thing is under way at a time: a fetch or a send, and in it a request or a call of
+/// the delegate.
 ///
 /// Differs from CloudKit: ``Configuration/persistState`` leaves no moment at which a crash loses a change. A change
 /// that is added while the delegate makes a batch stays pending, and so does a record whose instance was edited on its
@@ -45,27 +45,31 @@ public final class CKSyncEngine: Sendable {
     /// A fetch that is under way ends first. Calls that wait with the same options share one fetch.
     ///
     /// - Throws: The error that ended the fetch, or `partialFailure` with the errors of those zones that could not be
-    ///   fetched under their ids. `notAuthenticated` without an account. `operationCancelled` when the task is cancelled, or
-    ///   ``cancelOperations()`` called. `invalidArguments` within a call of the delegate, which it would wait for.
+    ///   fetched under their ids. `notAuthenticated` without an account. `operationCancelled` when the task is
+    ///   cancelled, or ``cancelOperations()`` called. `invalidArguments` within a call of the delegate, which it would
+    ///   wait for.
     public func fetchChanges(_ options: FetchChangesOptions = .init()) async throws {
         try await driver.call(.fetch(options), name: "fetchChanges")
     }
 
     /// Sends what waits to be sent. Returns when the delegate has handled the outcome.
     ///
-    /// Ends with the first batch that has failures: call it again, when the delegate has mended them, for what still waits.
+    /// Ends with the first batch that has failures: call it again, when the delegate has mended them, for what still
+    /// waits.
     ///
-    /// - Throws: The error that ended the send, or `partialFailure` with the errors of the records and zones that failed
-    ///   under their ids. `notAuthenticated` without an account. `operationCancelled` when the task is cancelled, or
-    ///   ``cancelOperations()`` called. `invalidArguments` within a call of the delegate, which it would wait for.
+    /// - Throws: The error that ended the send, or `partialFailure` with the errors of the records and zones that
+    ///   failed under their ids. `notAuthenticated` without an account. `operationCancelled` when the task is
+    ///   cancelled, or ``cancelOperations()`` called. `invalidArguments` within a call of the delegate, which it would
+    ///   wait for.
     public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
         try await driver.call(.send(options), name: "sendChanges")
     }
 
-    /// Ends what is under way. Calls of ``fetchChanges(_:)`` and ``sendChanges(_:)`` throw `operationCancelled`; what was
-    /// on its way may still arrive.
+    /// Ends what is under way. Calls of ``fetchChanges(_:)`` and ``sendChanges(_:)`` throw `operationCancelled`; what
+    /// was on its way may still arrive.
     ///
-    /// Does not wait for the end, so the delegate may call it. Changes stay pending, and automatic sync goes on after a pause.
+    /// Does not wait for the end, so the delegate may call it. Changes stay pending, and automatic sync goes on after a
+    /// pause.
     public func cancelOperations() async {
         driver.cancelOperations()
     }

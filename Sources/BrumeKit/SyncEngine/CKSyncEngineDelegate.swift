@@ -2,9 +2,9 @@
 ///
 /// The engine holds it weakly. When it is gone, the engine ends what it does and does nothing more.
 ///
-/// Calls come one at a time. ``CKSyncEngine/fetchChanges(_:)`` and ``CKSyncEngine/sendChanges(_:)`` wait until the delegate has handled
-/// their events, so a delegate that awaited one of them within its own call would wait for itself: such a call throws
-/// `invalidArguments`. Start a `Task` for it.
+/// Calls come one at a time. ``CKSyncEngine/fetchChanges(_:)`` and ``CKSyncEngine/sendChanges(_:)`` wait until the
+/// delegate has handled their events, so a delegate that awaited one of them within its own call would wait for itself:
+/// such a call throws `invalidArguments`. Start a `Task` for it.
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
     /// Something happened. The next event comes when this returns.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async

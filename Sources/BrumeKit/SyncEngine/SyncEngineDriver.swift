@@ -45,7 +45,8 @@ final class SyncEngineDriver: Sendable {
     private let held: Lock<Held>
     private let app: Lock<App>
     private let accountObserver = Lock<ObserverToken?>(nil)
-    /// One call of ``persistState`` at a time. Recursive, so that a call from within can be told from one of another thread.
+    /// One call of ``persistState`` at a time. Recursive, so that a call from within can be told from one of another
+    /// thread.
     private let persisting = NSRecursiveLock()
     private nonisolated(unsafe) var isPersisting = false
 
@@ -155,8 +156,8 @@ final class SyncEngineDriver: Sendable {
             held.lastCallID += 1
             return held.lastCallID
         }
-        // A child task of the delegate's call looks like a task of its own that the delegate began. The former waits for
-        // ever, the latter until the delegate's call is over.
+        // A child task of the delegate's call looks like a task of its own that the delegate began. The former waits
+        // for ever, the latter until the delegate's call is over.
         let watch = enclosing.map { enclosing in
             Task { [clock] in
                 try await clock.wait(untilMilliseconds: clock.nowMilliseconds + Self.delegateMilliseconds)

@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// May be passed between threads.
 ///
-/// Differs from CloudKit: the server has no sharing and no encrypted values. ``share`` is nil, and a zone whose encryption scope was
-/// set to `perZone` can't be saved.
+/// Differs from CloudKit: the server has no sharing and no encrypted values. ``share`` is nil, and a zone whose
+/// encryption scope was set to `perZone` can't be saved.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// What has an encryption key of its own. Raw values are CloudKit's.
     public enum EncryptionScope: Int, Sendable {
@@ -40,7 +40,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The zone's name and owner.
     public let zoneID: CKRecordZone.ID
 
-    /// What the zone can do, as the server says: empty until the zone has been saved or fetched, and for a default zone.
+    /// What the zone can do, as the server says: empty until the zone has been saved or fetched, and for a default
+    /// zone.
     public let capabilities: Capabilities
 
     private let scope = Guarded(EncryptionScope.perRecord)

@@ -15,8 +15,8 @@ public let CKRecordZoneDefaultName = "_defaultZone"
 ///
 /// Immutable, so it may be passed between threads. Equal when both names are.
 ///
-/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux archives
-/// top-level classes alone.
+/// Differs from CloudKit: the class stands at top level under its Objective-C name, because Foundation on Linux
+/// archives top-level classes alone.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The name of the zone that each database has from the start.
     public static let defaultZoneName = CKRecordZoneDefaultName

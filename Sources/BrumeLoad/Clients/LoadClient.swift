@@ -4,7 +4,8 @@ internal import BrumeWire
 
 /// One connection of a load: a device of its own. On the loop of its thread.
 ///
-/// Thinner than the SDK's session: nothing is queued, sent again or brought back here; what happens is the driver's to say.
+/// Thinner than the SDK's session: nothing is queued, sent again or brought back here; what happens is the driver's to
+/// say.
 ///
 /// `@unchecked Sendable`: belongs to its thread's loop.
 final class LoadClient: ConnectionDelegate, @unchecked Sendable {

@@ -24,8 +24,8 @@ final class DeliveryBoard: Sendable {
         }
     }
 
-    /// A device was told. Returns when the publish was to begin, and with the last device the thread that began it; nil: it is
-    /// no longer waited for.
+    /// A device was told. Returns when the publish was to begin, and with the last device the thread that began it;
+    /// nil: it is no longer waited for.
     func delivered(_ serial: Int64) -> (intended: UInt64, finishedThread: Int?)? {
         state.withLock { state in
             guard var publish = state.publishes[serial] else { return nil }

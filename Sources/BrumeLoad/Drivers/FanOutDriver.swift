@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeSystem
 internal import BrumeWire
 
-/// `fan-out`: the configuration's connections are devices that listen, and each account (in the public database the first one
-/// alone) has a connection more, which publishes.
+/// `fan-out`: the configuration's connections are devices that listen, and each account (in the public database the
+/// first one alone) has a connection more, which publishes.
 ///
 /// Events come of a query subscription and carry the publish's number, so that none is taken for another's.
 ///

@@ -199,7 +199,8 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
                 start(accountChoice == nil ? device : chosenDevice(), intended: thread.now)
             }
         } else if accountChoice != nil {
-            // Another one, and not at once: there may be no server. Without a choice the device goes on when it is back.
+            // Another one, and not at once: there may be no server. Without a choice the device goes on when it is
+            // back.
             _ = thread.loop.schedule(afterMilliseconds: LoadLimits.retryMilliseconds.lowerBound) { [unowned self] in
                 start(chosenDevice(), intended: thread.now)
             }

@@ -17,12 +17,13 @@ package struct ChangeToken: Equatable, Sendable {
     package let incarnation: UInt64
     /// The last change that the device has seen.
     package let position: ChangePosition
-    /// In the midst of a first fetch: where the history's end was when it began. The device knows nothing that was deleted
-    /// before, so that the token stays good for as long as deletions behind this place are kept, though ``position`` itself
-    /// may be long before those. At other times not ahead of ``position``, and without meaning.
+    /// In the midst of a first fetch: where the history's end was when it began. The device knows nothing that was
+    /// deleted before, so that the token stays good for as long as deletions behind this place are kept, though
+    /// ``position`` itself may be long before those. At other times not ahead of ``position``, and without meaning.
     package let firstFetchHead: ChangePosition
-    /// Where the history ended when the page was made that the token ends, if more was to come. What had changed again by then
-    /// was left out at its earlier places: were the history put back to before this place, the next page would miss it.
+    /// Where the history ended when the page was made that the token ends, if more was to come. What had changed again
+    /// by then was left out at its earlier places: were the history put back to before this place, the next page would
+    /// miss it.
     package let pageHead: ChangePosition
 
     package init(

@@ -1,4 +1,5 @@
-/// Bytes of an app's own that a device sent with its changes, and gets back with the feeds of the zones that these were in.
+/// Bytes of an app's own that a device sent with its changes, and gets back with the feeds of the zones that these were
+/// in.
 package struct ClientToken: Equatable, Sendable {
     /// The id that the device's hello names.
     package var device: [UInt8]

@@ -1,9 +1,9 @@
-/// Counts values in buckets whose width is at most 1/128 of their value: a percentile is exact to under one percent, at a cost of one
-/// increment a value and 36 KiB, whatever the number of values. An empty one takes no room.
+/// Counts values in buckets whose width is at most 1/128 of their value: a percentile is exact to under one percent, at
+/// a cost of one increment a value and 36 KiB, whatever the number of values. An empty one takes no room.
 ///
-/// Log-linear, as HdrHistogram's: a bucket is the position of a value's highest bit and the 7 bits behind it; values below 128 have
-/// a bucket each. All histograms have the same buckets, so that merging two gives the one of all their values, and taking an
-/// earlier state of one from a later state leaves what came between, both without loss.
+/// Log-linear, as HdrHistogram's: a bucket is the position of a value's highest bit and the 7 bits behind it; values
+/// below 128 have a bucket each. All histograms have the same buckets, so that merging two gives the one of all their
+/// values, and taking an earlier state of one from a later state leaves what came between, both without loss.
 package struct Histogram: Sendable {
     private static let fractionBits = 7
     /// 2^42 nanoseconds are over an hour: longer than any call may take. Larger values count as the largest.
@@ -77,7 +77,8 @@ package struct Histogram: Sendable {
         return maximum
     }
 
-    /// How many values are at most `bound`; those of the bucket that the bound falls into count when it is their largest.
+    /// How many values are at most `bound`; those of the bucket that the bound falls into count when it is their
+    /// largest.
     package func count(atMost bound: UInt64) -> UInt64 {
         if bound >= maximum { return count }
         var sum: UInt64 = 0
@@ -106,8 +107,8 @@ package struct Histogram: Sendable {
         counts.enumerated().compactMap { $0.element == 0 ? nil : Bucket(index: $0.offset, count: $0.element) }
     }
 
-    /// The histogram that another one's ``buckets``, ``sum`` and ``maximum`` describe; nil for what describes none: a bucket that
-    /// does not exist, is out of order or empty, or counts that add up to more than there can be.
+    /// The histogram that another one's ``buckets``, ``sum`` and ``maximum`` describe; nil for what describes none: a
+    /// bucket that does not exist, is out of order or empty, or counts that add up to more than there can be.
     package init?(buckets: [Bucket], sum: UInt64, maximum: UInt64) {
         if buckets.isEmpty { return }
         counts = Array(repeating: 0, count: Self.bucketCount)

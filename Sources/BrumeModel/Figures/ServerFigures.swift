@@ -8,8 +8,8 @@ package struct ServerFigures: Equatable, Sendable {
 
     /// Calls by method; those that were never called may be missing.
     package var methods: [MethodFigures] = []
-    /// Calls that were refused before they began: too many on their connection, of a method that is not known, or while the server
-    /// drains.
+    /// Calls that were refused before they began: too many on their connection, of a method that is not known, or while
+    /// the server drains.
     package var refusedCalls: UInt64 = 0
     /// Calls that have not ended, streams included.
     package var openCalls = 0
@@ -194,8 +194,8 @@ package struct ServerFigures: Equatable, Sendable {
 }
 
 extension ServerFigures {
-    /// What was counted since an earlier look at the same server; what is held stays as it is now. All of it when the server was
-    /// started again in between.
+    /// What was counted since an earlier look at the same server; what is held stays as it is now. All of it when the
+    /// server was started again in between.
     package func since(_ earlier: ServerFigures) -> ServerFigures {
         guard health.uptimeMilliseconds >= earlier.health.uptimeMilliseconds else { return self }
         func difference(_ now: UInt64, _ before: UInt64) -> UInt64 { now > before ? now - before : 0 }

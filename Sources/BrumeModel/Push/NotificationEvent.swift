@@ -1,8 +1,8 @@
 /// One event of a device's notification stream.
 package struct NotificationEvent: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-        /// The stream is open: the first event, before what was kept for the device. `resumed`: The stream goes on after
-        /// a position that the client gave or had acknowledged.
+        /// The stream is open: the first event, before what was kept for the device. `resumed`: The stream goes on
+        /// after a position that the client gave or had acknowledged.
         case ready(resumed: Bool)
         case zoneChanged(ZoneID)
         case databaseChanged(DatabaseScope)

@@ -12,8 +12,8 @@ package struct Subscription: Equatable, Sendable {
     package var id: String
     package var kind: Kind
     package var notificationInfo: NotificationInfo?
-    /// The user record name in the public database, which all users share. Empty in a private database, and on the wire: a
-    /// client sees its own alone.
+    /// The user record name in the public database, which all users share. Empty in a private database, and on the
+    /// wire: a client sees its own alone.
     package var owner: String
 
     package init(id: String, kind: Kind, notificationInfo: NotificationInfo? = nil, owner: String = "") {
@@ -26,8 +26,8 @@ package struct Subscription: Equatable, Sendable {
 
 /// What a query subscription wants to be told of (cloudkit.md 2.8).
 ///
-/// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before did; a
-/// deleted one, also one that went with another or with its zone, when its last version matched.
+/// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before
+/// did; a deleted one, also one that went with another or with its zone, when its last version matched.
 package struct QuerySubscription: Hashable, Sendable {
     /// Raw values are CloudKit's.
     package struct Options: OptionSet, Hashable, Sendable {

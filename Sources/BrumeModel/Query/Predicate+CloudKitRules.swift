@@ -1,8 +1,9 @@
 extension Predicate {
-    /// What CloudKit itself refuses in this predicate and Brume does not, or nil (cloudkit.md 2.7): OR, and NOT before AND, a
-    /// search for words, a distance and BETWEEN.
+    /// What CloudKit itself refuses in this predicate and Brume does not, or nil (cloudkit.md 2.7): OR, and NOT before
+    /// AND, a search for words, a distance and BETWEEN.
     ///
-    /// For those who want to know that their queries work with CloudKit too. For trees whose depth is bounded: it recurses.
+    /// For those who want to know that their queries work with CloudKit too. For trees whose depth is bounded: it
+    /// recurses.
     package func problemUnderCloudKitRules() -> ServiceError? {
         switch self {
         case .constant, .comparison, .between, .isIn, .anyElement, .anyElementIsIn, .text, .distance:

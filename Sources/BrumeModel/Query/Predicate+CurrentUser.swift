@@ -1,6 +1,6 @@
 extension Predicate {
-    /// The predicate with the caller's name where it names the current user (``Names/currentUser``), which the keys of creator
-    /// and last modifier may be compared with; nil where it does and there is no caller.
+    /// The predicate with the caller's name where it names the current user (``Names/currentUser``), which the keys of
+    /// creator and last modifier may be compared with; nil where it does and there is no caller.
     ///
     /// For trees whose depth is bounded: it recurses.
     ///

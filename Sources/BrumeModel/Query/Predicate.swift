@@ -1,11 +1,11 @@
 /// Which records a query or a query subscription wants: the syntax tree of a predicate (cloudkit.md 2.7).
 ///
-/// A comparison with a field that the record does not have is neither true nor false, and so is its negation: Kleene's logic
-/// of three values, in which a record matches when the whole is true. So `x != 5` and `NOT x == 5` both leave out the
-/// records without an `x`.
+/// A comparison with a field that the record does not have is neither true nor false, and so is its negation: Kleene's
+/// logic of three values, in which a record matches when the whole is true. So `x != 5` and `NOT x == 5` both leave out
+/// the records without an `x`.
 ///
-/// Trees are bounded by ``Limits/predicateDepth``, ``Limits/predicateTerms`` and ``Limits/predicateValues`` wherever they
-/// come from outside, so that functions on them may recurse.
+/// Trees are bounded by ``Limits/predicateDepth``, ``Limits/predicateTerms`` and ``Limits/predicateValues`` wherever
+/// they come from outside, so that functions on them may recurse.
 package indirect enum Predicate: Hashable, Sendable {
     /// `TRUEPREDICATE` and `FALSEPREDICATE`.
     case constant(Bool)
@@ -14,7 +14,8 @@ package indirect enum Predicate: Hashable, Sendable {
     case between(QueryKey, FieldValue, FieldValue)
     /// The field's value is one of these: values that are no lists.
     case isIn(QueryKey, [FieldValue])
-    /// The field is a list and has an element for which this holds: `tags CONTAINS "x"` and `ANY tags == "x"` are `.equal`.
+    /// The field is a list and has an element for which this holds: `tags CONTAINS "x"` and `ANY tags == "x"` are
+    /// `.equal`.
     case anyElement(QueryKey, ComparisonOperator, FieldValue)
     /// The field is a list that shares an element with these: `ANY tags IN {"x", "y"}`.
     case anyElementIsIn(QueryKey, [FieldValue])

@@ -3,8 +3,8 @@ package struct Query: Hashable, Sendable {
     /// Empty: all types, which goes with the predicate that is always true and without a sort, in a private database.
     package var recordType: String
     package var predicate: Predicate
-    /// In the order of their weight. Records that they leave equal, and all records without any, stand in the order of their
-    /// creation.
+    /// In the order of their weight. Records that they leave equal, and all records without any, stand in the order of
+    /// their creation.
     package var sortDescriptors: [QuerySort]
 
     package init(recordType: String, predicate: Predicate, sortDescriptors: [QuerySort] = []) {
@@ -95,7 +95,8 @@ package struct QueryPlan: Equatable, Sendable {
     package var query: String
     /// One step of the plan, outermost first, such as "index Note.title, prefix \"ab\": 12 records".
     package var steps: [String]
-    /// About how many records were to be read, as the counts of the indexes promised when the plan was chosen; of all zones.
+    /// About how many records were to be read, as the counts of the indexes promised when the plan was chosen; of all
+    /// zones.
     package var recordsEstimated: Int
     /// Entries of indexes that were read.
     package var entriesRead: Int

@@ -1,8 +1,9 @@
-/// Where a page of a query ended: the values that its last match is sorted by, and when that was created. The next page has what
-/// stands behind it.
+/// Where a page of a query ended: the values that its last match is sorted by, and when that was created. The next page
+/// has what stands behind it.
 ///
-/// A place in an order, not a count: however many records come and go meanwhile, none that stays as it is is given twice or
-/// left out. It means the same whatever plan runs the query, and after a restart. A cursor goes with the query that it came from.
+/// A place in an order, not a count: however many records come and go meanwhile, none that stays as it is is given
+/// twice or left out. It means the same whatever plan runs the query, and after a restart. A cursor goes with the query
+/// that it came from.
 package struct QueryCursor: Hashable, Sendable {
     /// What a record is sorted by.
     package enum SortValue: Hashable, Sendable {
@@ -19,8 +20,8 @@ package struct QueryCursor: Hashable, Sendable {
         /// The record has nothing there that has an order.
         case missing
 
-        /// Bytes of a text that count where records are sorted: what is equal so far stands in the order of creation. So cursors
-        /// are small however long texts are.
+        /// Bytes of a text that count where records are sorted: what is equal so far stands in the order of creation.
+        /// So cursors are small however long texts are.
         package static let textBytes = 1024
     }
 

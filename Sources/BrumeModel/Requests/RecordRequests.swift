@@ -48,7 +48,8 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var deletions: [String]
     /// Deletions that fail with what a server's interceptor wants, by name. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]
-    /// Whether it is known that no record is named twice. Not on the wire, and no part of what makes two modifications equal.
+    /// Whether it is known that no record is named twice. Not on the wire, and no part of what makes two modifications
+    /// equal.
     package var isKnownDistinct = false
 
     package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
@@ -91,8 +92,8 @@ package struct CheckedFields: Equatable, Sendable {
     package var removals: [String]
     /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the item fails with it.
     package var problem: ServiceError?
-    /// Whether a field may hold a reference. False spares the server a look for those that delete their record with their
-    /// target; no part of what makes two equal.
+    /// Whether a field may hold a reference. False spares the server a look for those that delete their record with
+    /// their target; no part of what makes two equal.
     package var mayHoldReferences = true
 
     package init(puts: EncodedFields = EncodedFields(), removals: [String] = [], problem: ServiceError? = nil) {
@@ -215,8 +216,8 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
     }
 }
 
-// The server's forms. Made for every record of its hot path: the generic initializers look their types up at run time when another
-// module calls them.
+// The server's forms. Made for every record of its hot path: the generic initializers look their types up at run time
+// when another module calls them.
 
 extension ZoneModification<CheckedFields> {
     /// One that names no record twice.

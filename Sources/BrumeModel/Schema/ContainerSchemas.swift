@@ -1,4 +1,5 @@
-/// A container's schemas, one for each environment, and who is in which security role there: what the data folder keeps.
+/// A container's schemas, one for each environment, and who is in which security role there: what the data folder
+/// keeps.
 package struct ContainerSchemas: Equatable, Sendable {
     /// A schema, and who is in its roles.
     package struct Stage: Equatable, Sendable {

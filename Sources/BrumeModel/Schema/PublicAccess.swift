@@ -1,7 +1,9 @@
-/// What a caller may do with records of the public database: grants of the schema to the caller's roles (cloudkit.md 2.5).
+/// What a caller may do with records of the public database: grants of the schema to the caller's roles (cloudkit.md
+/// 2.5).
 ///
-/// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles that the
-/// operator put them into. A type that the schema does not know, of records from before it was kept, grants as a learned one.
+/// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles
+/// that the operator put them into. A type that the schema does not know, of records from before it was kept, grants as
+/// a learned one.
 ///
 /// An object, because whoever asks carries one: most have none, and for them it is to be no more than a word.
 package final class PublicAccess: Sendable {
@@ -74,7 +76,8 @@ package final class PublicAccess: Sendable {
                 + "on them; run the query itself, or ask as somebody who may")
     }
 
-    /// The query that gives the caller nothing that they may not read: unchanged, or narrowed to the records that they made.
+    /// The query that gives the caller nothing that they may not read: unchanged, or narrowed to the records that they
+    /// made.
     ///
     /// Throws `permissionFailure` where they may read none.
     package func readable(_ query: Query) throws(ServiceError) -> Query {

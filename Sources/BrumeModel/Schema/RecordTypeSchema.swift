@@ -17,7 +17,8 @@ package struct RecordTypeSchema: Hashable, Sendable {
     package private(set) var fields: [Field]
     /// Options of system fields; those without any are left out.
     package private(set) var systemOptions: [SystemField: IndexOptions]
-    /// What roles may do in the public database; a role without permissions is left out. Nobody may do what is not granted.
+    /// What roles may do in the public database; a role without permissions is left out. Nobody may do what is not
+    /// granted.
     package private(set) var grants: [String: Permissions]
 
     /// Fields may come in any order, each name once.

@@ -6,17 +6,18 @@ package enum SaveVerdict: Equatable, Sendable {
     case refused(ServiceError)
 }
 
-/// Checks the fields that the saves of one request put into records. Where the schema may learn, what is missing is added to the
-/// lesson, up to the first field for which the schema has no room: such a lesson has to be refused
+/// Checks the fields that the saves of one request put into records. Where the schema may learn, what is missing is
+/// added to the lesson, up to the first field for which the schema has no room: such a lesson has to be refused
 /// (``Schema/refusal(of:)``).
 ///
-/// A value of another type than the schema has is refused everywhere; a type or a field that is not there only where nothing
-/// is learned.
+/// A value of another type than the schema has is refused everywhere; a type or a field that is not there only where
+/// nothing is learned.
 package struct SaveChecker {
     private let schema: Schema
     private let place: SchemaPlace
     package private(set) var lesson = SchemaLesson()
-    /// The type that was looked up last, with its fields; nil: the schema has no such type. Most requests save records of one.
+    /// The type that was looked up last, with its fields; nil: the schema has no such type. Most requests save records
+    /// of one.
     private var known: (type: String, fields: [RecordTypeSchema.Field]?)
     /// Fields that were noted, each as often as it came.
     private var notedCount = 0
@@ -27,8 +28,8 @@ package struct SaveChecker {
         known = ("", nil)
     }
 
-    /// - Parameter fields: Hands out the fields in the order of their keys, each once: the key in UTF-8, and what the field holds.
-    ///   Ends early where it gets false back.
+    /// - Parameter fields: Hands out the fields in the order of their keys, each once: the key in UTF-8, and what the
+    ///   field holds. Ends early where it gets false back.
     /// - Complexity: A look-up for each field of the record. Those of the type are walked only where the record has
     ///   them: see ``SortedSearch``.
     package mutating func check(

@@ -2,7 +2,8 @@
 extension Schema {
     /// Why this schema can't follow the one of production, each problem a line; empty when it can.
     ///
-    /// What is in production stays: a type, a field or a role that is missing here, or a field of another type, would lose it.
+    /// What is in production stays: a type, a field or a role that is missing here, or a field of another type, would
+    /// lose it.
     package func problems(following production: Schema) -> [String] {
         var problems: [String] = []
         for role in production.roles.subtracting(roles).sorted() {
@@ -29,10 +30,11 @@ extension Schema {
         return problems
     }
 
-    /// Production's schema after a deployment of development's: types, fields and roles are added; of types that development
-    /// has, indexes and grants become those of development. Nothing goes.
+    /// Production's schema after a deployment of development's: types, fields and roles are added; of types that
+    /// development has, indexes and grants become those of development. Nothing goes.
     ///
-    /// Throws `invalidArguments`, naming the fields, where both have a field of different types: data of both kinds rely on it.
+    /// Throws `invalidArguments`, naming the fields, where both have a field of different types: data of both kinds
+    /// rely on it.
     package func deploying(_ development: Schema) throws(ServiceError) -> Schema {
         var production = self
         for role in development.roles { production.addRole(role) }

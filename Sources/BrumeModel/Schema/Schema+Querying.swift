@@ -1,6 +1,6 @@
 extension Schema {
-    /// What is wrong with a query, or nil: `unknownItem` for a type that the schema does not know, `invalidArguments` for a field
-    /// that is not there, has no such index, or never holds such a value.
+    /// What is wrong with a query, or nil: `unknownItem` for a type that the schema does not know, `invalidArguments`
+    /// for a field that is not there, has no such index, or never holds such a value.
     package func problem(with query: Query, in place: SchemaPlace) -> ServiceError? {
         problem(with: query.predicate, sortDescriptors: query.sortDescriptors, type: query.recordType, in: place)
     }
@@ -36,9 +36,11 @@ extension Schema {
         return ServiceError(.unknownItem, "Did not find record type: \(name) in \(place.name)\(suggestion); \(advice)")
     }
 
-    /// What was probably meant by a name that the schema does not have, as a part of a sentence; empty: nothing is near.
+    /// What was probably meant by a name that the schema does not have, as a part of a sentence; empty: nothing is
+    /// near.
     ///
-    /// A schema may have thousands of names, and long ones take long to compare: a few hundred short ones are, in a millisecond at most.
+    /// A schema may have thousands of names, and long ones take long to compare: a few hundred short ones are, in a
+    /// millisecond at most.
     fileprivate static func suggestion(for name: String, among names: some Sequence<String>) -> String {
         func isShort(_ name: String) -> Bool { name.utf8.count <= 32 }
         guard isShort(name) else { return "" }

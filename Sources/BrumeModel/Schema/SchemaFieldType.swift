@@ -84,8 +84,8 @@ package struct SchemaFieldType: Hashable, Sendable {
 
     /// Whether a field of this type may hold such a value.
     ///
-    /// A `NUMBER` holds both kinds of numbers; otherwise the type has to be the same. What is encrypted comes as bytes, or as
-    /// the type that it encrypts.
+    /// A `NUMBER` holds both kinds of numbers; otherwise the type has to be the same. What is encrypted comes as bytes,
+    /// or as the type that it encrypts.
     package func accepts(_ kind: FieldKind) -> Bool {
         guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList }
         if learned.isList != isList { return false }
@@ -94,8 +94,8 @@ package struct SchemaFieldType: Hashable, Sendable {
         return isEncrypted && learned.element == .bytes
     }
 
-    /// Whether a query may compare a field of this type, or an element of it, with a value that is no list. Numbers compare
-    /// with numbers.
+    /// Whether a query may compare a field of this type, or an element of it, with a value that is no list. Numbers
+    /// compare with numbers.
     package func compares(with kind: FieldKind) -> Bool {
         guard let other = SchemaFieldType(learnedFrom: kind), !other.isList else { return false }
         switch element {

@@ -29,11 +29,11 @@ extension Schema {
         }
     }
 
-    /// The schema with what was learned. Of what it knows already it changes nothing: who saves another type than somebody else
-    /// did at the same time finds out when the save is checked again.
+    /// The schema with what was learned. Of what it knows already it changes nothing: who saves another type than
+    /// somebody else did at the same time finds out when the save is checked again.
     ///
-    /// New fields have all indexes that their type can have; new types the usual grants, and indexes of system fields unless the
-    /// server is strict.
+    /// New fields have all indexes that their type can have; new types the usual grants, and indexes of system fields
+    /// unless the server is strict.
     ///
     /// Throws `limitExceeded`, and learns nothing, where the schema would have too much.
     package func learning(_ lesson: SchemaLesson, isStrict: Bool) throws(ServiceError) -> Schema {

@@ -1,8 +1,8 @@
 /// Reads a schema in the language of `.ckdb` files (cloudkit.md 3.1).
 ///
-/// Keywords may be written in either case. Types, fields and roles may come in any order; each name once. A field of a type that
-/// can't have an option, such as an encrypted one that is `QUERYABLE`, is an error, so that nobody relies on an index that
-/// can't be.
+/// Keywords may be written in either case. Types, fields and roles may come in any order; each name once. A field of a
+/// type that can't have an option, such as an encrypted one that is `QUERYABLE`, is an error, so that nobody relies on
+/// an index that can't be.
 package struct SchemaParser {
     private var scanner: SchemaScanner
     private var token: SchemaScanner.Token

@@ -1,5 +1,5 @@
-/// Writes a schema in the language of `.ckdb` files, in the form of CloudKit's exporter: upper case, sorted, system fields
-/// listed, columns aligned.
+/// Writes a schema in the language of `.ckdb` files, in the form of CloudKit's exporter: upper case, sorted, system
+/// fields listed, columns aligned.
 package enum SchemaPrinter {
     /// Equal schemas give equal texts, so that a checked-in file changes only when the schema does.
     package static func text(_ schema: Schema) -> String {

@@ -31,7 +31,8 @@ package enum SystemField: UInt8, Hashable, Sendable, CaseIterable {
         self = field
     }
 
-    /// The field that a query's key stands for; nil for an app's field, and for `parent`, which the language does not know.
+    /// The field that a query's key stands for; nil for an app's field, and for `parent`, which the language does not
+    /// know.
     package init?(_ key: QueryKey) {
         switch key {
         case .recordID: self = .recordID

@@ -1,5 +1,5 @@
-/// The order of texts, names and bytes wherever the server orders them: byte by byte, as unsigned numbers. For UTF-8 this is the
-/// order of the code points.
+/// The order of texts, names and bytes wherever the server orders them: byte by byte, as unsigned numbers. For UTF-8
+/// this is the order of the code points.
 package enum ByteOrder {
     /// Negative where `left` stands before `right`, 0 where they are the same.
     package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {

@@ -1,4 +1,5 @@
-/// A field's value. Dates are seconds since 2001-01-01T00:00:00Z, as Foundation's `Date` holds them, so none loses a bit.
+/// A field's value. Dates are seconds since 2001-01-01T00:00:00Z, as Foundation's `Date` holds them, so none loses a
+/// bit.
 package enum FieldValue: Hashable, Sendable {
     case string(String)
     case int64(Int64)

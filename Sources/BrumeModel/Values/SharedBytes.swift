@@ -1,5 +1,5 @@
-/// Bytes that never change, in an array that others may share: the records of a request in one, and what a request says of them in
-/// another, are two allocations for hundreds of records.
+/// Bytes that never change, in an array that others may share: the records of a request in one, and what a request says
+/// of them in another, are two allocations for hundreds of records.
 ///
 /// Whoever keeps a few bytes of many keeps all of them in memory: of what outlives its request the ``array`` is kept.
 @frozen @usableFromInline
@@ -32,14 +32,15 @@ package struct SharedBytes: Sendable {
     @inlinable
     package var isEmpty: Bool { byteCount == 0 }
 
-    /// The bytes alone, in no more memory than they need: the array that they are in, or a copy where that holds others or has
-    /// room for many more.
+    /// The bytes alone, in no more memory than they need: the array that they are in, or a copy where that holds others
+    /// or has room for many more.
     package var array: [UInt8] {
         if count == storage.count, Self.isSnug(count, in: storage.capacity) { return storage }
         return withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// Whether bytes may stay in memory that was asked for as so much: an eighth may be empty, and what an allocator adds.
+    /// Whether bytes may stay in memory that was asked for as so much: an eighth may be empty, and what an allocator
+    /// adds.
     package static func isSnug(_ count: Int, in capacity: Int) -> Bool { capacity - count <= count / 8 + 32 }
 
     /// A part of them, counted from their beginning, which is not copied.

@@ -10,8 +10,8 @@ internal import BrumeWire
 /// which of the two files a start finds is open. Tokens are random (256 bits), so a plain SHA-256 keeps them; a look-up
 /// is by hash, and its time says nothing of a token.
 ///
-/// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up, and a
-/// change only to take effect, not while it is written.
+/// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up, and
+/// a change only to take effect, not while it is written.
 final class AccountStore: @unchecked Sendable {
     /// Who a token belongs to.
     struct Holder: Equatable, Sendable {

@@ -7,14 +7,16 @@ internal import Synchronization
 
 /// The journal's thread: takes what all shards have committed, writes it as one batch, syncs it, and tells the shards.
 ///
-/// While a sync runs the loops go on working, and what they commit meanwhile becomes the next batch. A failed write or sync
-/// is final (P8): nothing is acknowledged after it.
+/// While a sync runs the loops go on working, and what they commit meanwhile becomes the next batch. A failed write or
+/// sync is final (P8): nothing is acknowledged after it.
 ///
-/// A full disk is the exception, because the disk has said no and nothing is in doubt: the thread keeps its batch and tries it
-/// again every second. Meanwhile nothing of the batch, or behind it, is durable, so nothing of it is answered or shown;
-/// ``isDiskFull`` tells the shards to refuse writes. When there is room all goes on as if the sync had taken long.
+/// A full disk is the exception, because the disk has said no and nothing is in doubt: the thread keeps its batch and
+/// tries it again every second. Meanwhile nothing of the batch, or behind it, is durable, so nothing of it is answered
+/// or shown; ``isDiskFull`` tells the shards to refuse writes. When there is room all goes on as if the sync had taken
+/// long.
 ///
-/// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that runs.
+/// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that
+/// runs.
 final class GroupCommit: @unchecked Sendable {
     private struct State {
         var queue = JournalQueue()
@@ -100,21 +102,21 @@ final class GroupCommit: @unchecked Sendable {
     /// Whether a batch waits for room on the disk. New writes are to be refused then.
     var isDiskFull: Bool { diskIsFull.load(ordering: .relaxed) }
 
-    /// The server is about to stop: a disk that is full, or becomes it, is waited for no longer, and ends the process as a
-    /// failed one does.
+    /// The server is about to stop: a disk that is full, or becomes it, is waited for no longer, and ends the process
+    /// as a failed one does.
     func giveUpOnFullDisk() {
         state.withLock { $0.givesUp = true }
     }
 
-    /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread, or the
-    /// error of a disk that has no room for one, which leaves the journal as it was.
+    /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread, or
+    /// the error of a disk that has no room for one, which leaves the journal as it was.
     func rotate(_ done: @escaping @Sendable (Result<UInt64, DiskError>) -> Void) {
         state.withLock { $0.queue.append(done) }
         wake.post()
     }
 
-    /// Removes the segments before `number`: every database in them has a newer snapshot. `done` is called on the journal's
-    /// thread.
+    /// Removes the segments before `number`: every database in them has a newer snapshot. `done` is called on the
+    /// journal's thread.
     func removeSegments(
         before number: UInt64, _ done: @escaping @Sendable (_ segmentsRemoved: Int, _ segmentsKept: UInt64) -> Void
     ) {
@@ -143,8 +145,8 @@ final class GroupCommit: @unchecked Sendable {
     /// The segment that the next batch goes to, unless it is full.
     var segment: UInt64 { writer.segment }
 
-    /// Does the next piece of work on the calling thread, in place of ``start()``; on a full disk tries the last one again, once.
-    /// `observe` gets the entries before they are written.
+    /// Does the next piece of work on the calling thread, in place of ``start()``; on a full disk tries the last one
+    /// again, once. `observe` gets the entries before they are written.
     func step(_ observe: ([[UInt8]]) -> Void) {
         if current == nil {
             guard let work = takeWork() else { return }
@@ -241,8 +243,8 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Removes one segment, so that no batch waits for many; returns whether one went. On a full disk the others may have to stay,
-    /// until the next time.
+    /// Removes one segment, so that no batch waits for many; returns whether one went. On a full disk the others may
+    /// have to stay, until the next time.
     private func removeSegment(before number: UInt64) throws(DiskError) -> Bool {
         let oldest = writer.oldestSegment
         do throws(DiskError) {
@@ -316,7 +318,8 @@ final class GroupCommit: @unchecked Sendable {
                 + "\(error.isFull ? "make room on the disk" : "check the disk"), then start again")
     }
 
-    /// Gives the memory of what is durable back to the queue. Outside the lock that every loop takes: what is not kept is freed here.
+    /// Gives the memory of what is durable back to the queue. Outside the lock that every loop takes: what is not kept
+    /// is freed here.
     private func recycle(_ submissions: inout [JournalQueue.Submission]) {
         var room: [JournalEntries] = []
         // Taken out one by one: what somebody else holds still can't be used again.

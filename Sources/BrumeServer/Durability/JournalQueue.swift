@@ -1,6 +1,7 @@
 internal import BrumeStore
 
-/// What waits for the journal's thread: submissions in the order in which they came, then what has to come behind all of them.
+/// What waits for the journal's thread: submissions in the order in which they came, then what has to come behind all
+/// of them.
 struct JournalQueue {
     /// What a shard hands in: encoded entries, and how many it has handed in altogether.
     struct Submission {
@@ -50,7 +51,8 @@ struct JournalQueue {
 
     mutating func append(_ removal: Removal) { removals.append(removal) }
 
-    /// Takes submissions of up to so many bytes, at least one, and with the last of them all the rest; nil: there is nothing.
+    /// Takes submissions of up to so many bytes, at least one, and with the last of them all the rest; nil: there is
+    /// nothing.
     ///
     /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of
     /// other loops may pass would have to be kept from waiting for ever. What an account may have here is bounded
@@ -79,7 +81,8 @@ struct JournalQueue {
         (4096...2 * ServerLimits.expectedTurnBytes).contains(entries.capacity)
     }
 
-    /// Takes back what has become durable, emptied: filling memory that was filled before needs no new pages of the system.
+    /// Takes back what has become durable, emptied: filling memory that was filled before needs no new pages of the
+    /// system.
     mutating func recycle(_ room: [JournalEntries]) {
         emptied += room.prefix(Self.emptiedMax - emptied.count)
     }

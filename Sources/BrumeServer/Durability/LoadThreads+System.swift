@@ -2,8 +2,8 @@ internal import BrumeStore
 internal import BrumeSystem
 
 extension LoadThreads {
-    /// Threads that are made when they are needed and end then, beside the one that calls. What the system makes no thread for,
-    /// because the process has as many as it may, is done by the one that calls.
+    /// Threads that are made when they are needed and end then, beside the one that calls. What the system makes no
+    /// thread for, because the process has as many as it may, is done by the one that calls.
     ///
     /// - Parameter count: At a time, the one that calls included: no more than there are cores.
     static func system(count: Int) -> LoadThreads {

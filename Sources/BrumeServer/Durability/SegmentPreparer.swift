@@ -3,8 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
 
-/// Makes the journal's next segment while the current one is written, and removes what has no use, on a thread of its own:
-/// no commit waits for that.
+/// Makes the journal's next segment while the current one is written, and removes what has no use, on a thread of its
+/// own: no commit waits for that.
 final class SegmentPreparer: Sendable {
     private let preparation: SegmentPreparation
     private let wake = Semaphore()

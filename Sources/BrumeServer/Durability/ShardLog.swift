@@ -3,8 +3,9 @@ internal import BrumeStore
 
 /// One shard's side of the local journal, behind the `CommitLog` seam.
 ///
-/// Commits of a loop turn gather here and go to the journal's thread together (``submit()``); positions count this shard's
-/// commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run anywhere.
+/// Commits of a loop turn gather here and go to the journal's thread together (``submit()``); positions count this
+/// shard's commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run
+/// anywhere.
 final class ShardLog: CommitLog {
     private let shard: Int
     /// Opens databases on any thread, without what was adopted.
@@ -35,7 +36,8 @@ final class ShardLog: CommitLog {
         if needsSnapshot { unsaved.insert(database.id) }
     }
 
-    /// The ids of what was adopted and not opened yet, in an order that does not depend on chance: so that a run can be repeated.
+    /// The ids of what was adopted and not opened yet, in an order that does not depend on chance: so that a run can be
+    /// repeated.
     var adoptedIDs: [DatabaseID] {
         recovered.keys.sorted { ($0.container, $0.owner) < ($1.container, $1.owner) }
     }

@@ -1,10 +1,10 @@
-/// When the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays bounded, and when it
-/// is asked to. Never two runs at once.
+/// When the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays bounded,
+/// and when it is asked to. Never two runs at once.
 ///
-/// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. By itself a run is due when the journal has so many segments,
-/// and at least as many bytes as the snapshots of the last time, so that snapshots at most double what is written, however large
-/// a database is; and when the oldest commit that only the journal holds has reached an age. After a failure it waits, longer
-/// each time.
+/// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. By itself a run is due when the journal has so many
+/// segments, and at least as many bytes as the snapshots of the last time, so that snapshots at most double what is
+/// written, however large a database is; and when the oldest commit that only the journal holds has reached an age.
+/// After a failure it waits, longer each time.
 struct SnapshotSchedule {
     enum Action: Equatable {
         case none

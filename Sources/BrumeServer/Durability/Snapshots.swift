@@ -2,12 +2,12 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Writes snapshots, on a loop of its own, while the shards go on: of all databases that changed, in runs that also cut the
-/// journal, and of single ones that are to be dropped from memory.
+/// Writes snapshots, on a loop of its own, while the shards go on: of all databases that changed, in runs that also cut
+/// the journal, and of single ones that are to be dropped from memory.
 ///
-/// A run begins a new segment first: what the shards capture afterwards holds all that the older segments hold. It takes the
-/// captures in slices, so that no shard is kept for long and few are held at a time. All writing is here, in the order in which a
-/// shard made the captures, so an older one never replaces a newer.
+/// A run begins a new segment first: what the shards capture afterwards holds all that the older segments hold. It
+/// takes the captures in slices, so that no shard is kept for long and few are held at a time. All writing is here, in
+/// the order in which a shard made the captures, so an older one never replaces a newer.
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use the methods that say so.
 final class Snapshots: @unchecked Sendable {
@@ -65,8 +65,9 @@ final class Snapshots: @unchecked Sendable {
         }
     }
 
-    /// Writes snapshots of all databases that changed and cuts the journal. What was committed before the call is in them, so a
-    /// run that is under way is followed by another one, which all who asked meanwhile share. `done` is called on this loop.
+    /// Writes snapshots of all databases that changed and cuts the journal. What was committed before the call is in
+    /// them, so a run that is under way is followed by another one, which all who asked meanwhile share. `done` is
+    /// called on this loop.
     func request(_ done: @escaping Done) {
         loop.execute { [self] in
             requests.append(done)
@@ -75,8 +76,8 @@ final class Snapshots: @unchecked Sendable {
         }
     }
 
-    /// Writes snapshots of some databases of a shard, which are to be dropped. From the shard's loop, and `done` is called there,
-    /// with false when the disk failed.
+    /// Writes snapshots of some databases of a shard, which are to be dropped. From the shard's loop, and `done` is
+    /// called there, with false when the disk failed.
     func write(_ ids: [DatabaseID], of shard: Shard, _ done: @escaping @Sendable (Bool) -> Void) {
         shard.capture(ids[...]) { [self] captures, _ in
             loop.execute { [self] in

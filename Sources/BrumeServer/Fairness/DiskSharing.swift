@@ -5,8 +5,8 @@ final class DiskSharing: Sendable {
     /// An account is alone when no other one has written for so long.
     static let nanoseconds: UInt64 = 1_000_000_000
 
-    /// The identity of the ``ClientShare`` that wrote last; 0 when none did. A share that takes the place of one that is
-    /// gone may pass for it: its account counts as alone until another one writes.
+    /// The identity of the ``ClientShare`` that wrote last; 0 when none did. A share that takes the place of one that
+    /// is gone may pass for it: its account counts as alone until another one writes.
     private let last = Atomic<UInt>(0)
     private let sharedUntilNanoseconds = Atomic<UInt64>(0)
 

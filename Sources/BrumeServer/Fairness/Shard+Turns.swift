@@ -8,9 +8,10 @@ internal import BrumeSystem
 /// connections; and one request is bounded by the limits of what it may cost.
 ///
 /// The disk is shared in the same way: an account with much that is not durable gets no turn before it is, nor, where
-/// others write as well, for about as long again. So a save waits for one commit of each other account and for what came before it
-/// (``ServerLimits/undurableTurnBytes``), and nothing that comes over one loop is refused. While a disk stands still the
-/// account's connections are not read: after some 25 s their clients take them for dead and connect again.
+/// others write as well, for about as long again. So a save waits for one commit of each other account and for what
+/// came before it (``ServerLimits/undurableTurnBytes``), and nothing that comes over one loop is refused. While a disk
+/// stands still the account's connections are not read: after some 25 s their clients take them for dead and connect
+/// again.
 extension Shard {
     /// What waits for a turn.
     enum Turn {
@@ -75,8 +76,8 @@ extension Shard {
     }
 
     /// Gives turns in the loop's next turn, and goes on until only accounts are left that wait for the disk. Those are
-    /// looked at again when something is durable, and every ``ServerLimits/sweepMilliseconds``, because the disk may have
-    /// become full.
+    /// looked at again when something is durable, and every ``ServerLimits/sweepMilliseconds``, because the disk may
+    /// have become full.
     func giveTurnsNextTurn() {
         if turnsAreScheduled || turns.isEmpty { return }
         turnsAreScheduled = true

@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// A server's figures in Prometheus' text format (version 0.0.4). Labels are methods, error codes and parts of the server: a set that
-/// does not grow with users.
+/// A server's figures in Prometheus' text format (version 0.0.4). Labels are methods, error codes and parts of the
+/// server: a set that does not grow with users.
 struct PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 

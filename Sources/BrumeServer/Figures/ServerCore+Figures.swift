@@ -26,8 +26,8 @@ extension ServerCore {
         }
     }
 
-    /// Any thread. `done` is called on one of the shards' loops, with what ``figures(of:at:)`` adds up; never when the server has
-    /// stopped.
+    /// Any thread. `done` is called on one of the shards' loops, with what ``figures(of:at:)`` adds up; never when the
+    /// server has stopped.
     func collectFigures(_ done: @escaping @Sendable (_ parts: [ServerFigures]) -> Void) {
         let collection = Collection(missing: shards.count)
         for shard in shards {

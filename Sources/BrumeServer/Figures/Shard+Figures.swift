@@ -16,8 +16,8 @@ extension Shard {
         }
     }
 
-    /// Gives what was counted and what is held. What databases take is measured first, some of them in a turn: those that changed
-    /// since the last time.
+    /// Gives what was counted and what is held. What databases take is measured first, some of them in a turn: those
+    /// that changed since the last time.
     func collectFigures(_ give: @escaping @Sendable (ServerFigures) -> Void) {
         if databases.measureSome(ServerLimits.measuredDatabasesPerTurn) {
             return loop.execute { [self] in collectFigures(give) }

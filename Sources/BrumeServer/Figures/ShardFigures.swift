@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call but the first of its
-/// method and the first failure of a kind.
+/// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call but the first
+/// of its method and the first failure of a kind.
 struct ShardFigures {
     /// By the methods' places in ``methods``.
     private static let known: [Method] = Method.names.keys.sorted { $0.rawValue < $1.rawValue }

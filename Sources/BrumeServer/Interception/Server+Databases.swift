@@ -2,9 +2,11 @@ package import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// The testing kit's access to databases, without a client. Callable from any thread; `done` is called on a loop of the server.
+/// The testing kit's access to databases, without a client. Callable from any thread; `done` is called on a loop of the
+/// server.
 extension Server {
-    /// Reads all that a database holds, when it is durable. A database that does not exist is empty, and is not created.
+    /// Reads all that a database holds, when it is durable. A database that does not exist is empty, and is not
+    /// created.
     package func contents(
         of id: DatabaseID, done: @escaping @Sendable (Result<DatabaseContents, ServiceError>) -> Void
     ) {
@@ -22,7 +24,8 @@ extension Server {
         }
     }
 
-    /// Deletes zones of a private database for a reason that no client can give. Its devices are told as of any deletion.
+    /// Deletes zones of a private database for a reason that no client can give. Its devices are told as of any
+    /// deletion.
     ///
     /// - Parameters:
     ///   - zones: Nil: all but the default zone.
@@ -48,8 +51,8 @@ extension Server {
         }
     }
 
-    /// Gives an account a quota of its own in bytes, 0: no limit; nil: the server's default again. Its sessions have it at
-    /// once.
+    /// Gives an account a quota of its own in bytes, 0: no limit; nil: the server's default again. Its sessions have it
+    /// at once.
     package func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
         try core.accounts.setQuota(bytes, ofAccount: name)
     }

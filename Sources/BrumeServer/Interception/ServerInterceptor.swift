@@ -1,8 +1,9 @@
 package import BrumeModel
 package import BrumeWire
 
-/// What a test wants a server to do otherwise: asked where a session takes a call, where a write meets its database, and where
-/// an event leaves for a device. A server that is not under test has none, and pays one look at nil for each of them.
+/// What a test wants a server to do otherwise: asked where a session takes a call, where a write meets its database,
+/// and where an event leaves for a device. A server that is not under test has none, and pays one look at nil for each
+/// of them.
 ///
 /// Called on the server's loops, several at a time.
 package protocol ServerInterceptor: AnyObject, Sendable {
@@ -17,8 +18,8 @@ package protocol ServerInterceptor: AnyObject, Sendable {
     /// - Parameter payload: The encoded request, valid for the call.
     func plan(for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer) -> CallPlan
 
-    /// A write is about to be decided. A save fails with the problem that is put into its fields, a deletion with the one that is put
-    /// into `refusedDeletions`; the rules for batches hold.
+    /// A write is about to be decided. A save fails with the problem that is put into its fields, a deletion with the
+    /// one that is put into `refusedDeletions`; the rules for batches hold.
     func willModify(
         _ request: inout ModifyRecordsRequest<CheckedFields>, in database: InterceptedDatabase, of peer: InterceptedPeer
     )
@@ -61,7 +62,8 @@ package struct CallPlan: Sendable {
         case fails(ServiceError)
         /// The connection ends, without a word.
         case breaksConnection
-        /// The call waits until what is registered is called, once and from any thread, with the step that is taken then.
+        /// The call waits until what is registered is called, once and from any thread, with the step that is taken
+        /// then.
         case waits(@Sendable (_ resume: @escaping @Sendable (Step) -> Void) -> Void)
     }
 

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeSystem
 internal import BrumeWire
 
-/// A device's notification stream: the events of its user's private database and of the public one, each behind the other, with
-/// positions that hold the place in both.
+/// A device's notification stream: the events of its user's private database and of the public one, each behind the
+/// other, with positions that hold the place in both.
 ///
 /// `@unchecked Sendable`: belongs to the loop of its session.
 final class DeviceStream: @unchecked Sendable {
@@ -15,7 +15,8 @@ final class DeviceStream: @unchecked Sendable {
     private let frames: EventFrames
     /// Of the private database.
     private let scope: [UInt8]
-    /// Whether the device may be told of changes in the databases: asked once, since a session's identity never changes.
+    /// Whether the device may be told of changes in the databases: asked once, since a session's identity never
+    /// changes.
     private let mayReceivePrivate: Bool
     private let mayReceivePublic: Bool
     /// Whether records may still be read, as the loop's schemas said when the last one was asked for: many events are

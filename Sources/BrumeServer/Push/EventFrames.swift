@@ -3,9 +3,9 @@ internal import BrumeWire
 
 /// Events as streams send them: with their sealed positions, in frames.
 ///
-/// Devices that stand at one place get the same bytes, where their streams have the same number, as those of most do: the frames of
-/// the last run are kept for the turn, so that a thousand devices cost one encoding and a copy each. Where only the numbers differ
-/// the seals are used again. Belongs to one loop.
+/// Devices that stand at one place get the same bytes, where their streams have the same number, as those of most do:
+/// the frames of the last run are kept for the turn, so that a thousand devices cost one encoding and a copy each.
+/// Where only the numbers differ the seals are used again. Belongs to one loop.
 final class EventFrames {
     let sealer: PositionSealer
     private var sealed: Sealed?

@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// Events of durable commits, made in pieces: one commit may fire a subscription of each of an app's users, and whoever else
-/// is on the loop does not wait for all of them.
+/// Events of durable commits, made in pieces: one commit may fire a subscription of each of an app's users, and whoever
+/// else is on the loop does not wait for all of them.
 extension NotificationHub {
     /// A publication whose events are made one by one.
     struct Publishing {
@@ -24,8 +24,8 @@ extension NotificationHub {
     /// Whether events of durable commits wait to be made.
     var isPublishing: Bool { !publishing.isEmpty }
 
-    /// A commit became durable: its events go into the rings of those whom they concern with ``publish(atMost:)``, and with
-    /// ``deliver()`` to their devices.
+    /// A commit became durable: its events go into the rings of those whom they concern with ``publish(atMost:)``, and
+    /// with ``deliver()`` to their devices.
     func enqueue(_ publication: Publication, committedNanoseconds: UInt64 = 0) {
         publishing.append(Publishing(publication, committedNanoseconds: committedNanoseconds))
         waitingEvents += publication.eventCount
@@ -58,7 +58,8 @@ extension NotificationHub {
         }
         publishing.removeFirst(done)
         waitingEvents -= count
-        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all share.
+        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all
+        // share.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
         if isPublic { dropOldest() }
         return count

@@ -2,13 +2,13 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
-/// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to those users'
-/// devices.
+/// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to
+/// those users' devices.
 ///
-/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at the end of
-/// the turn (``deliver()``) the devices that stand where all others stand are given what the turn brought in one piece, and each
-/// other one takes it from its user's ring at its own pace. A commit costs nothing for users whose subscriptions it does not fire,
-/// however many listen, and little for those of whom no device is there.
+/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at
+/// the end of the turn (``deliver()``) the devices that stand where all others stand are given what the turn brought in
+/// one piece, and each other one takes it from its user's ring at its own pace. A commit costs nothing for users whose
+/// subscriptions it does not fire, however many listen, and little for those of whom no device is there.
 final class NotificationHub {
     /// What one commit tells, matched when it was applied and published when it is durable.
     struct Publication {
@@ -32,8 +32,8 @@ final class NotificationHub {
     @exclusivity(unchecked) private(set) var mailboxes: [String: NotificationMailbox] = [:]
     /// Where the ring of a user begins who has none yet: nothing is known of what was before.
     private var floor: ChangePosition
-    /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that the hub
-    /// doesn't know, may have missed something.
+    /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that
+    /// the hub doesn't know, may have missed something.
     private let hasForgottenDevices: Bool
     private var listenerCount = 0
     /// Mailboxes with devices that were not given the newest events, each once.
@@ -151,8 +151,8 @@ final class NotificationHub {
             Start(place: .init(epoch: database.run(of: start), position: start), isResumed: resumption != nil))
     }
 
-    /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users never
-    /// subscribe to anything. Who did has, also when nothing is left of it.
+    /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users
+    /// never subscribe to anything. Who did has, also when nothing is left of it.
     private func mayHaveMissed(_ mailbox: NotificationMailbox, behind place: ChangePosition) -> Bool {
         if !isPublic || mailbox.ring.hasDropped { return true }
         // A device that stands within a commit may have missed the rest of it, which may have ended its last

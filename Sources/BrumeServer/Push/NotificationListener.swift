@@ -37,7 +37,8 @@ protocol NotificationListener: AnyObject {
 /// A stream on the loop of the database: the user's private one.
 final class NearListener: NotificationListener {
     let device: [UInt8]
-    /// Its count is not kept for every event: the hub lets go of the listener when the stream ends, before the stream goes.
+    /// Its count is not kept for every event: the hub lets go of the listener when the stream ends, before the stream
+    /// goes.
     private unowned(unsafe) let stream: DeviceStream
     var place = ChangePosition.start
 
@@ -53,8 +54,8 @@ final class NearListener: NotificationListener {
     func displaced() { stream.displaced() }
 }
 
-/// A stream that may be on another loop than the database, which is the public one: events go there in batches, as many as the
-/// stream has asked for.
+/// A stream that may be on another loop than the database, which is the public one: events go there in batches, as many
+/// as the stream has asked for.
 ///
 /// `@unchecked Sendable`: made on the stream's loop and then owned by the one of the database.
 final class FarListener: NotificationListener, @unchecked Sendable {

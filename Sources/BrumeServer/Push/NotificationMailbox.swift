@@ -33,7 +33,8 @@ final class NotificationMailbox {
             index: ring.head.sequence == sequence ? min(ring.head.index + 1, 1 << 20 - 1) : 0)
     }
 
-    /// Whether an event pushes none out that the devices are to be given in this turn. Older ones may go: a ring is mostly full.
+    /// Whether an event pushes none out that the devices are to be given in this turn. Older ones may go: a ring is
+    /// mostly full.
     func keepsUndelivered(with event: NotificationRing.Event) -> Bool {
         ring.holds(undeliveredCount + 1, byteCount: undeliveredBytes + NotificationRing.bytes(of: event))
     }
@@ -49,14 +50,14 @@ final class NotificationMailbox {
     /// Where a device acknowledged last, as far as it is known.
     func acknowledgedPlace(of device: [UInt8]) -> ChangePosition? { acknowledged[device]?.place }
 
-    /// An unknown device began at the place. Nobody is forgotten for it: with more devices than are remembered, those that were
-    /// never heard of are the ones that are not.
+    /// An unknown device began at the place. Nobody is forgotten for it: with more devices than are remembered, those
+    /// that were never heard of are the ones that are not.
     func began(at place: ChangePosition, _ device: [UInt8]) {
         if acknowledged.count < deviceLimit { acknowledge(place, by: device) }
     }
 
-    /// A device said where its last stream ended. It received all up to there, and may have handled less: should it come again
-    /// without a place before it acknowledges anything, it is told to look.
+    /// A device said where its last stream ended. It received all up to there, and may have handled less: should it
+    /// come again without a place before it acknowledges anything, it is told to look.
     func resumed(_ device: [UInt8]) {
         if acknowledged[device] != nil { return }
         if acknowledged.count < deviceLimit {

@@ -3,8 +3,8 @@ internal import BrumeStore
 
 /// The last events of one user in one database, oldest first: what devices that are away or slow are still to get.
 ///
-/// Pure and bounded: what falls out moves the floor, and a device behind the floor is told to fetch from its token (P7).
-/// All of the user's devices share it; a device's place is a position.
+/// Pure and bounded: what falls out moves the floor, and a device behind the floor is told to fetch from its token
+/// (P7). All of the user's devices share it; a device's place is a position.
 struct NotificationRing {
     struct Event {
         var position: ChangePosition
@@ -12,14 +12,15 @@ struct NotificationRing {
         var origin: [UInt8]
         /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
         var message: [UInt8]
-        /// What ``message`` is to be made of where nobody listened when the event came: most of those are never asked for.
+        /// What ``message`` is to be made of where nobody listened when the event came: most of those are never asked
+        /// for.
         var hint: Hint?
         /// What an event of a public database tells of; nil in a private one.
         var subject: NotificationSubject?
     }
 
-    /// A zone or database subscription that was fired. It takes next to nothing beside the event's place while the subscription is
-    /// there; when that is replaced, the hint is who holds it.
+    /// A zone or database subscription that was fired. It takes next to nothing beside the event's place while the
+    /// subscription is there; when that is replaced, the hint is who holds it.
     struct Hint: Equatable {
         var subscription: KeptSubscription
         var committedMilliseconds: Int64

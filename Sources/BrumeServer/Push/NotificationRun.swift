@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// Events that stand one behind the other, and the place before them: all the devices that stand there are given them at once.
+/// Events that stand one behind the other, and the place before them: all the devices that stand there are given them
+/// at once.
 final class NotificationRun {
     /// The events stand behind it.
     let start: ChangePosition

@@ -3,8 +3,8 @@ internal import BrumeWire
 
 /// Seals the positions of events, as the field that stands before each.
 ///
-/// An event goes to a user's devices one after the other, and most of them stand at the same place: the last seal is kept, so that
-/// a thousand devices cost one code of authentication. Belongs to one loop.
+/// An event goes to a user's devices one after the other, and most of them stand at the same place: the last seal is
+/// kept, so that a thousand devices cost one code of authentication. Belongs to one loop.
 final class PositionSealer {
     private let sealer: TokenSealer
     private var lastToken: ChangeToken?

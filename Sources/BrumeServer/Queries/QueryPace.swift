@@ -1,7 +1,7 @@
 internal import BrumeStore
 
-/// How much a query may do between two looks at the clock: so little that a step is short whatever a unit turns out to cost, and more
-/// while steps are short.
+/// How much a query may do between two looks at the clock: so little that a step is short whatever a unit turns out to
+/// cost, and more while steps are short.
 ///
 /// The clock is the one that other requests wait by, so a loop that was not given the processor does less, not more.
 struct QueryPace {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Tells a query that runs, maybe on another loop, that nobody waits for it any more: its call was cancelled or came over
-/// its deadline, or the connection closed.
+/// Tells a query that runs, maybe on another loop, that nobody waits for it any more: its call was cancelled or came
+/// over its deadline, or the connection closed.
 final class QueryTicket: Sendable {
     /// Whose share of the loop's time the query takes.
     let account: ClientShare.Key

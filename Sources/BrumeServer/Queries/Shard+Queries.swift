@@ -3,7 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
-/// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does all else.
+/// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does
+/// all else.
 ///
 /// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds`` and the step that goes over
 /// it, by the clock that all others wait by. A query that comes when no other waits begins at once, and mostly ends at

@@ -1,9 +1,10 @@
 internal import BrumeModel
 
-/// The one place that decides who may touch which database (P6): asked for each request, and again for each pushed event.
+/// The one place that decides who may touch which database (P6): asked for each request, and again for each pushed
+/// event.
 ///
-/// What single records allow in the public database (their creator changes them) is the engine's to decide, since it has
-/// the records.
+/// What single records allow in the public database (their creator changes them) is the engine's to decide, since it
+/// has the records.
 enum Authorisation {
     /// The database that a request of `identity` means, or why it may not.
     static func database(for scope: DatabaseScope, of identity: Identity) -> Result<DatabaseID, ServiceError> {

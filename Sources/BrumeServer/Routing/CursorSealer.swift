@@ -12,8 +12,8 @@ internal import BrumeSystem
 ///
 /// Short, since 1,024 bytes of a text count where records are sorted: ``Limits/queryCursorBytes`` holds the longest.
 ///
-/// The codes are computed over messages that begin with a word of their own: no change token is a cursor, though both have
-/// one key.
+/// The codes are computed over messages that begin with a word of their own: no change token is a cursor, though both
+/// have one key.
 package struct CursorSealer {
     private static let version: UInt8 = 1
     private static let digestByteCount = 8

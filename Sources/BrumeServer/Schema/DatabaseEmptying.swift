@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Empties the databases of a container's development environment, one after the other. Users may go on meanwhile: what they save
-/// behind it stays.
+/// Empties the databases of a container's development environment, one after the other. Users may go on meanwhile: what
+/// they save behind it stays.
 ///
 /// `@unchecked Sendable`: belongs to the admin loop; the shards get single databases and answer there.
 final class DatabaseEmptying: @unchecked Sendable {
@@ -88,7 +88,8 @@ extension Shard {
         return found
     }
 
-    /// Empties a database, commit by commit, a turn for each; `done` is called with the number of records when it is durable.
+    /// Empties a database, commit by commit, a turn for each; `done` is called with the number of records when it is
+    /// durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         switch access(id, of: .operator, keepsEmpty: false) {
         case .loaded: emptyMore(id, 0, done)

@@ -2,7 +2,8 @@ package import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// The schemas of a container in a data folder that no server has open: for the commands that administer a stopped server.
+/// The schemas of a container in a data folder that no server has open: for the commands that administer a stopped
+/// server.
 ///
 /// Holds the folder's lock until ``release()``; records are neither read nor recovered.
 package final class FolderSchemas {

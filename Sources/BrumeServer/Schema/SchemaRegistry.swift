@@ -3,8 +3,8 @@ internal import BrumeStore
 
 /// The schemas of all containers, and their files.
 ///
-/// Belongs to the admin loop once that runs, since a change waits for the disk. Shards have copies, which a message replaces
-/// after each change; see ``ServerCore/publish(_:)``.
+/// Belongs to the admin loop once that runs, since a change waits for the disk. Shards have copies, which a message
+/// replaces after each change; see ``ServerCore/publish(_:)``.
 ///
 /// A change that the disk does not take changes nothing here. A failed sync ends the server: a start may find either
 /// state.

@@ -3,8 +3,8 @@ internal import BrumeSystem
 internal import BrumeWire
 
 extension ServerCore {
-    /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent the schema
-    /// that is on disk now, or with why it can't be.
+    /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent
+    /// the schema that is on disk now, or with why it can't be.
     ///
     /// Lessons wait for the disk, so accounts take turns with them, and what the operator asks for waits for one at
     /// most.

@@ -5,13 +5,13 @@ internal import BrumeWire
 
 /// The schema's say on requests, before they go to the loop of their database.
 ///
-/// What fits passes at the cost of a walk over its fields. What teaches (development, and seldom) takes a detour over the admin
-/// loop, which may wait for the disk: only when the schema is durable, and every loop has it, the request goes on, after it was
-/// checked again. So nothing is acknowledged that a schema does not know, and a crash between the two leaves a schema that knows
-/// more than it has to. What a schema refuses becomes the failure of its item.
+/// What fits passes at the cost of a walk over its fields. What teaches (development, and seldom) takes a detour over
+/// the admin loop, which may wait for the disk: only when the schema is durable, and every loop has it, the request
+/// goes on, after it was checked again. So nothing is acknowledged that a schema does not know, and a crash between the
+/// two leaves a schema that knows more than it has to. What a schema refuses becomes the failure of its item.
 ///
-/// Data from before schemas were kept: a query on a type, or a field, that development's schema does not know looks first
-/// whether the database has such records, and learns from them.
+/// Data from before schemas were kept: a query on a type, or a field, that development's schema does not know looks
+/// first whether the database has such records, and learns from them.
 extension Shard {
     /// How often a request may find that the schema has to learn more: two that teach different types take turns.
     private static let lessonsPerRequest = 4
@@ -111,8 +111,8 @@ extension Shard {
         }
     }
 
-    /// On the loop that owns the database: looks at its records once for each type, so that a query that can't be is not asked
-    /// for over and over at their cost. What is saved later is learned when it is saved.
+    /// On the loop that owns the database: looks at its records once for each type, so that a query that can't be is
+    /// not asked for over and over at their cost. What is saved later is learned when it is saved.
     private func lesson(
         ofType type: String, in id: DatabaseID, for account: ClientShare.Key,
         _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
@@ -139,8 +139,8 @@ extension Shard {
         }
     }
 
-    /// Looks at some records in this turn, and at others in the next ones: no other request waits for all of them, however many
-    /// types are asked for. Scans take turns.
+    /// Looks at some records in this turn, and at others in the next ones: no other request waits for all of them,
+    /// however many types are asked for. Scans take turns.
     private func advanceLessons() {
         var (scan, loaded) = lessonScans.removeFirst()
         if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) {
@@ -170,8 +170,8 @@ extension Shard {
     private static let schemaIsBusy = ServiceError(
         .serviceUnavailable, "the schema changes all the time; try again shortly", retryAfterMilliseconds: 1_000)
 
-    /// The schema for a session of this loop, which keeps it until the next change of any. Not who is in which role: a schema is
-    /// shared by all versions of that.
+    /// The schema for a session of this loop, which keeps it until the next change of any. Not who is in which role: a
+    /// schema is shared by all versions of that.
     private func schema(for session: Session) -> Schema {
         if let known = session.knownSchema, known.version == schemasVersion { return known.schema }
         let schema = stage(for: session.identity!).schema

@@ -3,9 +3,9 @@ internal import BrumeStore
 
 /// The schema's say on query subscriptions: when they are saved, and for each record that they would tell of.
 ///
-/// Development's schema may be behind a subscription, since it learns from saves; what production's does not allow is refused
-/// there. READ of the type is asked for in both, and of each record again when it is to be told: a role that was taken away, or a
-/// type that is not readable any more, ends the events without a trace.
+/// Development's schema may be behind a subscription, since it learns from saves; what production's does not allow is
+/// refused there. READ of the type is asked for in both, and of each record again when it is to be told: a role that
+/// was taken away, or a type that is not readable any more, ends the events without a trace.
 extension Shard {
     /// For a database of this shard. It looks at the schema as it is when it is asked.
     func subscriptionGate(for id: DatabaseID) -> SubscriptionGate {

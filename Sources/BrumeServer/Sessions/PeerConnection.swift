@@ -28,8 +28,8 @@ package protocol PeerConnection: AnyObject {
     /// Closes at once; what is pending is lost.
     func abort()
 
-    /// Takes the connection off its loop with all that is under way, and returns what puts it on another one, to be called there
-    /// once. This object is of no use afterwards.
+    /// Takes the connection off its loop with all that is under way, and returns what puts it on another one, to be
+    /// called there once. This object is of no use afterwards.
     func leave() -> @Sendable (EventLoop, any ConnectionDelegate) -> any PeerConnection
 }
 

@@ -179,16 +179,16 @@ extension Session {
         connection.opened(hasAccount: identity.role != .anonymous)
         payloadLimitAfterHello = ServerCore.frameBytes(of: identity)
         let target = server.shard(at: identity.homePlacement)
-        // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data. It
-        // leaves when the turn's input is done.
+        // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data.
+        // It leaves when the turn's input is done.
         connection.pauseReading()
         shard.loop.execute { self.move(to: target) }
         return false
     }
 
     private func move(to target: Shard) {
-        // The peer may have said hello and good-bye in one breath: then the connection is closed, and says so when the turn
-        // ends.
+        // The peer may have said hello and good-bye in one breath: then the connection is closed, and says so when the
+        // turn ends.
         if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }
         shard.remove(self)

@@ -4,11 +4,11 @@ internal import BrumeWire
 
 /// One connection: frames in, requests to the shard, answers and pushes out.
 ///
-/// Born on the loop that accepted it; after the hello it moves to the loop that owns its account's private database, with
-/// its connection, its state and the bytes that it has not read yet.
+/// Born on the loop that accepted it; after the hello it moves to the loop that owns its account's private database,
+/// with its connection, its state and the bytes that it has not read yet.
 ///
-/// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop. For
-/// `@exclusivity(unchecked)` see ``Shard``.
+/// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
+/// For `@exclusivity(unchecked)` see ``Shard``.
 final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Sendable {
     var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
@@ -222,8 +222,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Whether the stream has not ended.
     func isOpen(stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// A query begins for the call; nil: it may not, and the call has failed. It has ended when the call is given its outcome,
-    /// also that of one that was cancelled.
+    /// A query begins for the call; nil: it may not, and the call has failed. It has ended when the call is given its
+    /// outcome, also that of one that was cancelled.
     func beginQuery(stream: UInt32) -> QueryTicket? {
         guard queries.count < ServerLimits.queriesPerSession else {
             fail(

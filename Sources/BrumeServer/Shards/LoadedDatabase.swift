@@ -5,7 +5,8 @@ internal import BrumeStore
 final class LoadedDatabase {
     let database: Database
     let hub: NotificationHub
-    /// Where the database's last commit stands among the shard's submissions: what shows it waits for that to be durable.
+    /// Where the database's last commit stands among the shard's submissions: what shows it waits for that to be
+    /// durable.
     var lastPosition: UInt64 = 0
     /// The sequence that its snapshot on disk holds.
     var snapshotSequence: UInt64
@@ -30,7 +31,8 @@ final class LoadedDatabase {
 
     /// Asks what the records tell of a type; nothing when they were asked before.
     ///
-    /// - Returns: A scan that the caller has to go on with, and to end; nil when there is nothing to do, or others do it.
+    /// - Returns: A scan that the caller has to go on with, and to end; nil when there is nothing to do, or others do
+    ///   it.
     func startLesson(ofType type: String, _ done: @escaping (SchemaLesson) -> Void) -> LessonScan? {
         if lessons[type] != nil {
             lessons[type]!.append(done)
@@ -57,7 +59,8 @@ final class LoadedDatabase {
     var countedBytes: Int { countedDatabaseBytes + countedBacklogBytes }
     fileprivate var countedDatabaseBytes = 0
     fileprivate var countedBacklogBytes = 0
-    /// Neighbours in the order of use. Unowned: ``LoadedDatabases`` owns all, and takes one out of the row before it lets it go.
+    /// Neighbours in the order of use. Unowned: ``LoadedDatabases`` owns all, and takes one out of the row before it
+    /// lets it go.
     fileprivate unowned(unsafe) var newer: LoadedDatabase?
     fileprivate unowned(unsafe) var older: LoadedDatabase?
 

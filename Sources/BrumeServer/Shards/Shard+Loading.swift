@@ -4,9 +4,9 @@ internal import BrumeSystem
 
 /// How databases come into memory. On the shard's loop.
 ///
-/// One that is small is loaded where it is needed: most are, and a round through another thread would take longer. A larger one
-/// is loaded by the loader's thread, one after the other, and handed over whole; calls for it wait meanwhile, and the loop goes
-/// on with its other databases.
+/// One that is small is loaded where it is needed: most are, and a round through another thread would take longer. A
+/// larger one is loaded by the loader's thread, one after the other, and handed over whole; calls for it wait
+/// meanwhile, and the loop goes on with its other databases.
 extension Shard {
     /// What there is of a database.
     enum Access {

@@ -2,11 +2,11 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything are dropped,
-/// the one whose use is longest ago first, and loaded again when they are used. On the shard's loop.
+/// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything
+/// are dropped, the one whose use is longest ago first, and loaded again when they are used. On the shard's loop.
 ///
-/// The budget counts about what records, names, look-ups, feeds and the events kept for devices take, for all shards together.
-/// Databases with a session or a stream stay, so that the sum may stand above the budget; the log says so.
+/// The budget counts about what records, names, look-ups, feeds and the events kept for devices take, for all shards
+/// together. Databases with a session or a stream stay, so that the sum may stand above the budget; the log says so.
 extension Shard {
     /// Counts what the database takes; after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {

@@ -3,8 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
-/// Notification streams: each listens to the private database's hub, which is on its own loop, and to the public database's,
-/// which may be on another.
+/// Notification streams: each listens to the private database's hub, which is on its own loop, and to the public
+/// database's, which may be on another.
 extension Shard {
     /// A device opens its stream. It is ready, and says so, when both databases know it.
     func openNotifications(_ session: Session, stream: UInt32, position: [UInt8]) throws(ServiceError) {
@@ -211,8 +211,8 @@ extension Shard {
         }
     }
 
-    /// The client sends no more on its stream: ends it when the messages before have had their effect. Does nothing for a
-    /// stream that has ended.
+    /// The client sends no more on its stream: ends it when the messages before have had their effect. Does nothing for
+    /// a stream that has ended.
     func endNotifications(_ session: Session, stream id: UInt32) {
         func end() {
             closeNotifications(session, stream: id)

@@ -1,10 +1,11 @@
 internal import BrumeStore
 internal import BrumeSystem
 
-/// What becomes durable is told to devices: its events are made, some in each turn, and given to them at the turn's end.
+/// What becomes durable is told to devices: its events are made, some in each turn, and given to them at the turn's
+/// end.
 extension Shard {
-    /// Makes events of durable commits, as many as a turn has room for, and the rest in later turns: a commit may fire a
-    /// subscription of each of an app's users. Hubs take turns.
+    /// Makes events of durable commits, as many as a turn has room for, and the rest in later turns: a commit may fire
+    /// a subscription of each of an app's users. Hubs take turns.
     func publishSome() {
         while eventsOfTurn < ServerLimits.eventsPerTurn, let loaded = publishingHubs.first {
             let hub = loaded.hub

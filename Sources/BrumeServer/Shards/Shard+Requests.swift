@@ -3,7 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
-/// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is durable.
+/// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is
+/// durable.
 extension Shard {
     /// A request's outcome: the answer's bytes, or why the call failed.
     typealias Reply = Result<[UInt8], ServiceError>
@@ -50,7 +51,8 @@ extension Shard {
             if ticket == nil { return }
         }
         if !session.hasUserRecords, request.leavesTrace(for: session.identity) { noteTrace(of: session) }
-        // Most requests are for the session's own database, which belongs to this loop and stays while the session does.
+        // Most requests are for the session's own database, which belongs to this loop and stays while the session
+        // does.
         if request.scope == .private, let home = session.home, loads.isEmpty {
             databases.use(home)
             return serve(request, ticket: ticket, in: home, session: session, stream: stream)
@@ -95,7 +97,8 @@ extension Shard {
         }
     }
 
-    /// Runs a request of a session of this loop on a database of this loop, and answers when what the answer shows is durable.
+    /// Runs a request of a session of this loop on a database of this loop, and answers when what the answer shows is
+    /// durable.
     private func serve(
         _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, session: Session, stream: UInt32
     ) {
@@ -131,7 +134,8 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database, when that is loaded, and gives the reply when what it shows is durable.
+    /// Runs a request on the loop that owns the database, when that is loaded, and gives the reply when what it shows
+    /// is durable.
     ///
     /// - Parameters:
     ///   - share: Holds the reply's bytes from the moment in which it is made. Where it holds too many already, nothing
@@ -162,7 +166,8 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database: at once, but for queries, which may take more turns than this one.
+    /// Runs a request on the loop that owns the database: at once, but for queries, which may take more turns than this
+    /// one.
     ///
     /// - Parameters:
     ///   - ticket: A query's.
@@ -294,8 +299,8 @@ extension Shard {
         }
     }
 
-    /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is handed on
-    /// where it stands, as everywhere: a copy counts a reference for each of its parts.
+    /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is
+    /// handed on where it stands, as everywhere: a copy counts a reference for each of its parts.
     private func commit(
         _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
         share: ClientShare
@@ -325,8 +330,9 @@ extension Shard {
         "the operation id came before with another request, and nothing of this one was done; give each request an id"
             + " of its own, and send the same bytes again only to repeat it")
 
-    /// What an operation is remembered under: its id and its method, so that an id that is used twice never gets an answer of
-    /// another kind. In the public database the caller is part of it, so that nobody gets the answer to somebody else's.
+    /// What an operation is remembered under: its id and its method, so that an id that is used twice never gets an
+    /// answer of another kind. In the public database the caller is part of it, so that nobody gets the answer to
+    /// somebody else's.
     private static func operationKey(
         _ id: [UInt8], of method: Method, in database: DatabaseID, identity: Identity
     ) -> [UInt8] {

@@ -25,8 +25,8 @@ extension Shard {
         databases.forEach { if $0.database.sequence > $0.snapshotSequence { noteChange(of: $0) } }
     }
 
-    /// Captures the first of some databases, as many as may be without holding the loop up, and gives the captures when all that
-    /// is in them is durable. One that has no commit beyond its snapshot is left out. `taken` is at least 1.
+    /// Captures the first of some databases, as many as may be without holding the loop up, and gives the captures when
+    /// all that is in them is durable. One that has no commit beyond its snapshot is left out. `taken` is at least 1.
     func capture(
         _ ids: ArraySlice<DatabaseID>, _ done: @escaping @Sendable (_ captures: [DatabaseCapture], _ taken: Int) -> Void
     ) {
@@ -48,8 +48,8 @@ extension Shard {
         whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
     }
 
-    /// A snapshot is damaged. Where its database is in memory, which it was loaded into when all of it was sound, another one takes
-    /// its place; otherwise the database is refused when it is used.
+    /// A snapshot is damaged. Where its database is in memory, which it was loaded into when all of it was sound,
+    /// another one takes its place; otherwise the database is refused when it is used.
     func replaceSnapshot(_ finding: SnapshotSweep.Finding, on disk: any Disk) {
         var found: LoadedDatabase?
         databases.forEach { if finding.concerns($0.database.id, on: disk) { found = $0 } }

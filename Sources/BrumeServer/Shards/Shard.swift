@@ -5,13 +5,13 @@ internal import BrumeWire
 
 /// One event loop and all that it owns: its databases and the sessions whose private database is among them.
 ///
-/// A turn: requests run and commit in memory; when the turn ends, all its commits go to the journal's thread at once; when
-/// they are durable, the answers that waited are given, then the pushes.
+/// A turn: requests run and commit in memory; when the turn ends, all its commits go to the journal's thread at once;
+/// when they are durable, the answers that waited are given, then the pushes.
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use `loop.execute` only.
 ///
-/// `@exclusivity(unchecked)`, here and in what a shard owns: asked for several times with every request, and whatever changes it
-/// only computes. It calls nothing that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`, here and in what a shard owns: asked for several times with every request, and whatever
+/// changes it only computes. It calls nothing that could look at it meanwhile, which is what the check would find.
 final class Shard: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
@@ -173,8 +173,9 @@ final class Shard: @unchecked Sendable {
         waiting.insert(.action(action), at: position)
     }
 
-    /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait has a
-    /// deadline, and may ask again. Replies that wait are bounded; the one that would be too much is a refusal at once.
+    /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait
+    /// has a deadline, and may ask again. Replies that wait are bounded; the one that would be too much is a refusal at
+    /// once.
     func whenDurable(_ position: UInt64, reply: Reply, _ give: @escaping (Reply) -> Void) {
         if position <= log.durablePosition { return give(reply) }
         let byteCount = reply.heldByteCount

@@ -2,8 +2,8 @@ internal import BrumeLock
 
 /// A backup file as the data folder that it holds, to read: what is checked and copied of a folder is so of a file.
 ///
-/// Making one reads the whole file and checks every byte of it (see ``BackupFormat``). It keeps the names, and where the blocks
-/// stand: 8 bytes for each MiB.
+/// Making one reads the whole file and checks every byte of it (see ``BackupFormat``). It keeps the names, and where
+/// the blocks stand: 8 bytes for each MiB.
 package final class BackupFileDisk: Disk {
     private struct Content {
         var byteCount: UInt64
@@ -224,7 +224,8 @@ package final class BackupFileDisk: Disk {
         DiskError(call: call, path: path, message: "a backup file is not changed")
     }
 
-    /// The reader of single blocks. Its decompressor has working memory, so it is used behind the lock of ``state`` only.
+    /// The reader of single blocks. Its decompressor has working memory, so it is used behind the lock of ``state``
+    /// only.
     private final class Reader: @unchecked Sendable {
         private let reader: BackupFileReader
 

@@ -1,4 +1,5 @@
-/// A backup in one file, format version 1: the files of a data folder, one after another, as `brume backup X.brume` writes it.
+/// A backup in one file, format version 1: the files of a data folder, one after another, as `brume backup X.brume`
+/// writes it.
 ///
 /// Integers are little-endian.
 ///
@@ -17,14 +18,14 @@
 /// 20     payload: the content as a zstd frame; the content itself where that is no shorter, and both counts are equal
 /// ```
 ///
-/// A *file* block begins a file: its content is 8 bytes, the file's length, and its name in the data folder. *Content* blocks
-/// with the file's bytes follow, each of 1 MiB but for the last. The *end* block is the last one, with two counts of 8 bytes:
-/// of the files, and of all their bytes; nothing follows it. So a file that ends too early has no end block, and one of which
-/// a part was lost, put twice or moved breaks the chain of checksums.
+/// A *file* block begins a file: its content is 8 bytes, the file's length, and its name in the data folder. *Content*
+/// blocks with the file's bytes follow, each of 1 MiB but for the last. The *end* block is the last one, with two
+/// counts of 8 bytes: of the files, and of all their bytes; nothing follows it. So a file that ends too early has no
+/// end block, and one of which a part was lost, put twice or moved breaks the chain of checksums.
 ///
-/// `brume.meta` comes last, as in a folder. Names are hostile until checked: only those that a data folder may have are taken
-/// (``isName(_:others:)``), each once. The file is written under a temporary name, synced, read back whole, renamed, and its
-/// folder is synced.
+/// `brume.meta` comes last, as in a folder. Names are hostile until checked: only those that a data folder may have are
+/// taken (``isName(_:others:)``), each once. The file is written under a temporary name, synced, read back whole,
+/// renamed, and its folder is synced.
 enum BackupFormat {
     static let magic = Array("BRUMEBAK".utf8)
     static let version: UInt32 = 1

@@ -1,15 +1,15 @@
-/// Copies a data folder: to a backup, and from one. A backup is itself a data folder, without what only a running server
-/// needs, or one file that holds such a folder (``BackupFileDisk``): `brume verify` checks both.
+/// Copies a data folder: to a backup, and from one. A backup is itself a data folder, without what only a running
+/// server needs, or one file that holds such a folder (``BackupFileDisk``): `brume verify` checks both.
 ///
-/// Of a folder that nobody uses, journal and snapshots are copied as they are. Of one that a server uses, snapshots alone: a
-/// snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes its place by a
-/// rename), so that each database is copied as it was at one commit. The server has to be asked for snapshots before: what was
-/// committed until then is in them. The copy gets a journal of its own, without entries.
+/// Of a folder that nobody uses, journal and snapshots are copied as they are. Of one that a server uses, snapshots
+/// alone: a snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes its
+/// place by a rename), so that each database is copied as it was at one commit. The server has to be asked for
+/// snapshots before: what was committed until then is in them. The copy gets a journal of its own, without entries.
 ///
 /// What the folder's ``ManifestFile`` names is in the copy, or there is none; the copy has one of its own.
 ///
-/// `brume.meta` comes last. A folder that holds data and no such file is opened by no server, so that a copy that was cut
-/// short is not taken for a whole one.
+/// `brume.meta` comes last. A folder that holds data and no such file is opened by no server, so that a copy that was
+/// cut short is not taken for a whole one.
 package struct FolderCopy: Sendable {
     package enum Source: Sendable {
         /// Nobody writes to the folder while it is copied.
@@ -67,7 +67,8 @@ package struct FolderCopy: Sendable {
         }
         do throws(DiskError) {
             let names = try disk.list("")
-            // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being made.
+            // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being
+            // made.
             var paths = try disk.list(SnapshotFormat.folder).filter { $0.hasSuffix(SnapshotFormat.suffix) }
                 .map { SnapshotFormat.folder + "/" + $0 }
             if kind == .idle {
@@ -91,8 +92,8 @@ package struct FolderCopy: Sendable {
         }
     }
 
-    /// Copies everything to `target`, an empty folder. When this returns the copy is durable; when it throws, what is in the
-    /// target is of no use.
+    /// Copies everything to `target`, an empty folder. When this returns the copy is durable; when it throws, what is
+    /// in the target is of no use.
     ///
     /// - Parameters:
     ///   - epoch: The copy's; nil keeps the folder's. A folder that will be served gets another one.

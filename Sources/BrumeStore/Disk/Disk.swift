@@ -1,8 +1,8 @@
 /// What the store asks of a disk. Paths are relative to one data folder, with `/` between their parts.
 ///
-/// The contract is that of a POSIX file system and no more: what is written is lost in a crash until `sync` of its file has
-/// returned; a file that was made, renamed or removed may be found as before until `syncDirectory` of its folder has
-/// returned. All calls block. They may come from several threads, but never two at a time for one file.
+/// The contract is that of a POSIX file system and no more: what is written is lost in a crash until `sync` of its file
+/// has returned; a file that was made, renamed or removed may be found as before until `syncDirectory` of its folder
+/// has returned. All calls block. They may come from several threads, but never two at a time for one file.
 package protocol Disk: AnyObject, Sendable {
     /// Opens a file that exists, to read it.
     func openForReading(_ path: String) throws(DiskError) -> DiskFile
@@ -12,25 +12,27 @@ package protocol Disk: AnyObject, Sendable {
     func create(_ path: String) throws(DiskError) -> DiskFile
     /// Closes without syncing.
     func close(_ file: DiskFile)
-    /// Closes a file, open for writing, that has lost its name. A large one gives its room back bit by bit before, where nobody else
-    /// has it open: all at once others' syncs would wait for it.
+    /// Closes a file, open for writing, that has lost its name. A large one gives its room back bit by bit before,
+    /// where nobody else has it open: all at once others' syncs would wait for it.
     func giveBack(_ file: DiskFile)
 
     /// Writes all bytes at an offset; the file grows when they end behind its end.
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError)
     /// Reads up to `length` bytes; fewer only where the file ends.
     func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8]
-    /// Reads until `target` is full or the file ends; returns how many bytes that were. For those who read much: nothing is allocated.
+    /// Reads until `target` is full or the file ends; returns how many bytes that were. For those who read much:
+    /// nothing is allocated.
     func read(_ file: DiskFile, at offset: UInt64, into target: UnsafeMutableRawBufferPointer) throws(DiskError) -> Int
     func size(of file: DiskFile) throws(DiskError) -> UInt64
-    /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on the
-    /// disk: it is never tried again.
+    /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on
+    /// the disk: it is never tried again.
     func sync(_ file: DiskFile) throws(DiskError)
-    /// Has the bytes on their way to the disk, and waits for those that were told of before. It makes nothing durable: a large file
-    /// that is told of part by part, as it is written, leaves little to its sync, and so to those of others that wait behind it.
+    /// Has the bytes on their way to the disk, and waits for those that were told of before. It makes nothing durable:
+    /// a large file that is told of part by part, as it is written, leaves little to its sync, and so to those of
+    /// others that wait behind it.
     func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError)
-    /// Makes all bytes up to `length` zero, whatever they were before, and allocated on the disk, so that later writes there don't
-    /// grow the file. What is behind them stays.
+    /// Makes all bytes up to `length` zero, whatever they were before, and allocated on the disk, so that later writes
+    /// there don't grow the file. What is behind them stays.
     func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError)
 
     /// Replaces `target` if it exists.
@@ -44,8 +46,8 @@ package protocol Disk: AnyObject, Sendable {
     /// Makes the names in a folder durable. The data folder itself is the empty path.
     func syncDirectory(_ path: String) throws(DiskError)
 
-    /// SHA-256 (FIPS 180-4), for the names of files that would be too long: the store knows no cryptography. Always the same
-    /// function, since it is part of the format.
+    /// SHA-256 (FIPS 180-4), for the names of files that would be too long: the store knows no cryptography. Always the
+    /// same function, since it is part of the format.
     func sha256(_ bytes: [UInt8]) -> [UInt8]
 }
 

@@ -2,8 +2,8 @@
 package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A call to the disk failed.
     case disk(DiskError)
-    /// A file holds something else than what was written. Nothing is repaired by deleting: restore a backup, or ask what is
-    /// affected with `brume verify`.
+    /// A file holds something else than what was written. Nothing is repaired by deleting: restore a backup, or ask
+    /// what is affected with `brume verify`.
     case damaged(Damage)
     /// A file of a format that this version does not know.
     case unknownVersion(file: String, version: UInt32)

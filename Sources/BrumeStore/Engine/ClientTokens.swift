@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// The client tokens of a zone: each device's latest.
 ///
-/// Bounded: of too many devices the one is forgotten whose token changed longest ago. It gets none with the feed then, and takes it
-/// that its latest request may not have arrived.
+/// Bounded: of too many devices the one is forgotten whose token changed longest ago. It gets none with the feed then,
+/// and takes it that its latest request may not have arrived.
 struct ClientTokens: Equatable, Sendable {
     /// The one that changed longest ago first.
     private(set) var all: [ClientToken] = []

@@ -48,8 +48,8 @@ package struct Caller: Sendable {
     package var user: String
     /// Whether a private database is the caller's own.
     package var isOwner: Bool
-    /// What the schema grants in the public database. Nil where no schema says: everybody reads and makes records, and who made
-    /// one changes it.
+    /// What the schema grants in the public database. Nil where no schema says: everybody reads and makes records, and
+    /// who made one changes it.
     package var access: PublicAccess?
     /// The id that the caller's device goes by; empty where it is of no interest.
     package var device: [UInt8]

@@ -1,26 +1,27 @@
 package import BrumeModel
 
 extension Database {
-    /// Bytes that a page may reach when it completes the commit that it is in: below ``Limits/frameBytes`` with room for
-    /// the rest of the message.
+    /// Bytes that a page may reach when it completes the commit that it is in: below ``Limits/frameBytes`` with room
+    /// for the rest of the message.
     static let completedPageBytes = 3 * 1024 * 1024 + 512 * 1024
 
     /// What a deletion costs in a page beside its name and type: tags, lengths and nesting.
     private static let deletionOverheadBytes = 16
 
-    /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change first.
+    /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change
+    /// first.
     ///
-    /// Without a token: the records that exist, no deletions. (A first fetch of several pages tells of deletions that happened
-    /// while it went on; a device that does not know the record ignores them.) Always ends in a token, which is never ahead
-    /// of what the page holds.
+    /// Without a token: the records that exist, no deletions. (A first fetch of several pages tells of deletions that
+    /// happened while it went on; a device that does not know the record ignores them.) Always ends in a token, which
+    /// is never ahead of what the page holds.
     ///
     /// The server's own page (`resultsLimit` 0) ends at ``Limits/changesPerPage`` or ``Limits/pageBytes``, and then
-    /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A limit of
-    /// the caller's ends the page wherever it is reached.
+    /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A
+    /// limit of the caller's ends the page wherever it is reached.
     ///
-    /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or from
-    /// before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments` for the
-    /// default zone.
+    /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or
+    /// from before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments`
+    /// for the default zone.
     ///
     /// - Parameter device: The asking device, whose client token the page holds.
     package func zoneChanges(
@@ -126,13 +127,14 @@ extension Database {
     /// What showing a record in part costs: its fields, of which none has fewer than eight bytes or so.
     static func fieldsReadAtMost(inBytes byteCount: Int) -> Int { min(byteCount / 8, Limits.fieldsPerRecord) }
 
-    /// One page of the zones that changed, came or went since a token, by their last change. The default zone never appears.
+    /// One page of the zones that changed, came or went since a token, by their last change. The default zone never
+    /// appears.
     ///
-    /// Without a token: the zones that exist. Of a zone that was deleted and made again both are told, each at its place: the
-    /// deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
+    /// Without a token: the zones that exist. Of a zone that was deleted and made again both are told, each at its
+    /// place: the deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
     ///
-    /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and `invalidArguments`
-    /// for the public database.
+    /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and
+    /// `invalidArguments` for the public database.
     package func databaseChanges(
         since token: ChangeToken?, resultsLimit: Int
     ) throws(ServiceError) -> DatabaseChangesPage<ChangeToken> {

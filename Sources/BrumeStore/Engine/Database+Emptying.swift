@@ -2,9 +2,10 @@ internal import BrumeModel
 internal import BrumeWire
 
 extension Database {
-    /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions, records of
-    /// the default zone. User records stay, without fields, and so do subscriptions that are no custom zone's; what they are about is
-    /// told to them as if users had deleted it. One commit of bounded size at a time; nil when nothing is left.
+    /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
+    /// records of the default zone. User records stay, without fields, and so do subscriptions that are no custom
+    /// zone's; what they are about is told to them as if users had deleted it. One commit of bounded size at a time;
+    /// nil when nothing is left.
     ///
     /// - Parameter limit: Records of the default zone that one commit changes, and of custom zones that go with it: at
     ///   least one zone, and some hundreds at the most.
@@ -79,7 +80,8 @@ extension Database {
         }
     }
 
-    /// Looks at some more records for a lesson; records that are saved between two steps are learned from when they are saved.
+    /// Looks at some more records for a lesson; records that are saved between two steps are learned from when they are
+    /// saved.
     ///
     /// - Parameter places: Of records of a few hundred bytes, that this step looks at; of large ones fewer.
     /// - Returns: Whether it has seen all.

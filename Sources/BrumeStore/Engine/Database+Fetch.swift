@@ -2,8 +2,8 @@ package import BrumeModel
 internal import BrumeWire
 
 extension Database {
-    /// Records by id, in the order of the request: `unknownItem` for those that are missing, `zoneNotFound` for those of a
-    /// missing zone. In the public database a record that the caller may not read is as missing.
+    /// Records by id, in the order of the request: `unknownItem` for those that are missing, `zoneNotFound` for those
+    /// of a missing zone. In the public database a record that the caller may not read is as missing.
     ///
     /// The answer stops growing at ``Limits/pageBytes``, and at ``Limits/pageFieldsRead`` where records are shown in
     /// part; what did not fit is `deferred`. At least one record always fits.

@@ -2,11 +2,12 @@ package import BrumeModel
 internal import BrumeWire
 
 extension Database {
-    /// Saves and deletes records: each zone's items atomically where the zone can and the request does not say otherwise.
+    /// Saves and deletes records: each zone's items atomically where the zone can and the request does not say
+    /// otherwise.
     ///
     /// Results stand in the order of the request; nothing of a failed item is written. All zones of the request are one
-    /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are checked
-    /// here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
+    /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
+    /// checked here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
     ///
     /// - Parameter quotaBytes: What ``storedBytes`` may come to; 0: no limit. A save that would make them more fails
     ///   with `quotaExceeded`. Deletions and saves that store no more than before go through, however much there is.
@@ -63,8 +64,8 @@ extension Database {
         return Decision(answer: results, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// Makes the user's record (cloudkit.md 1.1) in the default zone, unless it exists. Done at a user's first access, in
-    /// the private and in the public database.
+    /// Makes the user's record (cloudkit.md 1.1) in the default zone, unless it exists. Done at a user's first access,
+    /// in the private and in the public database.
     package func ensureUserRecord(named name: String, nowMilliseconds: Int64) -> Commit? {
         if zoneStates[0].liveSlot(of: name) != nil { return nil }
         var builder = CommitBuilder(sequence: sequence + 1)
@@ -146,7 +147,8 @@ extension Database {
                 recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false))
     }
 
-    /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is no change.
+    /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is
+    /// no change.
     ///
     /// One for which the quota has no room is not kept: with the feed the device gets the one before, and takes it that
     /// its latest request may not have arrived.

@@ -1,12 +1,13 @@
 package import BrumeModel
 
 extension Database {
-    /// Saves and deletes zones, each by itself. Saving a zone that exists succeeds and changes nothing; deleting a missing
-    /// zone succeeds.
+    /// Saves and deletes zones, each by itself. Saving a zone that exists succeeds and changes nothing; deleting a
+    /// missing zone succeeds.
     ///
-    /// A deleted zone takes its records and its subscriptions with it, which are told of that: zone subscriptions of the change, query
-    /// subscriptions of the records if they want to know of deletions. Made again, it is empty and another incarnation, and
-    /// tokens of the earlier one have expired. A zone that is both saved and deleted in one request fails twice.
+    /// A deleted zone takes its records and its subscriptions with it, which are told of that: zone subscriptions of
+    /// the change, query subscriptions of the records if they want to know of deletions. Made again, it is empty and
+    /// another incarnation, and tokens of the earlier one have expired. A zone that is both saved and deleted in one
+    /// request fails twice.
     ///
     /// - Parameter deletionReason: Why the zones go, as the feed tells it. Clients delete.
     package func modifyZones(

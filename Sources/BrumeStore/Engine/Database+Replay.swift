@@ -8,8 +8,8 @@ package struct ReplayError: Error, Equatable, Sendable {
 }
 
 extension Database {
-    /// Applies a commit of the journal again. Entries up to ``sequence`` are skipped, so that replay from an older place is
-    /// harmless; one that is not the next is damage, and so is one that does not fit what the database holds.
+    /// Applies a commit of the journal again. Entries up to ``sequence`` are skipped, so that replay from an older
+    /// place is harmless; one that is not the next is damage, and so is one that does not fit what the database holds.
     ///
     /// After an error the database is of no more use.
     package func apply(_ entry: JournalEntry) throws(ReplayError) {

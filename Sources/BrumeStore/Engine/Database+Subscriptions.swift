@@ -1,10 +1,11 @@
 package import BrumeModel
 
 extension Database {
-    /// Saves and deletes the caller's subscriptions, each by itself. A save replaces the subscription of the same id; saving one
-    /// that is the same changes nothing. A subscription to a zone goes with its zone.
+    /// Saves and deletes the caller's subscriptions, each by itself. A save replaces the subscription of the same id;
+    /// saving one that is the same changes nothing. A subscription to a zone goes with its zone.
     ///
-    /// In the public database every user has their own, under ids of their own: nobody sees, replaces or deletes another's.
+    /// In the public database every user has their own, under ids of their own: nobody sees, replaces or deletes
+    /// another's.
     package func modifySubscriptions(
         _ request: ModifySubscriptionsRequest, caller: Caller, nowMilliseconds: Int64
     ) -> Decision<ModifySubscriptionsResult> {
@@ -41,10 +42,11 @@ extension Database {
         return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// The zone and database subscriptions that a commit fires: hints that something changed. Those that records fire are in ``Commit/matches``.
+    /// The zone and database subscriptions that a commit fires: hints that something changed. Those that records fire
+    /// are in ``Commit/matches``.
     ///
-    /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of that type,
-    /// and, since what was lost with a zone is not looked at, for the deletion of any zone.
+    /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of
+    /// that type, and, since what was lost with a zone is not looked at, for the deletion of any zone.
     package func matchingSubscriptions(for commit: Commit) -> [KeptSubscription] {
         let hints = subscriptionTable.hints
         // Mostly there are few, and all are.
@@ -66,9 +68,9 @@ extension Database {
 
     /// Finds the query subscriptions that the commit fires, and removes those among them that fire once.
     ///
-    /// Such a removal is part of the commit that fires the subscription: after a crash either both are there or neither, so it
-    /// never fires twice. Whether its event was delivered is another matter: what was not delivered when a server stops is told as
-    /// "fetch from your token", like all events.
+    /// Such a removal is part of the commit that fires the subscription: after a crash either both are there or
+    /// neither, so it never fires twice. Whether its event was delivered is another matter: what was not delivered when
+    /// a server stops is told as "fetch from your token", like all events.
     func matchSubscriptions(into builder: inout CommitBuilder) {
         let matches = subscriptionMatcher.matches(
             of: builder.takeRecords(), in: subscriptionTable, gate: subscriptionGate)
@@ -80,10 +82,11 @@ extension Database {
         }
     }
 
-    /// Zones are about to go with their records: query subscriptions that want to know of deletions are told, those of the zones
-    /// themselves included, and before these go.
+    /// Zones are about to go with their records: query subscriptions that want to know of deletions are told, those of
+    /// the zones themselves included, and before these go.
     ///
-    /// Up to ``Limits/recordsToldPerZoneDeletion`` records are told one by one; of more the subscribers are told to fetch.
+    /// Up to ``Limits/recordsToldPerZoneDeletion`` records are told one by one; of more the subscribers are told to
+    /// fetch.
     func matchDeletion(ofZones zones: [ZoneID], into builder: inout CommitBuilder) {
         if subscriptionTable.index.isEmpty { return }
         // Looked at once, whatever the number of zones.

@@ -2,12 +2,12 @@ package import BrumeModel
 
 /// A database in memory: zones, records, feeds, subscriptions, and the answers to recent operations.
 ///
-/// It decides a request and applies it at once; the commit in the ``Decision`` has to become durable before the answer is
-/// given, or a read is answered that could show it. Not thread-safe: all of a database belongs to one event loop. It knows
-/// no clock (time is an argument), no disk and no network.
+/// It decides a request and applies it at once; the commit in the ``Decision`` has to become durable before the answer
+/// is given, or a read is answered that could show it. Not thread-safe: all of a database belongs to one event loop. It
+/// knows no clock (time is an argument), no disk and no network.
 ///
-/// `@exclusivity(unchecked)`: asked for several times with every request, and whatever changes it only computes. It calls nothing
-/// that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`: asked for several times with every request, and whatever changes it only computes. It
+/// calls nothing that could look at it meanwhile, which is what the check would find.
 ///
 /// Every commit has the next sequence number. All changes of a request, in whatever zones, are one commit.
 package final class Database {
@@ -32,7 +32,8 @@ package final class Database {
     @exclusivity(unchecked) var populatedZones: [UInt64] = []
     /// Queries that read the database as it was at an earlier commit.
     @exclusivity(unchecked) var queryRuns: [WeakQueryRun] = []
-    /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name before.
+    /// Custom zones, deleted ones included, by their last change, and by the deletion of the one that had the name
+    /// before.
     @exclusivity(unchecked) var zoneFeed = Feed()
     /// Position of the last change in any custom zone.
     @exclusivity(unchecked) var zoneFeedHead = ChangePosition.start
@@ -100,8 +101,8 @@ package final class Database {
         return liveSlot(of: name, inZoneAt: index) != nil
     }
 
-    /// The slot of a record that exists. Of the two parts of the zone that it takes: all of it is a handful of references more to
-    /// hold, for each record that is asked for.
+    /// The slot of a record that exists. Of the two parts of the zone that it takes: all of it is a handful of
+    /// references more to hold, for each record that is asked for.
     func liveSlot(of name: String, inZoneAt index: Int) -> Int32? {
         let slots = zoneStates[index].slots
         guard let slot = zoneStates[index].names.slot(of: name, in: slots), !slots.isDeleted(slot) else { return nil }
@@ -199,7 +200,8 @@ package final class Database {
         return .success(index)
     }
 
-    /// The error for a zone that does not exist. As long as the database remembers its deletion, the error tells why it was deleted.
+    /// The error for a zone that does not exist. As long as the database remembers its deletion, the error tells why it
+    /// was deleted.
     private func absence(of zone: ZoneID) -> ServiceError {
         let isOwn = zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner
         return switch isOwn ? zoneIndexOfName[zone.name].flatMap({ zoneStates[$0].deletion }) : nil {
@@ -225,7 +227,8 @@ package final class Database {
         if zoneFeed.needsCompaction {
             zoneStates.withUnsafeBufferPointer { zones in
                 zoneFeed.compact {
-                    // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to be held.
+                    // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to
+                    // be held.
                     zones[Int($0.slot)].lastChange == $0.position
                         || zones[Int($0.slot)].earlierDeletion?.position == $0.position
                 }

@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// What a database counts while it works beside what counting everything again gives, and how much of its past it holds.
+/// What a database counts while it works beside what counting everything again gives, and how much of its past it
+/// holds.
 ///
 /// For tests and checks: making one looks at every record.
 package struct DatabaseAudit: Equatable, Sendable {

@@ -2,10 +2,10 @@ package import BrumeModel
 
 /// An order of changes: where each changed item stands, oldest change first.
 ///
-/// An item that changes again is appended again; its older entry is *stale* and is skipped by readers, who know an item's
-/// latest position from the item itself. While more than half of the entries are stale each append also looks through one chunk
-/// for them, so that no append takes long however long the feed is, and a feed takes about twice the memory of its items at the
-/// most. A page is a binary search and a scan.
+/// An item that changes again is appended again; its older entry is *stale* and is skipped by readers, who know an
+/// item's latest position from the item itself. While more than half of the entries are stale each append also looks
+/// through one chunk for them, so that no append takes long however long the feed is, and a feed takes about twice the
+/// memory of its items at the most. A page is a binary search and a scan.
 package struct Feed: Sendable {
     package struct Entry: Equatable, Sendable {
         package let position: ChangePosition
@@ -109,8 +109,8 @@ package struct Feed: Sendable {
     /// Whether ``compact(isCurrent:)`` is due.
     package var needsCompaction: Bool { count >= Feed.compactionMinimum && staleCount * 2 > count }
 
-    /// Removes the stale entries of one chunk; an entry is stale when its position is not its slot's latest. With each append,
-    /// while it is due.
+    /// Removes the stale entries of one chunk; an entry is stale when its position is not its slot's latest. With each
+    /// append, while it is due.
     package mutating func compact(isCurrent: (Entry) -> Bool) {
         if nextChunk >= chunks.count { nextChunk = 0 }
         let before = chunks[nextChunk].count

@@ -1,7 +1,8 @@
-/// A small open table with linear probing: numbers from 0 on by the hashes of what they stand for, which stands elsewhere.
+/// A small open table with linear probing: numbers from 0 on by the hashes of what they stand for, which stands
+/// elsewhere.
 ///
-/// Hashes are kept, so that neither growth nor a removal looks at what the numbers stand for. A number takes 8 bytes, and the
-/// room between them. What is full has to be told to grow.
+/// Hashes are kept, so that neither growth nor a removal looks at what the numbers stand for. A number takes 8 bytes,
+/// and the room between them. What is full has to be told to grow.
 struct HashedSlots: Sendable {
     typealias Hash = UInt32
 

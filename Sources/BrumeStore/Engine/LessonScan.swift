@@ -1,7 +1,7 @@
 package import BrumeModel
 
-/// What the records of a type tell a schema that does not know them, found step by step: data from before schemas were kept. The
-/// first record that has a field decides its type.
+/// What the records of a type tell a schema that does not know them, found step by step: data from before schemas were
+/// kept. The first record that has a field decides its type.
 package struct LessonScan {
     package let type: String
     package internal(set) var lesson = SchemaLesson()

@@ -3,9 +3,9 @@ internal import BrumeWire
 
 /// Where a zone keeps the record of a name: slots by the hash of their names. The names stand in the slots alone.
 ///
-/// No addition takes long, however many records there are. The slots lie in leaves, small open tables with linear probing; a leaf
-/// that is full is split in two by the next bit of its hashes (extendible hashing), and hashes are kept, so that neither a split
-/// nor a growing leaf looks at a name. A record takes about 16 bytes.
+/// No addition takes long, however many records there are. The slots lie in leaves, small open tables with linear
+/// probing; a leaf that is full is split in two by the next bit of its hashes (extendible hashing), and hashes are
+/// kept, so that neither a split nor a growing leaf looks at a name. A record takes about 16 bytes.
 ///
 /// Hashes are the process's own (SipHash with a key of chance): nobody outside can choose names that collide.
 struct NameIndex: Sendable {

@@ -1,10 +1,11 @@
 /// The arrays that records of a snapshot share, so that little of one stays in memory for which no record is left.
 ///
-/// A pack holds the bytes of neighbouring slots, one behind the other. Records that are saved later have arrays of their own, and what
-/// they leave in a pack is lost room: when that is half of a pack, those that are left move to a new one. So packs take twice the
-/// bytes of their records at the most, and a change moves ``targetBytes`` at the most.
+/// A pack holds the bytes of neighbouring slots, one behind the other. Records that are saved later have arrays of
+/// their own, and what they leave in a pack is lost room: when that is half of a pack, those that are left move to a
+/// new one. So packs take twice the bytes of their records at the most, and a change moves ``targetBytes`` at the most.
 struct RecordPacks: Sendable {
-    /// About what a pack holds: little enough to be moved in a few microseconds, and much more than an allocation costs beside it.
+    /// About what a pack holds: little enough to be moved in a few microseconds, and much more than an allocation costs
+    /// beside it.
     static let targetBytes = 64 * 1024
     /// A record from here on has an array of its own.
     static let recordBytesMax = targetBytes / 8

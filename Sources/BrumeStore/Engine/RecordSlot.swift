@@ -3,13 +3,14 @@ internal import BrumeWire
 
 /// A record as the engine keeps it: its encoded bytes, and where it stands among the changes. 32 bytes beside its own.
 ///
-/// What else decisions need is read from the bytes, which begin with name, type and change tag. Records that come from a snapshot
-/// share one array with their neighbours, so that a million of them are not a million allocations; see ``RecordPacks``.
+/// What else decisions need is read from the bytes, which begin with name, type and change tag. Records that come from
+/// a snapshot share one array with their neighbours, so that a million of them are not a million allocations; see
+/// ``RecordPacks``.
 ///
 /// In a custom zone a deleted record keeps its slot as a tombstone: name, type and position, nothing else.
 struct RecordSlot: Sendable {
-    /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version takes its place where
-    /// nobody else reads it; see ``replace(with:refersToOthers:position:)``.
+    /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version takes
+    /// its place where nobody else reads it; see ``replace(with:refersToOthers:position:)``.
     private var storage: [UInt8]
     /// Where the record begins in ``storage``.
     private var start: UInt32
@@ -17,8 +18,8 @@ struct RecordSlot: Sendable {
     private var countAndMarks: UInt32
     /// Of the latest change.
     var position: ChangePosition
-    /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is the last
-    /// of all orders that queries answer in. A newer version keeps it.
+    /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is
+    /// the last of all orders that queries answer in. A newer version keeps it.
     var created: ChangePosition
 
     private static let deletedMark: UInt32 = 1 << 31
@@ -72,9 +73,9 @@ struct RecordSlot: Sendable {
 
     /// Takes a newer version of the record.
     ///
-    /// It is written over the older one where that has an array of its own, of about the size, which nobody else holds: who does, as a
-    /// snapshot that is being written or an index that compares the two, keeps the older version. So a save allocates nothing that
-    /// stays, mostly, and a record that is saved again and again stays where it is.
+    /// It is written over the older one where that has an array of its own, of about the size, which nobody else holds:
+    /// who does, as a snapshot that is being written or an index that compares the two, keeps the older version. So a
+    /// save allocates nothing that stays, mostly, and a record that is saved again and again stays where it is.
     mutating func replace(with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
         let newer = record.count
         if isPacked || newer > storage.capacity || !SharedBytes.isSnug(newer, in: storage.capacity) {
@@ -165,8 +166,8 @@ struct RecordSlot: Sendable {
     /// Whether it has a parent or references that delete it with their targets.
     var refersToOthers: Bool { countAndMarks & RecordSlot.referenceMark != 0 }
 
-    /// What a record takes beside its bytes: its slot, the places of its name in the look-ups and of its changes in the feed, and
-    /// what an allocation adds.
+    /// What a record takes beside its bytes: its slot, the places of its name in the look-ups and of its changes in the
+    /// feed, and what an allocation adds.
     private static let overheadBytes = 128
 
     /// About what the record takes in memory. An eighth of it may be empty, which is not counted.

@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// The records of a zone by slot, in chunks of a fixed size.
 ///
-/// A copy shares the chunks. What changes behind it copies the chunk that it touches and the row of chunks, whatever the
-/// zone's size: so a snapshot can be written of a copy while commits go on, and none of them waits for it.
+/// A copy shares the chunks. What changes behind it copies the chunk that it touches and the row of chunks, whatever
+/// the zone's size: so a snapshot can be written of a copy while commits go on, and none of them waits for it.
 struct RecordSlots: Sendable {
     /// A commit may touch as many chunks as it has records: a small chunk is copied in a microsecond or two.
     static let chunkSlots = 64
@@ -46,7 +46,8 @@ struct RecordSlots: Sendable {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].withBytes(body)
     }
 
-    /// Reads a little of the encoded record, so that it is in the processor's caches when it is copied. The value means nothing.
+    /// Reads a little of the encoded record, so that it is in the processor's caches when it is copied. The value means
+    /// nothing.
     func touch(_ slot: Int32) -> UInt8 {
         withBytes(of: slot) { $0.isEmpty ? 0 : $0[$0.count / 2] &+ $0[$0.count - 1] }
     }

@@ -1,7 +1,8 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// What is asked about one item by itself: whether the caller may, whether the tag and the type are right, and what they get to see.
+/// What is asked about one item by itself: whether the caller may, whether the tag and the type are right, and what
+/// they get to see.
 extension ZoneBatch {
     static let userRecordRefusal = ServiceError(
         .permissionFailure,

@@ -3,10 +3,10 @@ internal import BrumeWire
 
 /// Decides the saves and deletions that one request asks for in one zone, without changing the zone.
 ///
-/// Every item is looked at by itself first (names, permissions, tags, limits: `ZoneBatch+Checks.swift`); what passes is *staged*.
-/// Then references are checked against the state after the whole batch, so that the order of items does not matter; see
-/// `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its innocent items fail with
-/// `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
+/// Every item is looked at by itself first (names, permissions, tags, limits: `ZoneBatch+Checks.swift`); what passes is
+/// *staged*. Then references are checked against the state after the whole batch, so that the order of items does not
+/// matter; see `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its innocent items
+/// fail with `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
 struct ZoneBatch {
     struct StagedSave {
         /// Of the request.
@@ -52,8 +52,8 @@ struct ZoneBatch {
     let quota: QuotaRoom?
 
     private(set) var staged: [StagedSave] = []
-    /// The encoded records of all saves that were ever staged, one behind the other: what is answered and what the journal gets are
-    /// parts of it, so that a record of a batch needs no memory of its own for either.
+    /// The encoded records of all saves that were ever staged, one behind the other: what is answered and what the
+    /// journal gets are parts of it, so that a record of a batch needs no memory of its own for either.
     private(set) var records: [UInt8] = []
     private(set) var deletions: [StagedDeletion] = []
     /// The references of those staged saves that change which records theirs refer to.
@@ -127,9 +127,9 @@ struct ZoneBatch {
         failOverQuota(in: zone)
         if needsReferencesSettled(in: zone) {
             settleReferences(in: zone)
-            // What was to be deleted or to shrink, and made room, may have to stay as it is. Whoever finds no room the second
-            // time takes all with it that would grow: one after the other they could fail each other for as many rounds as
-            // there are items.
+            // What was to be deleted or to shrink, and made room, may have to stay as it is. Whoever finds no room the
+            // second time takes all with it that would grow: one after the other they could fail each other for as many
+            // rounds as there are items.
             var isLast = false
             while !(isAtomic && hasFailed), failOverQuota(in: zone, allThatGrow: isLast) {
                 settleReferences(in: zone)
@@ -140,8 +140,8 @@ struct ZoneBatch {
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
 
-    /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its older version
-    /// needs more.
+    /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its
+    /// older version needs more.
     private var expectedRecordBytes: Int {
         let systemBytes = 64 + 2 * caller.user.utf8.count + tagText.count
         var count = 0

@@ -193,8 +193,8 @@ struct ZoneState: Sendable {
         storedBytes += clientTokens.storedBytes
     }
 
-    /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one less: it
-    /// drops two at the most.
+    /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one
+    /// less: it drops two at the most.
     private mutating func dropTombstones(downTo limit: Int) {
         while tombstoneCount > limit, let entry = deletions.first {
             let isCurrent = slots.isDeleted(entry.slot) && slots.position(of: entry.slot) == entry.position

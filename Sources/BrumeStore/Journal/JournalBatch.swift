@@ -31,7 +31,8 @@ package struct JournalBatch: Sendable {
         entryCount += 1
     }
 
-    /// Adds entries as long as they fit, beginning with the one at `offset`; returns where the first one stands that did not.
+    /// Adds entries as long as they fit, beginning with the one at `offset`; returns where the first one stands that
+    /// did not.
     package mutating func append(_ entries: JournalEntries, from offset: Int = 0) -> Int {
         var end = offset
         var added: UInt32 = 0

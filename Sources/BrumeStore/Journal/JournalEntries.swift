@@ -1,7 +1,8 @@
 package import BrumeModel
 internal import BrumeWire
 
-/// Encoded entries in a row, laid out as a batch holds them: what a loop has committed and the journal's thread will write.
+/// Encoded entries in a row, laid out as a batch holds them: what a loop has committed and the journal's thread will
+/// write.
 package struct JournalEntries: Sendable {
     /// For each entry its length (4 bytes) and its bytes.
     private(set) var bytes: [UInt8] = []

@@ -1,9 +1,9 @@
 /// The journal on disk, format version 2.
 ///
-/// The journal is a row of *segments*, files `journal/%016x.journal` with numbers that rise by one. A segment is made under
-/// a temporary name, with its full length, all of which reads as zero, given its header, synced and renamed; so one that
-/// has its name has its header. The file may have been another segment before; see ``SpareSegments``. Integers are
-/// little-endian.
+/// The journal is a row of *segments*, files `journal/%016x.journal` with numbers that rise by one. A segment is made
+/// under a temporary name, with its full length, all of which reads as zero, given its header, synced and renamed; so
+/// one that has its name has its header. The file may have been another segment before; see ``SpareSegments``. Integers
+/// are little-endian.
 ///
 /// ```
 /// segment header, 64 bytes
@@ -32,9 +32,9 @@
 ///        zeros, at least none, and 0xED as the last byte before a multiple of 8
 /// ```
 ///
-/// A batch is one group commit: one write, one sync. The next one is written when the sync has returned, and the next segment
-/// begins when the last batch of the one before is synced. So only the last batch of the last segment can be torn by a crash,
-/// and it was acknowledged to nobody. Behind the last batch all is zero.
+/// A batch is one group commit: one write, one sync. The next one is written when the sync has returned, and the next
+/// segment begins when the last batch of the one before is synced. So only the last batch of the last segment can be
+/// torn by a crash, and it was acknowledged to nobody. Behind the last batch all is zero.
 ///
 /// A reader takes a place that holds no whole batch for the torn tail only if it looks as a write that was cut off
 /// (``TornTail``), and nothing says that the batch was synced (``JournalExtent``, a later batch or segment). Otherwise,

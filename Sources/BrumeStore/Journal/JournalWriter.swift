@@ -1,8 +1,8 @@
 /// Appends batches to the journal and makes them durable. Owned by one thread; every call blocks on the disk.
 ///
-/// After a failed sync, or any failure that leaves open what is on the disk, every later call fails with the same error: the
-/// server stops, and recovery reads what is there. A full disk is not one of these: the same batch may be written again when
-/// there is room.
+/// After a failed sync, or any failure that leaves open what is on the disk, every later call fails with the same
+/// error: the server stops, and recovery reads what is there. A full disk is not one of these: the same batch may be
+/// written again when there is room.
 package struct JournalWriter: Sendable {
     /// How the journal is laid out; the defaults are for the real disk.
     package struct Options: Sendable {
@@ -34,8 +34,8 @@ package struct JournalWriter: Sendable {
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
-    /// Whether the next segment is to be made: what is filled with zeros shortly before it is written to is in the processor's caches
-    /// still.
+    /// Whether the next segment is to be made: what is filled with zeros shortly before it is written to is in the
+    /// processor's caches still.
     package var isNearlyFull: Bool { offset + UInt64(options.segmentBytes / 4) > segmentLength }
     /// Makes the next segment ahead, on another thread.
     package var preparation: SegmentPreparation { SegmentPreparation(spares: spares) }
@@ -68,14 +68,14 @@ package struct JournalWriter: Sendable {
         previousCRC = scan.lastCRC
         file = try disk.openForWriting(path)
         if scan.tornBytes > 0 {
-            // Behind the last batch all has to be zero again before anything is appended, or a later tear could not be told
-            // from what this one left.
+            // Behind the last batch all has to be zero again before anything is appended, or a later tear could not be
+            // told from what this one left.
             try disk.write([UInt8](repeating: 0, count: scan.tornBytes), to: file, at: offset)
         }
         if let last = scan.batches.last {
-            // The process that wrote it may have ended before its sync returned, or after it failed. What has been read is
-            // about to be shown, so it is made durable first; written again, because a system that failed to write it once
-            // may take it for written.
+            // The process that wrote it may have ended before its sync returned, or after it failed. What has been read
+            // is about to be shown, so it is made durable first; written again, because a system that failed to write
+            // it once may take it for written.
             let start = UInt64(last.offset)
             try disk.write(try disk.read(file, at: start, length: scan.end - last.offset), to: file, at: start)
         }
@@ -192,15 +192,16 @@ package struct JournalWriter: Sendable {
         }
     }
 
-    /// Begins a new segment, so that those before may go when snapshots hold what is in them. Does nothing while the current
-    /// one is empty.
+    /// Begins a new segment, so that those before may go when snapshots hold what is in them. Does nothing while the
+    /// current one is empty.
     package mutating func rotate() throws(DiskError) {
         if let failure { throw failure }
         if offset == UInt64(JournalFormat.segmentHeaderBytes) { return }
         try startSegment(batchBytes: 0)
     }
 
-    /// Removes the segments below `number`, the oldest first, or keeps their files as spare ones. The current one always stays.
+    /// Removes the segments below `number`, the oldest first, or keeps their files as spare ones. The current one
+    /// always stays.
     ///
     /// Each removal is durable before the next, so that a crash leaves no hole in the row.
     ///
@@ -263,8 +264,8 @@ package struct JournalWriter: Sendable {
         offset = UInt64(JournalFormat.segmentHeaderBytes)
     }
 
-    /// Removes a segment that the disk had no room to note. A smaller batch may still fit into the current segment, and the
-    /// next start would take one that begins before that batch ends for damage.
+    /// Removes a segment that the disk had no room to note. A smaller batch may still fit into the current segment, and
+    /// the next start would take one that begins before that batch ends for damage.
     private mutating func discard(segment number: UInt64) throws(DiskError) {
         do throws(DiskError) {
             try disk.remove(JournalFormat.path(ofSegment: number))

@@ -2,7 +2,8 @@ package import BrumeModel
 
 /// Which segments of the journal are still needed: those with a commit that no snapshot holds.
 ///
-/// Fed with each entry that is appended (or replayed) and each snapshot that is durable; tells what may be removed. Pure.
+/// Fed with each entry that is appended (or replayed) and each snapshot that is durable; tells what may be removed.
+/// Pure.
 package struct SegmentCoverage: Sendable {
     private struct Use {
         let segment: UInt64

@@ -3,8 +3,8 @@ internal import BrumeLock
 /// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is
 /// filled with zeros already.
 ///
-/// The blocks of a file that served before, and its places in the system's page cache, are mostly there, so that filling
-/// it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
+/// The blocks of a file that served before, and its places in the system's page cache, are mostly there, so that
+/// filling it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
 /// removed, on another thread than the journal's, so that no commit waits for it: each takes some milliseconds mostly,
 /// and some tens where memory is new or the disk busy. All stand in the journal's folder as `*.spare`, and no reader
 /// looks at them.

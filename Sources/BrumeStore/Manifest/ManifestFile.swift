@@ -7,8 +7,8 @@
 /// 12  4  files
 /// 16  8  bytes of the entries
 /// 24  4  CRC-32C of bytes 0 to 23 and of the entries
-/// 28     entries, in the order of their names: 8 bytes, the last commit that the snapshot holds at least, 0 for other files;
-///        2 bytes, the length of the name; the name, from the data folder
+/// 28     entries, in the order of their names: 8 bytes, the last commit that the snapshot holds at least, 0 for other
+///        files; 2 bytes, the length of the name; the name, from the data folder
 /// ```
 ///
 /// A folder whose `brume.meta` has version 2 has this file: that it, or a file that it names, is missing is damage, and

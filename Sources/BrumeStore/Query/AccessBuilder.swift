@@ -4,9 +4,9 @@ internal import BrumeWire
 
 /// Finds the ways that indexes offer to a predicate's matches, and says what they leave to ask.
 ///
-/// Keys of words, elements and texts as a whole are hashes with a random key, and equal hashes are taken for equal values, as
-/// ``WordHash`` has it. Keys of an order are decided where ``IndexKeys/isExact(_:)`` says so, and records under the others are
-/// asked.
+/// Keys of words, elements and texts as a whole are hashes with a random key, and equal hashes are taken for equal
+/// values, as ``WordHash`` has it. Keys of an order are decided where ``IndexKeys/isExact(_:)`` says so, and records
+/// under the others are asked.
 struct AccessBuilder {
     let recordType: String
     let searchableFields: SearchableFields
@@ -19,8 +19,8 @@ struct AccessBuilder {
         self.breaker = breaker
     }
 
-    /// A way for each part of the outermost AND that has any, and one for each word where all are searched for. All hold, each by
-    /// itself is enough.
+    /// A way for each part of the outermost AND that has any, and one for each word where all are searched for. All
+    /// hold, each by itself is enough.
     func paths(for predicate: Predicate) -> [AccessPath] {
         var paths: [AccessPath] = []
         for (part, term) in PredicateCompiler.parts(of: predicate).enumerated() {

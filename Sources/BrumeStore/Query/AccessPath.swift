@@ -1,8 +1,9 @@
 /// An access of a query, and what it decides of the predicate: of the records that it leads to, only the rest is asked.
 struct AccessPath {
     var access: Access
-    /// Parts of the outermost AND (``PredicateEvaluator/parts``) that hold for all records that the access leads to, but for those
-    /// under ``doubtfulKeys``. A search for several words has a path for each, and they decide it together.
+    /// Parts of the outermost AND (``PredicateEvaluator/parts``) that hold for all records that the access leads to,
+    /// but for those under ``doubtfulKeys``. A search for several words has a path for each, and they decide it
+    /// together.
     var parts: [Int] = []
     /// Keys that different values share, some of which match.
     var doubtfulKeys: [PostingTree.Key] = []

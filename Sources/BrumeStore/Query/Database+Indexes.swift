@@ -60,7 +60,8 @@ extension Database {
         if indexes.hasPending { indexBacklog.add(zoneStates[index].incarnation) }
     }
 
-    /// The indexes of a zone that is worth them, or nil: they are begun, or begun anew where most of their numbers are worn.
+    /// The indexes of a zone that is worth them, or nil: they are begun, or begun anew where most of their numbers are
+    /// worn.
     func indexes(ofZoneAt index: Int) -> ZoneIndexes? {
         let zone = zoneStates[index]
         guard zone.liveCount >= indexedZoneMinimum else { return nil }

@@ -1,10 +1,10 @@
 internal import BrumeGeodesy
 
-/// Reads places from the far end on: of the squares of the Earth first those that reach farthest away, cut into smaller ones where
-/// they hold many records.
+/// Reads places from the far end on: of the squares of the Earth first those that reach farthest away, cut into smaller
+/// ones where they hold many records.
 ///
-/// A square's records are at most so far away as its middle and the way from there to its corners together; so what was not read is
-/// never farther than ``metres``, whatever shape the records' places have.
+/// A square's records are at most so far away as its middle and the way from there to its corners together; so what was
+/// not read is never farther than ``metres``, whatever shape the records' places have.
 struct FarReader {
     /// A square of the grid that the index of places has (``IndexKeys/place(_:)``).
     private struct Square {

@@ -2,9 +2,9 @@ internal import BrumeGeodesy
 
 /// All places nearer to a centre than so many metres.
 ///
-/// Distances are geodesics of WGS 84 (``Geodesic``), exact to the millimetre. Because the shortest ways on the ellipsoid and on a
-/// sphere differ by less than 0.6 per cent, most places are told apart by the chord of the sphere, and only those within one per
-/// cent of the edge need the whole formula.
+/// Distances are geodesics of WGS 84 (``Geodesic``), exact to the millimetre. Because the shortest ways on the
+/// ellipsoid and on a sphere differ by less than 0.6 per cent, most places are told apart by the chord of the sphere,
+/// and only those within one per cent of the edge need the whole formula.
 struct GeoCircle {
     let centre: Geodesic.Coordinate
     let metres: Double

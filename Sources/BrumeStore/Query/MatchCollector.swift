@@ -3,8 +3,8 @@ internal import BrumeWire
 
 /// Keeps the first matches behind a cursor, whatever order they are offered in: a page and one more.
 ///
-/// As long as each comes behind the one before, as indexes mostly give them, they are kept as they come; from the first on that
-/// does not, they are a heap with the last one on top.
+/// As long as each comes behind the one before, as indexes mostly give them, they are kept as they come; from the first
+/// on that does not, they are a heap with the last one on top.
 struct MatchCollector {
     struct Row {
         /// Where the row stands in the order.
@@ -51,7 +51,8 @@ struct MatchCollector {
         firstCreated <= created.rawValue && created.rawValue < endCreated
     }
 
-    /// Whether the record whose values are loaded would be kept if it matched. Without sort descriptors its creation says all.
+    /// Whether the record whose values are loaded would be kept if it matched. Without sort descriptors its creation
+    /// says all.
     mutating func admits(_ fields: FieldLookup, created: ChangePosition) -> Bool {
         if order.isEmpty { return admits(created: created) }
         order.read(fields)

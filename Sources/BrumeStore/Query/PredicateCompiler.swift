@@ -2,8 +2,8 @@ internal import BrumeGeodesy
 internal import BrumeModel
 internal import BrumeWire
 
-/// Turns a predicate into the flat form of ``PredicateEvaluator``: AND in AND and OR in OR are one, constants are values as
-/// records hold them, lists are sorted, searches are words.
+/// Turns a predicate into the flat form of ``PredicateEvaluator``: AND in AND and OR in OR are one, constants are
+/// values as records hold them, lists are sorted, searches are words.
 struct PredicateCompiler {
     private(set) var nodes: [PredicateEvaluator.Node] = []
     private(set) var constants: [StoredScalar] = []
@@ -99,7 +99,8 @@ struct PredicateCompiler {
         }
     }
 
-    /// The operands of the outermost AND, those of an AND in it among them; a predicate that is no AND is its only part.
+    /// The operands of the outermost AND, those of an AND in it among them; a predicate that is no AND is its only
+    /// part.
     static func parts(of predicate: Predicate) -> [Predicate] {
         guard case .and(let operands) = predicate else { return [predicate] }
         return operands.flatMap { operand in
@@ -131,7 +132,8 @@ struct PredicateCompiler {
         return !scalars.isList
     }
 
-    /// Not a number equals nothing, but tells which types are there: it stands behind the numbers, where no search ends.
+    /// Not a number equals nothing, but tells which types are there: it stands behind the numbers, where no search
+    /// ends.
     private mutating func appendSorted(_ values: [FieldValue], to node: inout PredicateEvaluator.Node) {
         node.first = Int32(constants.count)
         var sorted: [StoredScalar] = []

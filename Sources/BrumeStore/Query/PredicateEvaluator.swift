@@ -4,23 +4,24 @@ internal import BrumeWire
 
 /// Says which records match a predicate: for queries, and for query subscriptions.
 ///
-/// Made once for a predicate, then asked for any number of records in their stored form; a record costs one walk over its fields,
-/// which stops behind the last one that is needed, and no allocation (but for words of other scripts than Latin in a search). Not
-/// thread-safe: it belongs to the loop of its database.
+/// Made once for a predicate, then asked for any number of records in their stored form; a record costs one walk over
+/// its fields, which stops behind the last one that is needed, and no allocation (but for words of other scripts than
+/// Latin in a search). Not thread-safe: it belongs to the loop of its database.
 ///
 /// One record may cost the terms of the predicate times the elements of a list, which is seconds at worst. So an
 /// evaluation counts what it does and stops within the record when it has spent what it was given; see
 /// ``evaluate(_:parts:units:)``.
 ///
-/// The rules are Kleene's (see `Predicate`): a comparison is true, false or unknown, and a record matches when the whole is true.
-/// Unknown is
+/// The rules are Kleene's (see `Predicate`): a comparison is true, false or unknown, and a record matches when the
+/// whole is true. Unknown is
 /// - any comparison with a field that the record does not have,
-/// - a comparison of values of different types: a number with a text, a list with a single value, or `<` of locations. Int64 and
-///   double are one type here (``ScalarOrder``).
+/// - a comparison of values of different types: a number with a text, a list with a single value, or `<` of locations.
+///   Int64 and double are one type here (``ScalarOrder``).
 ///
-/// `IN` is the OR of its `==`. `ANY` of a list is true where it holds for an element, unknown where it holds for none and some
-/// element is of another type, else false; so it is false for an empty list. Two lists compare by `==` and `!=` only, element
-/// by element. A search is true or false; one without any word in it, or of stop words alone, matches nothing.
+/// `IN` is the OR of its `==`. `ANY` of a list is true where it holds for an element, unknown where it holds for none
+/// and some element is of another type, else false; so it is false for an empty list. Two lists compare by `==` and
+/// `!=` only, element by element. A search is true or false; one without any word in it, or of stop words alone,
+/// matches nothing.
 package final class PredicateEvaluator {
     /// One node of the tree, in preorder. Trivial.
     struct Node {
@@ -43,8 +44,8 @@ package final class PredicateEvaluator {
     }
 
     let nodes: [Node]
-    /// Where the operands of the outermost AND stand, in the order of ``PredicateCompiler/parts(of:)``; a predicate that is no AND
-    /// is its only part. A record matches when all parts are true.
+    /// Where the operands of the outermost AND stand, in the order of ``PredicateCompiler/parts(of:)``; a predicate
+    /// that is no AND is its only part. A record matches when all parts are true.
     let parts: [Int]
     /// Point into `arena`. Those of an `IN` are sorted.
     let constants: [StoredScalar]

@@ -274,7 +274,8 @@ extension QueryRun {
     /// then, so that whoever reads on stops.
     ///
     /// - Parameters:
-    ///   - parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there already.
+    ///   - parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there
+    ///     already.
     ///   - known: When it was created, where an index of its type led to it: then its slot is not looked at.
     ///   - left: What is left of the step.
     func look(
@@ -336,7 +337,8 @@ extension QueryRun {
         }
     }
 
-    /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of terms.
+    /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of
+    /// terms.
     private var lookUnits: Int { 1 + evaluator.nodes.count / 64 }
 
     /// The evaluator's units in one of a step's.

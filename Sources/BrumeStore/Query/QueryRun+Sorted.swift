@@ -93,7 +93,8 @@ extension QueryRun {
         return false
     }
 
-    /// Entries whose key does not tell their values apart are read as one group, however many they are: the plan says so.
+    /// Entries whose key does not tell their values apart are read as one group, however many they are: the plan says
+    /// so.
     private func noteTie(_ key: PostingTree.Key) {
         if key == tie.key {
             tie.count += 1

@@ -2,14 +2,14 @@ package import BrumeModel
 
 /// One page of a query in the making, in steps between which the loop does other work.
 ///
-/// First the indexes that it is worth are made, where they are missing. Then the records are read. The answer is that of one
-/// moment: the database as ``sequence`` left it, however many commits follow before the last step. The records of that moment stay
-/// as they are, because commits leave what others hold (``RecordSlots``); indexes move on, so what is changed meanwhile is passed
-/// over in them and looked at by itself. So of an atomic batch all or nothing is seen. The answer may be given when the commit
-/// ``sequence`` is durable.
+/// First the indexes that it is worth are made, where they are missing. Then the records are read. The answer is that
+/// of one moment: the database as ``sequence`` left it, however many commits follow before the last step. The records
+/// of that moment stay as they are, because commits leave what others hold (``RecordSlots``); indexes move on, so what
+/// is changed meanwhile is passed over in them and looked at by itself. So of an atomic batch all or nothing is seen.
+/// The answer may be given when the commit ``sequence`` is durable.
 package final class QueryRun {
-    /// What a step may be given at once. What cost nothing a moment ago may cost a hundred times as much now: numbers that are counted,
-    /// then texts that are cut into words. So many of those take about a millisecond.
+    /// What a step may be given at once. What cost nothing a moment ago may cost a hundred times as much now: numbers
+    /// that are counted, then texts that are cut into words. So many of those take about a millisecond.
     package static let stepUnits = 64
 
     private enum Phase {
@@ -24,8 +24,8 @@ package final class QueryRun {
     private let desiredKeys: DesiredKeys?
     let evaluator: PredicateEvaluator
     private(set) var planner: ZonePlanner
-    /// Unchecked, as the other places of the loop over records: the check takes longer than the access, and nothing that is called
-    /// with one of them comes back here.
+    /// Unchecked, as the other places of the loop over records: the check takes longer than the access, and nothing
+    /// that is called with one of them comes back here.
     @exclusivity(unchecked) var collector: MatchCollector
 
     /// Of the last commit that the answer shows. It may grow until ``isReading``.
@@ -112,7 +112,8 @@ package final class QueryRun {
 
     // MARK: Steps
 
-    /// Goes on with the work for about so many units; a unit is a record of a few hundred bytes, or some entries of an index.
+    /// Goes on with the work for about so many units; a unit is a record of a few hundred bytes, or some entries of an
+    /// index.
     ///
     /// - Returns: Whether the run is finished, and ``results`` there.
     package func step(_ units: Int = QueryRun.stepUnits) -> Bool {
@@ -158,7 +159,8 @@ package final class QueryRun {
         return budget
     }
 
-    /// The moment that is shown is now; or, when the zone went while its indexes were made, the moment when the run began.
+    /// The moment that is shown is now; or, when the zone went while its indexes were made, the moment when the run
+    /// began.
     private func begin() {
         phase = .scanning
         defer { beginning = nil }

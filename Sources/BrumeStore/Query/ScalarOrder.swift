@@ -3,9 +3,10 @@ internal import BrumeWire
 
 /// How two values compare, whatever their types.
 ///
-/// - Numbers compare exactly: an int64 with a double as the real numbers that they are, without rounding. Bool is int64.
-/// - Not a number is neither less than, equal to nor greater than any number, as in IEEE 754: of all comparisons with it only `!=`
-///   holds. Where records are sorted it stands behind all numbers. Minus zero equals zero.
+/// - Numbers compare exactly: an int64 with a double as the real numbers that they are, without rounding. Bool is
+///   int64.
+/// - Not a number is neither less than, equal to nor greater than any number, as in IEEE 754: of all comparisons with
+///   it only `!=` holds. Where records are sorted it stands behind all numbers. Minus zero equals zero.
 /// - Texts, bytes and references (by the target's name) compare byte by byte (``ByteOrder``).
 /// - Locations are equal where latitude and longitude are, and have no order.
 /// - Values of different types do not compare at all.

@@ -4,9 +4,9 @@ internal import BrumeWire
 
 /// The order of a query's matches: its sort descriptors, then creation.
 ///
-/// Records without a value stand last in either direction, and so do those whose value has no order: a list, a location without
-/// a place to be distant from. Values of different types stand type by type: numbers, dates, texts, bytes, references. Of texts and
-/// bytes the first ``QueryCursor/SortValue/textBytes`` count.
+/// Records without a value stand last in either direction, and so do those whose value has no order: a list, a location
+/// without a place to be distant from. Values of different types stand type by type: numbers, dates, texts, bytes,
+/// references. Of texts and bytes the first ``QueryCursor/SortValue/textBytes`` count.
 struct SortOrder {
     struct Key {
         /// In the look-up.

@@ -2,14 +2,14 @@ internal import CICU
 
 /// Cuts texts into words and folds them, for full-text search: of records and of what is searched for alike.
 ///
-/// Words are those of Unicode's annex 29 as CLDR's root has them, with ICU's dictionaries for scripts that write no spaces (Thai,
-/// Lao, Khmer, Burmese, Chinese, Japanese). Each is folded: compatibility forms and case (NFKC_Casefold), and diacritics of
-/// scripts where they only vary a letter; so "Äpfel" is "apfel" and "ﬁne" is "fine", but "が" is not "か". Stop words are left
-/// out. Of a word longer than 64 UTF-16 units the first 64 count.
+/// Words are those of Unicode's annex 29 as CLDR's root has them, with ICU's dictionaries for scripts that write no
+/// spaces (Thai, Lao, Khmer, Burmese, Chinese, Japanese). Each is folded: compatibility forms and case (NFKC_Casefold),
+/// and diacritics of scripts where they only vary a letter; so "Äpfel" is "apfel" and "ﬁne" is "fine", but "が" is not
+/// "か". Stop words are left out. Of a word longer than 64 UTF-16 units the first 64 count.
 ///
-/// Text is first cut at ASCII spaces and punctuation, and pieces that are all ASCII are cut by the rules below, which are those of
-/// the annex (without the address sign and the colon, where versions of ICU differ): only other pieces cost ICU's time.
-/// Not thread-safe.
+/// Text is first cut at ASCII spaces and punctuation, and pieces that are all ASCII are cut by the rules below, which
+/// are those of the annex (without the address sign and the colon, where versions of ICU differ): only other pieces
+/// cost ICU's time. Not thread-safe.
 final class WordBreaker {
     /// Of CloudKit (cloudkit.md 2.7), folded.
     static let stopWords: Set<String> = [
@@ -18,7 +18,8 @@ final class WordBreaker {
         "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
     ]
 
-    /// Each stop word's bytes, first one highest: none is longer than 8. At a place that follows from the word, or behind it; 0: none.
+    /// Each stop word's bytes, first one highest: none is longer than 8. At a place that follows from the word, or
+    /// behind it; 0: none.
     ///
     /// `nonisolated(unsafe)`: written once by Swift's lazy initialisation and only read afterwards; never freed.
     nonisolated(unsafe) private static let packedStopWords: UnsafePointer<UInt64> = {
@@ -103,7 +104,8 @@ final class WordBreaker {
         }
     }
 
-    // Kinds of bytes: a letter or digit is its folded self, an underscore and what else may stand within a word are below them.
+    // Kinds of bytes: a letter or digit is its folded self, an underscore and what else may stand within a word are
+    // below them.
     private static let breaks: UInt8 = 0
     private static let underscore: UInt8 = 1
 

@@ -9,8 +9,8 @@ extension ZonePlanner {
         return IndexID(recordType: query.recordType, kind: .places(sort.key))
     }
 
-    /// Circles around the place that the query sorts by the distance from. The first is behind the cursor, and has about as many
-    /// records as are wanted.
+    /// Circles around the place that the query sorts by the distance from. The first is behind the cursor, and has
+    /// about as many records as are wanted.
     func rings(_ indexes: ZoneIndexes, _ all: FieldIndex, _ wanted: Double) -> RingReader? {
         guard let distanceID, let index = indexes.index(distanceID), let sort = query.sortDescriptors.first,
             sort.isAscending, let place = sort.relativeTo

@@ -2,10 +2,10 @@ internal import BrumeModel
 
 /// Chooses how a query reads one zone: by the counts of its indexes, in units of one record that is looked at.
 ///
-/// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one index of the
-/// predicate, or several at once where their numbers rise; and the index of the first sort key, which ends early as well, alone or
-/// behind a filter (``OrdinalFilter``) that indexes of the predicate give. Records are held against those parts of the predicate
-/// that the way has not decided (``AccessPath``).
+/// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one
+/// index of the predicate, or several at once where their numbers rise; and the index of the first sort key, which ends
+/// early as well, alone or behind a filter (``OrdinalFilter``) that indexes of the predicate give. Records are held
+/// against those parts of the predicate that the way has not decided (``AccessPath``).
 struct ZonePlanner {
     /// With so few candidates no other index is worth making.
     static let fewRecords = 1_000

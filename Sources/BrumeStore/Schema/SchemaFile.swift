@@ -11,8 +11,8 @@ internal import BrumeWire
 /// 20     body: an encoded brume.store.v1.SchemaFile
 /// ```
 ///
-/// It is replaced whole at each change: written under another name, synced, renamed, the folder synced. A change takes effect
-/// when that is done. A container without a file has no schemas yet.
+/// It is replaced whole at each change: written under another name, synced, renamed, the folder synced. A change takes
+/// effect when that is done. A container without a file has no schemas yet.
 package enum SchemaFile {
     package static let folder = "schemas"
     static let suffix = ".schema"

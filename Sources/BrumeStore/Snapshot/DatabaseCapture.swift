@@ -1,9 +1,11 @@
 package import BrumeModel
 internal import BrumeWire
 
-/// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes on.
+/// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes
+/// on.
 ///
-/// Taking one copies references only. The commits behind it copy the chunks of records that they touch (``RecordSlots``).
+/// Taking one copies references only. The commits behind it copy the chunks of records that they touch
+/// (``RecordSlots``).
 package struct DatabaseCapture: Sendable {
     package let id: DatabaseID
     package let sequence: UInt64
@@ -15,8 +17,8 @@ package struct DatabaseCapture: Sendable {
     let formerSubscribers: FormerSubscribers
 }
 
-/// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next commit
-/// would copy them whole.
+/// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next
+/// commit would copy them whole.
 struct ZoneCapture: Sendable {
     let name: String
     let incarnation: UInt64

@@ -1,8 +1,8 @@
 package import BrumeModel
 internal import BrumeWire
 
-/// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says that
-/// bytes are those that were written, not that a sound program wrote them.
+/// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says
+/// that bytes are those that were written, not that a sound program wrote them.
 package final class DatabaseLoader {
     package struct Problem: Error {
         package let text: String

@@ -1,14 +1,14 @@
 /// Threads that a load may use beside the one that it is called on. The store makes none itself.
 package struct LoadThreads: Sendable {
-    /// Calls the closure once for each number below the first argument, at the same time where it can, and returns when all calls
-    /// have.
+    /// Calls the closure once for each number below the first argument, at the same time where it can, and returns when
+    /// all calls have.
     package typealias ForEach = @Sendable (_ count: Int, _ body: @Sendable (Int) -> Void) -> Void
 
     /// How many calls there are at a time at the most.
     package let count: Int
     private let run: ForEach
-    /// Is called with memory that is about to be written whole: taking many pages from the system at once is cheaper than one at a
-    /// time.
+    /// Is called with memory that is about to be written whole: taking many pages from the system at once is cheaper
+    /// than one at a time.
     let willFill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
     package init(

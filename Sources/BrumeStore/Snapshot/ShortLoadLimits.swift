@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// How much of a snapshot may be loaded by a thread that has others waiting for it.
 ///
-/// The file's size alone says little, because what is in it is compressed: the counts of its header and the sizes that its blocks
-/// say are looked at as well, before anything is decompressed.
+/// The file's size alone says little, because what is in it is compressed: the counts of its header and the sizes that
+/// its blocks say are looked at as well, before anything is decompressed.
 package struct ShortLoadLimits: Equatable, Sendable {
     package var fileBytes: Int
     /// Zones, records and deleted records.

@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// Reads one snapshot whole and checks every byte against its checksums, without making a database of it: in pieces, so that
-/// the thread may do other things between. Takes about a nanosecond a byte, and the memory of one block.
+/// Reads one snapshot whole and checks every byte against its checksums, without making a database of it: in pieces, so
+/// that the thread may do other things between. Takes about a nanosecond a byte, and the memory of one block.
 struct SnapshotCheck {
     private var reader: SnapshotReader
     private var header: SnapshotHeader?

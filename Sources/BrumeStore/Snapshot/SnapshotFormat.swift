@@ -17,16 +17,17 @@ package import BrumeModel
 /// 20     payload: the content as a zstd frame; the content itself where that is no shorter, and both counts are equal
 /// ```
 ///
-/// The checksum is over what is on the disk: nothing is decompressed that was not written so. A reader refuses a block whose
-/// content is over the limit before it takes memory for it, and one whose frame holds another count of bytes than it says.
+/// The checksum is over what is on the disk: nothing is decompressed that was not written so. A reader refuses a block
+/// whose content is over the limit before it takes memory for it, and one whose frame holds another count of bytes than
+/// it says.
 ///
-/// The first block's content is a `brume.store.v1.SnapshotHeader`, the last one's the footer: five counts of 8 bytes, of the
-/// content blocks, zones, records, tombstones and deleted zones. Those between are `brume.store.v1.SnapshotBlock` messages:
-/// zones first, then what is in them. The file ends with its footer. It is written under a temporary name, synced, renamed,
-/// and its folder is synced: a file that has its name is whole.
+/// The first block's content is a `brume.store.v1.SnapshotHeader`, the last one's the footer: five counts of 8 bytes,
+/// of the content blocks, zones, records, tombstones and deleted zones. Those between are
+/// `brume.store.v1.SnapshotBlock` messages: zones first, then what is in them. The file ends with its footer. It is
+/// written under a temporary name, synced, renamed, and its folder is synced: a file that has its name is whole.
 ///
-/// Version 1, which is still read, has blocks without the count of the content: the checksum stands at 12, the payload at 16,
-/// and it is the content.
+/// Version 1, which is still read, has blocks without the count of the content: the checksum stands at 12, the payload
+/// at 16, and it is the content.
 package enum SnapshotFormat {
     static let magic = Array("BRUMESNP".utf8)
     static let version: UInt32 = 2
@@ -40,8 +41,8 @@ package enum SnapshotFormat {
     /// A smaller file is loaded by one thread: making others takes longer than it gains.
     static let parallelLoadBytes: UInt64 = 8 * 1024 * 1024
 
-    /// What no block's content exceeds: ``blockBytes`` and one item more, of which the answer to an operation is the largest, at
-    /// most a frame.
+    /// What no block's content exceeds: ``blockBytes`` and one item more, of which the answer to an operation is the
+    /// largest, at most a frame.
     static let contentBytesLimit = 2 * Limits.frameBytes
 
     /// Bytes before a block's payload in a version of the format; nil for a version that is not known.
@@ -62,8 +63,8 @@ package enum SnapshotFormat {
     /// Names longer than this are hashed: file systems take 255 bytes, and a temporary file's name is longer.
     private static let nameLimit = 200
 
-    /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is too
-    /// long, its SHA-256.
+    /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is
+    /// too long, its SHA-256.
     package static func path(of database: DatabaseID, on disk: any Disk) -> String {
         let environment = database.environment == .production ? "production" : "development"
         let scope = database.scope == .public ? "public" : "private"

@@ -2,10 +2,11 @@ internal import BrumeLock
 internal import BrumeModel
 internal import BrumeWire
 
-/// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and whoever has made the
-/// next in the row puts what is ready into the database.
+/// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and whoever
+/// has made the next in the row puts what is ready into the database.
 ///
-/// What comes of it, and which damage is told, does not depend on who was quicker: everything counts in the order of the file.
+/// What comes of it, and which damage is told, does not depend on who was quicker: everything counts in the order of
+/// the file.
 ///
 /// `@unchecked Sendable`: all that changes is touched under `lock`.
 final class SnapshotLoad: @unchecked Sendable {

@@ -2,8 +2,8 @@ package import BrumeModel
 
 /// Reads all snapshots of a folder once, in pieces, beside a server that goes on writing new ones.
 ///
-/// A file that is replaced meanwhile is read as it was, or as it is: a snapshot does not change under its name. So what looks
-/// damaged is read a second time from its beginning, under the name, before it counts.
+/// A file that is replaced meanwhile is read as it was, or as it is: a snapshot does not change under its name. So what
+/// looks damaged is read a second time from its beginning, under the name, before it counts.
 package struct SnapshotSweep {
     /// What one piece came to.
     package struct Step {

@@ -15,8 +15,8 @@ package struct SnapshotWriter {
     /// A disk takes it in some milliseconds.
     private static let writeBackBytes: UInt64 = 1024 * 1024
 
-    /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable; when it
-    /// throws, the older one is as it was.
+    /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable;
+    /// when it throws, the older one is as it was.
     @discardableResult
     package static func write(_ capture: DatabaseCapture, to disk: any Disk) throws(DiskError) -> UInt64 {
         let path = SnapshotFormat.path(of: capture.id, on: disk)
@@ -105,7 +105,8 @@ package struct SnapshotWriter {
     private mutating func append(_ bytes: [UInt8]) throws(DiskError) {
         try disk.write(bytes, to: file, at: offset)
         offset += UInt64(bytes.count)
-        // Or the sync at the end would write all of it at once, and every commit's sync would wait for its turn among that.
+        // Or the sync at the end would write all of it at once, and every commit's sync would wait for its turn among
+        // that.
         if offset - writtenBack >= SnapshotWriter.writeBackBytes {
             try disk.writeBack(writtenBack..<offset, of: file)
             writtenBack = offset

@@ -1,5 +1,6 @@
-/// Which snapshots a start reads whole before it serves: all of them, as long as they are few enough, so that damage anywhere
-/// in the folder stops it; none of them otherwise. What is not read then is read behind the start, by a ``SnapshotSweep``.
+/// Which snapshots a start reads whole before it serves: all of them, as long as they are few enough, so that damage
+/// anywhere in the folder stops it; none of them otherwise. What is not read then is read behind the start, by a
+/// ``SnapshotSweep``.
 package struct StartCheck: Equatable, Sendable {
     /// At most so many files …
     package let files: Int

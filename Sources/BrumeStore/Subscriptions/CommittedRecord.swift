@@ -1,6 +1,7 @@
 package import BrumeModel
 
-/// A record that a commit made, changed or deleted, for query subscriptions: kept where somebody subscribed to its type.
+/// A record that a commit made, changed or deleted, for query subscriptions: kept where somebody subscribed to its
+/// type.
 package struct CommittedRecord: Equatable, Sendable {
     /// The owner is empty: the database's own.
     package let zone: ZoneID
@@ -23,8 +24,8 @@ package struct SubscriptionMatch: Sendable {
 package struct CommitMatches: Sendable {
     /// In the order of the commit's changes.
     package var matches: [SubscriptionMatch] = []
-    /// Users whose subscriptions were not looked at, or not all of them, because the commit would have cost or told too much: they
-    /// are told to fetch. In the public database by name; in a private one the empty name.
+    /// Users whose subscriptions were not looked at, or not all of them, because the commit would have cost or told too
+    /// much: they are told to fetch. In the public database by name; in a private one the empty name.
     package var overflowingOwners: Set<String> = []
 
     package init() {}

@@ -1,10 +1,11 @@
 internal import BrumeModel
 
-/// Users of a public database who had subscriptions and have none any more, each with the commit that took the last one.
+/// Users of a public database who had subscriptions and have none any more, each with the commit that took the last
+/// one.
 ///
-/// What fired before is told from memory, which ends with the process: a device that was away then has to be told to query again,
-/// also when nothing is left of the subscription, as with one that fires once. Who never subscribed has missed nothing, and is not
-/// bothered.
+/// What fired before is told from memory, which ends with the process: a device that was away then has to be told to
+/// query again, also when nothing is left of the subscription, as with one that fires once. Who never subscribed has
+/// missed nothing, and is not bothered.
 struct FormerSubscribers: Equatable, Sendable {
     /// By user.
     private(set) var sequences: [String: UInt64] = [:]

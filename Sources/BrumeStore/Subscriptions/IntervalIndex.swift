@@ -1,5 +1,5 @@
-/// Which of many intervals hold a number: a static tree over those that stood there when it was made, and a short list of
-/// those that came since.
+/// Which of many intervals hold a number: a static tree over those that stood there when it was made, and a short list
+/// of those that came since.
 struct IntervalIndex {
     /// An interval of a subscription, by which it is found again.
     private struct Key: Hashable {

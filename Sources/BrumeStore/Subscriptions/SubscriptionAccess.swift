@@ -5,19 +5,22 @@ struct SubscriptionAccess {
     var terms: [AccessTerm]
     /// About how many subscriptions a record that it lets through is evaluated for: less is better.
     private var cost: Int
-    /// Whether it is of one value: of two such ranges of a key their intersection holds. A list may have an element for each.
+    /// Whether it is of one value: of two such ranges of a key their intersection holds. A list may have an element for
+    /// each.
     private var isOfOneValue = false
 
-    /// How many stand in one place is not known of these: guesses, which make them better than an equality that many share.
+    /// How many stand in one place is not known of these: guesses, which make them better than an equality that many
+    /// share.
     private static let prefix = 8
     private static let boundedRange = 64
     private static let openRange = 4_096
     private static let never = SubscriptionAccess(terms: [], cost: -1)
 
-    /// Nil: nothing is known of the records; the predicate has to be evaluated for each. For trees of bounded depth: it recurses.
+    /// Nil: nothing is known of the records; the predicate has to be evaluated for each. For trees of bounded depth: it
+    /// recurses.
     ///
-    /// - Parameter load: How many subscriptions are filed under an equality already. Of several that all have to hold, one that few
-    ///   share is chosen: `done == 0 AND title == "x"` goes under the title when many have `done == 0`.
+    /// - Parameter load: How many subscriptions are filed under an equality already. Of several that all have to hold,
+    ///   one that few share is chosen: `done == 0 AND title == "x"` goes under the title when many have `done == 0`.
     init?(_ predicate: Predicate, load: (AccessTerm) -> Int) {
         switch predicate {
         case .constant(false): self = .never

@@ -1,7 +1,7 @@
 package import BrumeModel
 
-/// What users may subscribe to and be told of, as the schema and its roles say: asked when a subscription is saved, and again for
-/// every record that it would tell of.
+/// What users may subscribe to and be told of, as the schema and its roles say: asked when a subscription is saved, and
+/// again for every record that it would tell of.
 package struct SubscriptionGate: Sendable {
     /// Why the user may not subscribe to such records, or nil. In a private database the user is its owner.
     package var refusal: @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?

@@ -1,7 +1,8 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// The query subscriptions of one record type in one zone, or in all zones, each filed under what a record has to have for it.
+/// The query subscriptions of one record type in one zone, or in all zones, each filed under what a record has to have
+/// for it.
 ///
 /// A record finds its candidates by looking up its own values: subscriptions to other values cost it nothing.
 final class SubscriptionGroup {

@@ -9,7 +9,8 @@ struct SubscriptionIndex {
     }
 
     private var groups: [GroupKey: SubscriptionGroup] = [:]
-    /// Groups of each record type: the first look of every changed record, and the only one where nobody subscribed to it.
+    /// Groups of each record type: the first look of every changed record, and the only one where nobody subscribed to
+    /// it.
     private var groupCounts: [String: Int] = [:]
 
     var isEmpty: Bool { groups.isEmpty }

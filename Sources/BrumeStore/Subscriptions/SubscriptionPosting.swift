@@ -9,8 +9,8 @@ struct SubscriptionPosting {
     let reasons: QuerySubscription.Options
 }
 
-/// The subscriptions under one term, each once, in no order. To remove one of a hundred thousand takes as long as to remove the
-/// only one.
+/// The subscriptions under one term, each once, in no order. To remove one of a hundred thousand takes as long as to
+/// remove the only one.
 struct SubscriptionPostings {
     /// Fewer are searched one by one.
     private static let searchedCount = 16

@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// All subscriptions of a database: by owner and id, in places that stay, with what each owner has used of their limits.
+/// All subscriptions of a database: by owner and id, in places that stay, with what each owner has used of their
+/// limits.
 ///
 /// In a private database there is one owner, whose name is left out; in the public one every user has their own.
 struct SubscriptionTable {

@@ -48,8 +48,8 @@ package final class File: Sendable {
 
     /// Lets go of a `flock`, and closes.
     ///
-    /// Closing alone lets go when the last copy of the descriptor is closed, and a process that is just being started by
-    /// another thread has one until it runs its program.
+    /// Closing alone lets go when the last copy of the descriptor is closed, and a process that is just being started
+    /// by another thread has one until it runs its program.
     func unlockAndClose() {
         let fd = descriptor.exchange(-1, ordering: .relaxed)
         guard fd >= 0 else { return }
@@ -117,8 +117,9 @@ package final class File: Sendable {
         try SystemCall.run("ftruncate", path) { ftruncate(fd, off_t(size)) }
     }
 
-    /// Gives the room of a file back, 4 MiB at a time, where it has no name any more, links included, and no other descriptor is open
-    /// for it: nobody can come to read it then. Any other file stays as it is, and what fails is left to the file's end.
+    /// Gives the room of a file back, 4 MiB at a time, where it has no name any more, links included, and no other
+    /// descriptor is open for it: nobody can come to read it then. Any other file stays as it is, and what fails is
+    /// left to the file's end.
     ///
     /// A file system may take a quarter of a second to free a gigabyte at once, and syncs of other files wait for that.
     package func giveBack() {
@@ -129,7 +130,8 @@ package final class File: Sendable {
         }
     }
 
-    /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows now.
+    /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows
+    /// now.
     package func writeZeros(_ range: Range<Int>) throws(SystemError) {
         // Small enough for a core's own cache.
         let zeros = [UInt8](repeating: 0, count: min(range.count, 64 << 10))

@@ -108,8 +108,8 @@ package enum FileSystem {
         try SystemCall.run("rmdir", path) { rmdir(path) }
     }
 
-    /// Removes what is at `path`: a file, a link but not what it leads to, or a folder with all that is in it. It is no error that
-    /// nothing is there.
+    /// Removes what is at `path`: a file, a link but not what it leads to, or a folder with all that is in it. It is no
+    /// error that nothing is there.
     package static func removeTree(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try remove(path)

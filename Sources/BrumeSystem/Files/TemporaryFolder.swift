@@ -36,8 +36,8 @@ package struct TemporaryFolder: Sendable {
         _ = TemporaryFolder.paths.withLock { $0.remove(path) }
     }
 
-    /// Removes all folders that this process has made. Another thread that does the same waits, so that the process does not end
-    /// first.
+    /// Removes all folders that this process has made. Another thread that does the same waits, so that the process
+    /// does not end first.
     package static func removeAll() {
         paths.withLock { paths in
             for path in paths { remove(path) }

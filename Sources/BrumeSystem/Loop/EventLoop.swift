@@ -5,12 +5,12 @@ internal import Synchronization
 
 /// One thread that waits for sockets, timers and tasks of other threads, and runs what they call for.
 ///
-/// A turn: collect events (a quota), tasks from the mailbox, timers, the `turnEnded` hook, flush of the connections that
-/// were written to (one run of encryption and one send each), sleep until the next deadline.
+/// A turn: collect events (a quota), tasks from the mailbox, timers, the `turnEnded` hook, flush of the connections
+/// that were written to (one run of encryption and one send each), sleep until the next deadline.
 ///
-/// `@unchecked Sendable`: the thread that calls `run()` owns everything here. For any thread are only `execute`, `stop`,
-/// `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before `run()`
-/// begins the loop may be set up (hooks, timers, listeners) by the thread that made it.
+/// `@unchecked Sendable`: the thread that calls `run()` owns everything here. For any thread are only `execute`,
+/// `stop`, `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before
+/// `run()` begins the loop may be set up (hooks, timers, listeners) by the thread that made it.
 package final class EventLoop: @unchecked Sendable {
     /// For logs, and the thread's name (cut to 15 bytes).
     package let name: String
@@ -20,10 +20,12 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Looks for more work before the loop sleeps, where that pays. By default it sleeps at once. Before ``run()``.
     ///
-    /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual machine).
+    /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual
+    /// machine).
     package var spinner = Spinner()
 
-    /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before ``run()``.
+    /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before
+    /// ``run()``.
     package var yieldsToOthers = false
 
     /// Counts the turns, for what is bounded in each of them. Loop thread only.
@@ -31,7 +33,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
-    /// Monotonic time now, for work that ends by it; of a loop that is driven by hand, the turn's time. Loop thread only.
+    /// Monotonic time now, for work that ends by it; of a loop that is driven by hand, the turn's time. Loop thread
+    /// only.
     package var currentNanoseconds: UInt64 {
         owner.load(ordering: .relaxed) == 0 ? nowNanoseconds : MonotonicClock.nowNanoseconds
     }
@@ -79,8 +82,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Runs `task` on the loop's thread, after the tasks that were handed in before it. Any thread.
     ///
-    /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: who sends
-    /// bounds what is under way. Once the loop has ended tasks are dropped without being run.
+    /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: who
+    /// sends bounds what is under way. Once the loop has ended tasks are dropped without being run.
     package func execute(_ task: @escaping @Sendable () -> Void) {
         // From the loop itself it is awake, and looks for tasks before it sleeps.
         if mailbox.append(task), !isCurrent { poller.wake() }
@@ -115,8 +118,8 @@ package final class EventLoop: @unchecked Sendable {
         owner.store(0, ordering: .relaxed)
     }
 
-    /// Runs one turn that neither waits nor looks at sockets, at a time of the caller's: for a loop that is driven by hand and
-    /// never by `run()`. The caller's thread is the loop's then.
+    /// Runs one turn that neither waits nor looks at sockets, at a time of the caller's: for a loop that is driven by
+    /// hand and never by `run()`. The caller's thread is the loop's then.
     package func step(nowNanoseconds: UInt64, wallClockMilliseconds: Int64) {
         self.nowNanoseconds = nowNanoseconds
         self.wallClockMilliseconds = wallClockMilliseconds
@@ -265,8 +268,9 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// - Parameter isClosing: The descriptor is closed next, which takes it from the poller too: epoll(7). Should another process hold
-    ///   it for a moment, as between fork and exec, what it still reports is told by the generation.
+    /// - Parameter isClosing: The descriptor is closed next, which takes it from the poller too: epoll(7). Should
+    ///   another process hold it for a moment, as between fork and exec, what it still reports is told by the
+    ///   generation.
     func unregister(_ registration: Registration, _ fd: Int32, isClosing: Bool = false) {
         let slot = Int(registration.slot)
         precondition(slots[slot].generation == registration.generation, "a registration ends once")

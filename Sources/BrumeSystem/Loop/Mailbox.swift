@@ -4,9 +4,9 @@ internal import Glibc
 ///
 /// The loop says when it goes to sleep; only the first task after that costs a wake-up.
 ///
-/// `@unchecked Sendable`: all state is behind the lock. It is a pthread mutex, because many threads may want it at once:
-/// the standard library's `Mutex` hands over within the kernel then, which costs more and is invisible to the thread
-/// sanitizer.
+/// `@unchecked Sendable`: all state is behind the lock. It is a pthread mutex, because many threads may want it at
+/// once: the standard library's `Mutex` hands over within the kernel then, which costs more and is invisible to the
+/// thread sanitizer.
 final class Mailbox: @unchecked Sendable {
     typealias Task = @Sendable () -> Void
 

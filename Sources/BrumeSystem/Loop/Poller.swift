@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Readiness of descriptors, and sleep until there is some. This is the only file that knows epoll.
 ///
-/// Level-triggered: what was not read this turn is reported again next turn. Each registration carries a token which the
-/// caller chooses; a token of a registration that is gone is told apart by the caller's generation in it.
-/// Owned by one loop's thread, but for `wake()`, which any thread may call.
+/// Level-triggered: what was not read this turn is reported again next turn. Each registration carries a token which
+/// the caller chooses; a token of a registration that is gone is told apart by the caller's generation in it. Owned by
+/// one loop's thread, but for `wake()`, which any thread may call.
 struct Poller: ~Copyable {
     /// What happened on a descriptor.
     struct Event {

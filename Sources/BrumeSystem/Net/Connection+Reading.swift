@@ -184,8 +184,8 @@ extension Connection {
         }
     }
 
-    /// The peer said good-bye. Answers in kind where that is possible at once, and ends: what was still pending for it is
-    /// dropped, as a peer that closes wants no more.
+    /// The peer said good-bye. Answers in kind where that is possible at once, and ends: what was still pending for it
+    /// is dropped, as a peer that closes wants no more.
     private func peerClosed() {
         if pendingOutputBytes == 0 {
             session?.shutDown()

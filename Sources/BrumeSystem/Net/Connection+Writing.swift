@@ -3,7 +3,8 @@ extension Connection {
     /// Appends bytes to the output, which leaves at the end of the turn. After the connection was closed this does
     /// nothing.
     ///
-    /// There is no limit here but ``ConnectionLimits/outputBytesMax``, which ends the connection: look at `isOutputFull`.
+    /// There is no limit here but ``ConnectionLimits/outputBytesMax``, which ends the connection: look at
+    /// `isOutputFull`.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard acceptsOutput, bytes.count > 0 else { return }
         changePlaintext { $0.append(bytes) }
@@ -13,8 +14,8 @@ extension Connection {
     /// Appends to the output in place.
     /// - Parameters:
     ///   - minimumCapacity: How many bytes `body` may write; it may find more room than that.
-    ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Does nothing else with the connection. Not
-    ///     called after the connection was closed.
+    ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Does nothing else with the
+    ///     connection. Not called after the connection was closed.
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         guard acceptsOutput else { return }
         changePlaintext { $0.append(minimumCapacity: minimumCapacity, body) }

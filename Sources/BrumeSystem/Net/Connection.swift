@@ -2,15 +2,15 @@ internal import Glibc
 
 /// A TCP connection with TLS, or one to a process of the same machine without, on one event loop.
 ///
-/// Everything is asynchronous: `write` appends to a buffer, which is encrypted into full records and sent once at the end
-/// of the loop's turn; what the peer sends arrives at the delegate, decrypted. The loop keeps the connection, and the
-/// connection its delegate, until `connectionClosed`. An idle connection holds no buffers.
+/// Everything is asynchronous: `write` appends to a buffer, which is encrypted into full records and sent once at the
+/// end of the loop's turn; what the peer sends arrives at the delegate, decrypted. The loop keeps the connection, and
+/// the connection its delegate, until `connectionClosed`. An idle connection holds no buffers.
 ///
-/// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for the
-/// thread of `loop` only.
+/// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for
+/// the thread of `loop` only.
 ///
-/// `@exclusivity(unchecked)`: asked for several times with every message, and whatever changes it only computes. It calls nothing
-/// that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`: asked for several times with every message, and whatever changes it only computes. It
+/// calls nothing that could look at it meanwhile, which is what the check would find.
 package final class Connection: @unchecked Sendable {
     enum State: Equatable {
         /// A client's: waits for the addresses of the host. Goes to `connecting` or `closed`.
@@ -21,7 +21,8 @@ package final class Connection: @unchecked Sendable {
         case handshaking
         /// Goes to `closing`, `detached` or `closed`.
         case open
-        /// `close()` was called: pending output and close_notify leave, input is dropped. Goes to `lingering` or `closed`.
+        /// `close()` was called: pending output and close_notify leave, input is dropped. Goes to `lingering` or
+        /// `closed`.
         case closing
         /// Our last byte left: waits for the end of the peer's stream, so that it can read ours. Goes to `closed`.
         case lingering
@@ -49,7 +50,8 @@ package final class Connection: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var outputPlaintext = ByteQueue()
     /// Ciphertext that the kernel did not take.
     @exclusivity(unchecked) private(set) var outputCiphertext = ByteQueue()
-    /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses them.
+    /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses
+    /// them.
     private(set) var outputPlaintextBytes = 0
     private(set) var outputCiphertextBytes = 0
     var outputCounter: (any OutputCounter)?

@@ -1,4 +1,5 @@
-/// What a connection tells its user. All calls come on the connection's loop, none from within a call to the connection.
+/// What a connection tells its user. All calls come on the connection's loop, none from within a call to the
+/// connection.
 package protocol ConnectionDelegate: AnyObject {
     /// The TCP connection and the TLS handshake are done. Not called again after `attach`.
     func connectionEstablished(_ connection: Connection)

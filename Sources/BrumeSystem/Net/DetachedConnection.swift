@@ -1,7 +1,7 @@
 /// A live connection between two loops: descriptor, TLS state, and the bytes under way in both directions.
 ///
-/// `@unchecked Sendable`: it has one owner at a time, who gives it to `Connection.attach` once or lets it go, which closes
-/// the connection.
+/// `@unchecked Sendable`: it has one owner at a time, who gives it to `Connection.attach` once or lets it go, which
+/// closes the connection.
 package final class DetachedConnection: @unchecked Sendable {
     package let peerAddress: String
     let limits: ConnectionLimits
@@ -39,11 +39,11 @@ package final class DetachedConnection: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Takes the connection off its loop with all that is under way. This object is of no use afterwards, and its delegate
-    /// is not called again.
+    /// Takes the connection off its loop with all that is under way. This object is of no use afterwards, and its
+    /// delegate is not called again.
     ///
-    /// May be called from within the delegate's calls. The connection must be open: neither closed by us nor known to be
-    /// closed by the peer (`isOpen`).
+    /// May be called from within the delegate's calls. The connection must be open: neither closed by us nor known to
+    /// be closed by the peer (`isOpen`).
     /// - Parameter unconsumed: Bytes that were delivered but belong to the next owner, for example what follows the
     ///   first frame. They are delivered first on the other loop.
     package func detach(

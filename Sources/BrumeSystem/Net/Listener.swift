@@ -35,7 +35,8 @@ package final class Listener: @unchecked Sendable {
     ///   - port: 0 takes any free one.
     ///   - backlog: Connections that the kernel holds until they are accepted; it may cut the number.
     ///   - admission: Counts the connections of several listeners together; nil: of this one alone.
-    ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over them.
+    ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over
+    ///     them.
     ///   - accept: Called for each connection before its handshake; `nil` refuses it.
     package init(
         host: String, port: UInt16, tls: TLSServerContext, loop: EventLoop, backlog: Int32 = 1024,
@@ -69,8 +70,8 @@ package final class Listener: @unchecked Sendable {
         if fd >= 0 { Self.stopListening(fd) }
     }
 
-    /// Closes the socket, and frees its port at once: a process that is just being started by another thread has a copy of the
-    /// descriptor until it runs its program, and would hold the port.
+    /// Closes the socket, and frees its port at once: a process that is just being started by another thread has a copy
+    /// of the descriptor until it runs its program, and would hold the port.
     private static func stopListening(_ fd: Int32) {
         shutdown(fd, Int32(SHUT_RDWR))
         SystemCall.close(fd)

@@ -4,12 +4,12 @@ internal import Glibc
 
 /// A process that this one starts, by posix_spawn(3): text into its standard input, lines out of ``output``.
 ///
-/// It stands in a process group of its own, so that Ctrl-C reaches only this process: what is to end with it watches its standard
-/// input, or is ended by ``killAll()``. It has no descriptor but the standard three, no signal blocked, and is killed with its
-/// object. Waiting blocks. One thread at a time uses an instance; another may read ``output``.
+/// It stands in a process group of its own, so that Ctrl-C reaches only this process: what is to end with it watches
+/// its standard input, or is ended by ``killAll()``. It has no descriptor but the standard three, no signal blocked,
+/// and is killed with its object. Waiting blocks. One thread at a time uses an instance; another may read ``output``.
 ///
-/// Foundation's `Process` is not used in its place: on Linux it reads the entries of `/proc/self/fd` as if each had the longest
-/// of names, which ends the process when an entry stands at the end of the heap.
+/// Foundation's `Process` is not used in its place: on Linux it reads the entries of `/proc/self/fd` as if each had the
+/// longest of names, which ends the process when an entry stands at the end of the heap.
 package final class ChildProcess {
     /// Where the process writes to.
     package enum Destination: Equatable {
@@ -40,8 +40,8 @@ package final class ChildProcess {
     ///   - environment: All variables that it has; nil: this process's own.
     ///   - output: Where its standard output goes.
     ///   - errors: Where its standard errors go.
-    /// - Throws: ``SystemError`` when there is no such executable, when a file can't be opened, or when there is no room for a
-    ///   process or a pipe.
+    /// - Throws: ``SystemError`` when there is no such executable, when a file can't be opened, or when there is no
+    ///   room for a process or a pipe.
     package init(
         executable: String, arguments: [String], environment: [String: String]? = nil,
         output: Destination = .reader, errors: Destination = .inherited
@@ -128,7 +128,8 @@ package final class ChildProcess {
         if !hasEnded { kill(pid, signal) }
     }
 
-    /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE: reading tells.
+    /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE:
+    /// reading tells.
     package func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -144,15 +145,15 @@ package final class ChildProcess {
         input = -1
     }
 
-    /// What ``wait()`` gives when nobody can tell any more how the process ended: something else waited for it, or this process
-    /// ignores SIGCHLD.
+    /// What ``wait()`` gives when nobody can tell any more how the process ended: something else waited for it, or this
+    /// process ignores SIGCHLD.
     package static let unknownStatus: Int32 = 255
 
     /// Waits for its end: its exit code, or 128 and the signal that ended it, or ``unknownStatus``.
     package func wait() -> Int32 {
         if let status { return status }
-        // Looked at first and taken under the lock: once it is taken its number may be another process's, which ``killAll()``
-        // must not end.
+        // Looked at first and taken under the lock: once it is taken its number may be another process's, which
+        // ``killAll()`` must not end.
         var information = siginfo_t()
         _ = try? SystemCall.run("waitid") { waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) }
         let status = Self.running.withLock { running -> Int32 in

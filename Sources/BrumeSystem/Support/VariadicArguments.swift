@@ -1,6 +1,7 @@
 internal import CBrume
 
-/// The arguments behind a `CVaListPointer`, which says nothing of their number and kinds: whoever reads has to know them.
+/// The arguments behind a `CVaListPointer`, which says nothing of their number and kinds: whoever reads has to know
+/// them.
 package enum VariadicArguments {
     package enum Kind {
         /// An integer of up to 64 bits, or a pointer.

@@ -139,7 +139,8 @@ final class TLSSession {
         }
     }
 
-    /// Before what is done for every message: to look whether there are any errors costs a tenth of clearing their queue.
+    /// Before what is done for every message: to look whether there are any errors costs a tenth of clearing their
+    /// queue.
     private func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
@@ -155,8 +156,8 @@ final class TLSSession {
         forgetErrors()
         let isFirst = owesTicket
         if isFirst {
-            // OpenSSL writes it before the bytes, so that both leave in one send: at the handshake's end it would cost one of its own, and
-            // the peer a read. Without a ticket the next handshake is a full one.
+            // OpenSSL writes it before the bytes, so that both leave in one send: at the handshake's end it would cost
+            // one of its own, and the peer a read. Without a ticket the next handshake is a full one.
             owesTicket = false
             SSL_new_session_ticket(ssl)
         }
@@ -165,8 +166,8 @@ final class TLSSession {
         if isFirst { releaseReadBuffer(ssl) }
     }
 
-    /// For the ticket OpenSSL has taken a buffer for input as well, which it keeps until it looks for some: an idle connection would hold
-    /// 18 KiB for nothing. There is no input now, so it finds none and lets go.
+    /// For the ticket OpenSSL has taken a buffer for input as well, which it keeps until it looks for some: an idle
+    /// connection would hold 18 KiB for nothing. There is no input now, so it finds none and lets go.
     private func releaseReadBuffer(_ ssl: OpaquePointer) {
         guard buffers.remainingInput.isEmpty, SSL_has_pending(ssl) == 0 else { return }
         var byte: UInt8 = 0

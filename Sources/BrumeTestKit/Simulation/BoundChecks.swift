@@ -2,7 +2,8 @@ package import BrumeModel
 package import BrumeServer
 package import BrumeStore
 
-/// Counts held against recounts (I9), and what may pile up against its limits (I10). Each check returns what is wrong, or nil.
+/// Counts held against recounts (I9), and what may pile up against its limits (I10). Each check returns what is wrong,
+/// or nil.
 package enum BoundChecks {
     /// What a feed may have before it is compacted.
     private static let feedEntriesMin = 64

@@ -1,5 +1,5 @@
-/// A promise that the simulation can break on purpose, on the disk, on the way between client and server, in what the server is
-/// told or in what the operator does: proof that its validators see it.
+/// A promise that the simulation can break on purpose, on the disk, on the way between client and server, in what the
+/// server is told or in what the operator does: proof that its validators see it.
 package enum BrokenPromise: String, CaseIterable, Sendable {
     /// A sync of the journal returns before anything is on the disk.
     case acknowledgesBeforeSync

@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// What single commits must not do.
 extension CommitHistory {
-    /// I6: a save that names a tag wins only against the version with that tag; and what is saved is what was asked for, on top
-    /// of what was there.
+    /// I6: a save that names a tag wins only against the version with that tag; and what is saved is what was asked
+    /// for, on top of what was there.
     func checkSaves(
         of request: OperationRequest, puts: [(zone: String, name: String)], before: State, after: State
     ) {

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeWire
 
-/// Every commit of every database as it went to the journal, and what each of them made of the data, told plainly: the truth
-/// that all that clients see is held against.
+/// Every commit of every database as it went to the journal, and what each of them made of the data, told plainly: the
+/// truth that all that clients see is held against.
 final class CommitHistory {
 
     /// A change in a feed: of a record in its zone's, of a zone in its database's.

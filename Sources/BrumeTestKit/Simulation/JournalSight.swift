@@ -1,6 +1,7 @@
 internal import BrumeStore
 
-/// Where the batches of a journal's segment are, told from its bytes alone; its format is written down in `JournalFormat`.
+/// Where the batches of a journal's segment are, told from its bytes alone; its format is written down in
+/// `JournalFormat`.
 enum JournalSight {
     static let headerBytes = 64
     private static let batchHeaderBytes = 48

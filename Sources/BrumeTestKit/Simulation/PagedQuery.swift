@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// A query that a device reads page by page, and what its pages have to be, told plainly: all records looked through, sorted, and
-/// cut behind the last match.
+/// A query that a device reads page by page, and what its pages have to be, told plainly: all records looked through,
+/// sorted, and cut behind the last match.
 struct PagedQuery {
     struct Match: Hashable {
         var zone: String
@@ -38,7 +38,8 @@ struct PagedQuery {
         version.type == request.query.recordType && NaivePredicate.holds(predicate, version.record) == true
     }
 
-    /// What is to be sorted by: the number `w`, which all records have and whose greatest comes first where the order is reversed.
+    /// What is to be sorted by: the number `w`, which all records have and whose greatest comes first where the order
+    /// is reversed.
     private func number(of version: CommitHistory.Version) -> Int64 {
         guard let sort = request.query.sortDescriptors.first, case .int64(let number) = version.fields["w"] else {
             return 0

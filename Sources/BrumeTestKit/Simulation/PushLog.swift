@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// What a device was told by pushes, and whether that is all that it should have been told (I5): of its private database and of
-/// the public one, each by itself.
+/// What a device was told by pushes, and whether that is all that it should have been told (I5): of its private
+/// database and of the public one, each by itself.
 final class PushLog {
     /// What a push tells.
     enum Push: Hashable {

@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// Predicates by chance, over the fields that devices save: `w` a number, `t` and `c` texts, `l` texts, `up` a reference.
+/// Predicates by chance, over the fields that devices save: `w` a number, `t` and `c` texts, `l` texts, `up` a
+/// reference.
 enum RandomPredicate {
     static let colours = ["red", "green", "red green", "blue"]
     static let labels = ["a", "b", "c"]

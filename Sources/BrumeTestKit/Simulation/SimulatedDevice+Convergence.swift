@@ -13,7 +13,8 @@ extension SimulatedDevice {
     }
 
     /// Whether a device that is on its way to rest does something again because the server has told it when to come
-    /// back, as apps do. Its connection may have been lost, its database have left memory, and others be waiting for it.
+    /// back, as apps do. Its connection may have been lost, its database have left memory, and others be waiting for
+    /// it.
     func comesAgain(after error: ServiceError, _ body: @escaping () -> Void) -> Bool {
         guard simulation.isQuiet, error.retryAfterMilliseconds > 0 else { return false }
         simulation.scheduler.after(UInt64(error.retryAfterMilliseconds) * 1_000_000, body)

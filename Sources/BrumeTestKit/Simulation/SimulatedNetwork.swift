@@ -2,7 +2,8 @@ internal import BrumeServer
 internal import BrumeSystem
 internal import BrumeWire
 
-/// One connection, both of its ends, and the bytes between them: in order, in pieces of any size, late, and gone when it is cut.
+/// One connection, both of its ends, and the bytes between them: in order, in pieces of any size, late, and gone when
+/// it is cut.
 final class SimulatedConnection {
     /// The client's end.
     protocol Client: AnyObject {

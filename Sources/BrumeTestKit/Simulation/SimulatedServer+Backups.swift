@@ -73,7 +73,8 @@ extension SimulatedServer {
         }
     }
 
-    /// The folder is lost; a backup takes its place. By `brume restore`, which gives it another epoch, or by plain copying.
+    /// The folder is lost; a backup takes its place. By `brume restore`, which gives it another epoch, or by plain
+    /// copying.
     func restoreBackup() {
         guard !backups.isEmpty else { return }
         let backup = generator.pick(backups)

@@ -123,7 +123,8 @@ final class SimulatedServer: @unchecked Sendable {
         return configuration
     }
 
-    /// The process ends; `survival` says what a power cut leaves on the disk, nil that there was none. It starts again later.
+    /// The process ends; `survival` says what a power cut leaves on the disk, nil that there was none. It starts again
+    /// later.
     func end(_ survival: SimulatedDisk.Survival?, isRunning: Bool = true) {
         if isRunning, process == nil { return }
         simulation.report.crashes += 1
@@ -165,7 +166,8 @@ final class SimulatedServer: @unchecked Sendable {
         }
     }
 
-    /// Asks for snapshots; `done` is told whether all were written. Where they were, the journal holds nothing from before.
+    /// Asks for snapshots; `done` is told whether all were written. Where they were, the journal holds nothing from
+    /// before.
     func beginSnapshot(_ done: @escaping (Bool) -> Void = { _ in }) {
         guard let process else { return done(false) }
         let segment = process.journalSegment
@@ -183,7 +185,8 @@ final class SimulatedServer: @unchecked Sendable {
         let done: (Bool) -> Void
     }
 
-    /// Faults of the disk end with the active phase. Where it read something that is not on it, the operator starts again.
+    /// Faults of the disk end with the active phase. Where it read something that is not on it, the operator starts
+    /// again.
     func becomeQuiet() {
         disk.faults = SimulatedDisk.Faults()
         fullUntilNanoseconds = 0

@@ -4,11 +4,12 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeWire
 
-/// One run: accounts with devices, a server, a disk and a network, all under one seed and in virtual time. First everything works
-/// and goes wrong at once; then nothing goes wrong any more, and all has to come to rest in one state.
+/// One run: accounts with devices, a server, a disk and a network, all under one seed and in virtual time. First
+/// everything works and goes wrong at once; then nothing goes wrong any more, and all has to come to rest in one state.
 ///
-/// Real are the engine, journal, snapshots, recovery, shards, sessions, pushes and wire of the server, and the connection's,
-/// session's and notifications' machines of the SDK. Simulated are the disk, the network, time and chance.
+/// Real are the engine, journal, snapshots, recovery, shards, sessions, pushes and wire of the server, and the
+/// connection's, session's and notifications' machines of the SDK. Simulated are the disk, the network, time and
+/// chance.
 package final class Simulation {
     static let container = "iCloud.simulation"
 

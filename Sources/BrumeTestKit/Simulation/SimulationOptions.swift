@@ -47,7 +47,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var zones: Int
     /// Zones in one request, at most.
     package var zonesPerRequest: Int
-    /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0: the standard.
+    /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0: the
+    /// standard.
     package var tombstones: Int
     /// Of all zones of a database.
     package var allTombstones: Int

@@ -2,7 +2,8 @@ internal import BrumeKit
 public import FoundationEssentials
 internal import Foundation
 
-/// A clock that stands still until the test turns it: no test waits for a retry, or for an engine to get round to sending.
+/// A clock that stands still until the test turns it: no test waits for a retry, or for an engine to get round to
+/// sending.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -12,8 +13,8 @@ internal import Foundation
 /// clock.advance(by: .seconds(30))
 /// ```
 ///
-/// The schedules of a `CKSyncEngine` follow the clock that its device was given, and a server dates records by the one that it was
-/// given (``TestServer/Options/clock``). Several may share a clock. Connections keep the machine's time.
+/// The schedules of a `CKSyncEngine` follow the clock that its device was given, and a server dates records by the one
+/// that it was given (``TestServer/Options/clock``). Several may share a clock. Connections keep the machine's time.
 public final class TestClock: Sendable {
     let clock = ManualClientClock()
     /// The date that the clock shows before it is turned.

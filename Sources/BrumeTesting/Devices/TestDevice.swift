@@ -2,8 +2,8 @@ public import BrumeKit
 public import FoundationEssentials
 internal import Foundation
 
-/// A device of a test server: a `CKContainer` with a device id and a state folder of its own, and a network that the test can
-/// take away.
+/// A device of a test server: a `CKContainer` with a device id and a state folder of its own, and a network that the
+/// test can take away.
 ///
 /// It keeps its server running. After the server's stop its calls fail at once.
 public final class TestDevice: Sendable {
@@ -88,8 +88,8 @@ public final class TestDevice: Sendable {
 
     // MARK: App
 
-    /// The same device after its app was ended and started again: another container with the same device id and state folder.
-    /// Calls of this one fail from now on.
+    /// The same device after its app was ended and started again: another container with the same device id and state
+    /// folder. Calls of this one fail from now on.
     ///
     /// - Throws: ``TestServerError``.
     public func relaunched() throws -> TestDevice {

@@ -41,7 +41,8 @@ extension CKNotification {
     /// The notification of a database subscription.
     ///
     /// - Parameters:
-    ///   - subscriptionID: The subscription that it is of; nil: of none, which with `isPruned` says that others were dropped.
+    ///   - subscriptionID: The subscription that it is of; nil: of none, which with `isPruned` says that others were
+    ///     dropped.
     ///   - scope: The scope of the database in which something changed.
     ///   - isPruned: Whether it lacks something that would have been in it.
     public static func database(

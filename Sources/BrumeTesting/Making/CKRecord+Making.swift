@@ -3,7 +3,8 @@ internal import BrumeModel
 public import FoundationEssentials
 
 extension CKRecord {
-    /// A copy of the record as if a server had saved it: with the system fields that only a server gives, and without changed keys.
+    /// A copy of the record as if a server had saved it: with the system fields that only a server gives, and without
+    /// changed keys.
     ///
     /// ```swift
     /// let note = CKRecord(recordType: "Note", recordID: id)
@@ -11,8 +12,8 @@ extension CKRecord {
     /// let fetched = note.asSaved(changeTag: "2", modified: .now, modifier: otherUser)
     /// ```
     ///
-    /// A real server takes its tag for that of an older version: saving the copy there is a conflict, or, where there is no such record,
-    /// `unknownItem`. Assets and encrypted values stay behind.
+    /// A real server takes its tag for that of an older version: saving the copy there is a conflict, or, where there
+    /// is no such record, `unknownItem`. Assets and encrypted values stay behind.
     ///
     /// - Parameters:
     ///   - changeTag: What ``BrumeKit/CKRecord/recordChangeTag`` says.

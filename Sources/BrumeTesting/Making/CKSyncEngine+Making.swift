@@ -8,8 +8,8 @@ internal import Foundation
 // where `engine` may be `CKSyncEngine.unconnected(delegate: delegate)`.
 
 extension CKSyncEngine {
-    /// An engine without a server: for a delegate's calls, which need one, and to see what the delegate adds to its ``state``. It
-    /// does nothing by itself, and what it is asked to fetch or send fails with `networkUnavailable`.
+    /// An engine without a server: for a delegate's calls, which need one, and to see what the delegate adds to its
+    /// ``state``. It does nothing by itself, and what it is asked to fetch or send fails with `networkUnavailable`.
     ///
     /// - Parameter stateSerialization: What is pending from the start; nil: nothing.
     public static func unconnected(
@@ -66,7 +66,8 @@ extension CKSyncEngine.Event.FetchedDatabaseChanges {
 }
 
 extension CKSyncEngine.Event.FetchedRecordZoneChanges {
-    /// Records that are new or changed (``BrumeKit/CKRecord/asSaved(changeTag:created:creator:modified:modifier:)`` makes such), and records that are gone.
+    /// Records that are new or changed (``BrumeKit/CKRecord/asSaved(changeTag:created:creator:modified:modifier:)``
+    /// makes such), and records that are gone.
     public init(records: [CKRecord] = [], deletions: [CKDatabase.RecordZoneChange.Deletion] = []) {
         self = Making.fetchedRecordZoneChanges(records.map { .init(record: $0) }, deletions)
     }
@@ -84,7 +85,8 @@ extension CKSyncEngine.Event.SentDatabaseChanges {
 }
 
 extension CKSyncEngine.Event.SentRecordZoneChanges {
-    /// The outcome of saves and deletions of records. ``BrumeKit/CKError/conflict(client:server:ancestor:)`` makes the error of a conflict.
+    /// The outcome of saves and deletions of records. ``BrumeKit/CKError/conflict(client:server:ancestor:)`` makes the
+    /// error of a conflict.
     public init(
         savedRecords: [CKRecord] = [], failedRecordSaves: [(record: CKRecord, error: CKError)] = [],
         deletedRecordIDs: [CKRecord.ID] = [], failedRecordDeletes: [CKRecord.ID: CKError] = [:]

@@ -5,8 +5,8 @@ internal import BrumeWire
 
 /// Pages of a zone's changes in which records come before those that they refer to.
 ///
-/// Within a page they are put into that order. Of a page that others follow, the records that refer to nothing are withheld until the
-/// last one, in their latest version.
+/// Within a page they are put into that order. Of a page that others follow, the records that refer to nothing are
+/// withheld until the last one, in their latest version.
 final class ChildrenFirst: Sendable {
     private struct Fetch: Hashable {
         let device: [UInt8]

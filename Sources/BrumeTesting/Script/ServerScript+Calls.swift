@@ -21,11 +21,11 @@ extension ServerScript {
             "\(calls) fails with \(code) \(moment.rawValue)", times: times, .call(calls, moment, .fails(error)))
     }
 
-    /// Saves of records fail, each by itself: the others of its request are saved, or fail with `batchRequestFailed` where the
-    /// request is atomic.
+    /// Saves of records fail, each by itself: the others of its request are saved, or fail with `batchRequestFailed`
+    /// where the request is atomic.
     ///
-    /// `serverRecordChanged` makes the server take the save for one of an older version, so that the error has the server's
-    /// record; where there is none on the server, it comes without.
+    /// `serverRecordChanged` makes the server take the save for one of an older version, so that the error has the
+    /// server's record; where there is none on the server, it comes without.
     ///
     /// - Parameters:
     ///   - recordType: Nil: of any type.
@@ -50,8 +50,8 @@ extension ServerScript {
             .save(SavePattern(recordType: recordType, recordName: recordName, peer: peer), error))
     }
 
-    /// Deletions of records fail, each by itself: the rest of its request goes on, or fails with `batchRequestFailed` where the
-    /// request is atomic.
+    /// Deletions of records fail, each by itself: the rest of its request goes on, or fails with `batchRequestFailed`
+    /// where the request is atomic.
     ///
     /// - Parameters:
     ///   - recordName: Nil: of any name.
@@ -74,10 +74,11 @@ extension ServerScript {
             .deletion(recordName: recordName, peer, error))
     }
 
-    /// The connection breaks in the midst of calls: before the server did what they ask for, or after, before its answer left.
+    /// The connection breaks in the midst of calls: before the server did what they ask for, or after, before its
+    /// answer left.
     ///
-    /// The SDK connects again by itself and sends such a call once more, with the id that makes it one operation, so an app
-    /// sees nothing but a pause: that it has one effect is what to look at. For an outcome that nobody knows use
+    /// The SDK connects again by itself and sends such a call once more, with the id that makes it one operation, so an
+    /// app sees nothing but a pause: that it has one effect is what to look at. For an outcome that nobody knows use
     /// ``fail(_:with:retryAfterSeconds:message:_:times:)`` with `serverResponseLost`, `afterEffect`.
     @discardableResult
     public func breakConnection(
@@ -102,8 +103,8 @@ extension ServerScript {
         return hold
     }
 
-    /// The change tokens that devices have now expire: fetches with them fail with `changeTokenExpired`, until they have fetched
-    /// from nil.
+    /// The change tokens that devices have now expire: fetches with them fail with `changeTokenExpired`, until they
+    /// have fetched from nil.
     ///
     /// - Parameters:
     ///   - zone: Nil: the tokens of all zones, and of databases.
@@ -119,9 +120,9 @@ extension ServerScript {
             words.joined(separator: " "), times: .max, .tokens(peer, TokenExpiry(zone: zone?.zoneName)))
     }
 
-    /// Databases hold so many records at most, users' own records aside: saves of further ones fail with `quotaExceeded`, while
-    /// changes and deletions succeed. Fires with each save that fails. For a quota in bytes, as servers have it, use
-    /// ``TestServer/setQuota(_:of:)``.
+    /// Databases hold so many records at most, users' own records aside: saves of further ones fail with
+    /// `quotaExceeded`, while changes and deletions succeed. Fires with each save that fails. For a quota in bytes, as
+    /// servers have it, use ``TestServer/setQuota(_:of:)``.
     ///
     /// - Parameters:
     ///   - scope: The private databases, each by itself, or the public one. The shared database has no room of its own.

@@ -3,9 +3,11 @@ package import BrumeModel
 package import BrumeServer
 internal import BrumeWire
 
-/// What a script does to the way between devices and server, and where it makes the server as slow and as loose as CloudKit.
+/// What a script does to the way between devices and server, and where it makes the server as slow and as loose as
+/// CloudKit.
 extension ServerScript {
-    /// Calls take so long: each waits until the test turns ``TestServer/clock`` by that, beside what else happens to it.
+    /// Calls take so long: each waits until the test turns ``TestServer/clock`` by that, beside what else happens to
+    /// it.
     ///
     /// ```swift
     /// server.script.delay(.modifyRecords, by: .seconds(3))
@@ -14,7 +16,8 @@ extension ServerScript {
     /// server.clock.advance(by: .seconds(3))
     /// ```
     ///
-    /// A call still ends after the time that the SDK gives it, 60 s of the machine's clock. Delays of several rules add up.
+    /// A call still ends after the time that the SDK gives it, 60 s of the machine's clock. Delays of several rules add
+    /// up.
     ///
     /// - Parameters:
     ///   - duration: In whole milliseconds.
@@ -30,11 +33,12 @@ extension ServerScript {
             .delay(calls, moment, milliseconds: milliseconds))
     }
 
-    /// A device loses its network in the midst of a call, and has none until ``TestDevice/goOnline()``: before the server did what
-    /// the call asks for, its request is lost, after that, the answer. The device can't tell one from the other.
+    /// A device loses its network in the midst of a call, and has none until ``TestDevice/goOnline()``: before the
+    /// server did what the call asks for, its request is lost, after that, the answer. The device can't tell one from
+    /// the other.
     ///
-    /// Saves and deletions fail with `serverResponseLost`, reads with `networkUnavailable`. Calls of the qualities of service `utility`
-    /// and `background` wait, and are sent again when there is a network, which has one effect.
+    /// Saves and deletions fail with `serverResponseLost`, reads with `networkUnavailable`. Calls of the qualities of
+    /// service `utility` and `background` wait, and are sent again when there is a network, which has one effect.
     @discardableResult
     public func loseNetwork(
         during calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1
@@ -56,8 +60,9 @@ extension ServerScript {
             "pages of \(calls) have \(itemCount) items at most", times: times, .pages(calls, itemCount: itemCount))
     }
 
-    /// Fetches of a zone's changes give records before those that they refer to: a child before its parent, an item before its
-    /// list. CloudKit promises no order, and an app has to cope with a record whose parent it does not have yet.
+    /// Fetches of a zone's changes give records before those that they refer to: a child before its parent, an item
+    /// before its list. CloudKit promises no order, and an app has to cope with a record whose parent it does not have
+    /// yet.
     ///
     /// Where a fetch has several pages (``limitPages(to:of:times:)``), the records that refer to none come last, in
     /// further pages where one does not hold them. Fires with each page that is another by it.
@@ -70,13 +75,15 @@ extension ServerScript {
             .childrenFirst(ChildrenFirst(zone: zone?.zoneName)))
     }
 
-    /// Queries don't find records that were saved within the last `duration`, until the test turns ``TestServer/clock``: CloudKit's
-    /// indexes come after its saves. Fetches by id and of changes find them at once. Fires with each query that misses some.
+    /// Queries don't find records that were saved within the last `duration`, until the test turns
+    /// ``TestServer/clock``: CloudKit's indexes come after its saves. Fetches by id and of changes find them at once.
+    /// Fires with each query that misses some.
     ///
-    /// A record that was changed is missed as one that is new: what the query would have found before the change is not known.
+    /// A record that was changed is missed as one that is new: what the query would have found before the change is not
+    /// known.
     ///
-    /// The server needs a clock that can be turned: ``TestServer/Options/clock``, or ``TestServer/Options/predictable``. Without
-    /// one this traps.
+    /// The server needs a clock that can be turned: ``TestServer/Options/clock``, or
+    /// ``TestServer/Options/predictable``. Without one this traps.
     @discardableResult
     public func delayIndexes(by duration: Duration) -> ScriptRule {
         precondition(

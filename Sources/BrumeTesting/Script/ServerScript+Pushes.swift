@@ -3,7 +3,8 @@ internal import BrumeLock
 
 /// What a script does to notifications.
 ///
-/// Only those that subscriptions cause count; what a device missed stays in the feeds of changes, as on a healthy server.
+/// Only those that subscriptions cause count; what a device missed stays in the feeds of changes, as on a healthy
+/// server.
 extension ServerScript {
     /// Notifications are lost on their way.
     @discardableResult

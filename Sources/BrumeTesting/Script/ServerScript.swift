@@ -4,7 +4,8 @@ internal import BrumeModel
 internal import BrumeServer
 internal import BrumeWire
 
-/// What a test server does otherwise than a healthy one: calls that fail, connections that break, notifications that are lost.
+/// What a test server does otherwise than a healthy one: calls that fail, connections that break, notifications that
+/// are lost.
 ///
 /// ```swift
 /// server.script.fail(.modifyRecords, with: .zoneBusy, retryAfterSeconds: 2)
@@ -13,9 +14,9 @@ internal import BrumeWire
 /// let held = server.script.hold(.fetchZoneChanges.from(phone))
 /// ```
 ///
-/// Rules are asked in the order in which they were written; the first that fits a call, and has not fired as often as it was
-/// told, has it. Delays and page sizes come on top of that. All others are served as ever, and errors go over the wire, so
-/// that the SDK reads them as any server's.
+/// Rules are asked in the order in which they were written; the first that fits a call, and has not fired as often as
+/// it was told, has it. Delays and page sizes come on top of that. All others are served as ever, and errors go over
+/// the wire, so that the SDK reads them as any server's.
 ///
 /// A rule that a test needs and that never fires is a mistake of the test: ``unfired`` names those rules, and
 /// ``TestServer/run(accounts:options:isolation:_:)`` throws when there is one.
@@ -85,8 +86,8 @@ public final class ServerScript: Sendable {
         self.devices = devices
     }
 
-    /// The rules that have not fired as often as they were told, in words; those for always, never. At the end of a test:
-    /// `#expect(server.script.unfired.isEmpty)`.
+    /// The rules that have not fired as often as they were told, in words; those for always, never. At the end of a
+    /// test: `#expect(server.script.unfired.isEmpty)`.
     public var unfired: [String] {
         state.withLock { $0.entries.map(\.rule) }.filter(\.isUnfired).map { rule in
             rule.times == .max

@@ -3,8 +3,8 @@ internal import BrumeModel
 
 /// The change tokens that devices have at a moment are expired from then on; those that they get afterwards are not.
 ///
-/// Tokens are opaque and look the same where nothing changed in between, so a device's are taken for old ones until it has
-/// fetched from nil.
+/// Tokens are opaque and look the same where nothing changed in between, so a device's are taken for old ones until it
+/// has fetched from nil.
 final class TokenExpiry: Sendable {
     /// A fetch of changes.
     struct Use {

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeServer
 internal import BrumeSystem
 
-/// A server with its folder and certificate: what ``TestServer`` starts and stops. Its functions wait for the disk and for
-/// threads.
+/// A server with its folder and certificate: what ``TestServer`` starts and stops. Its functions wait for the disk and
+/// for threads.
 final class RunningServer: Sendable {
     let folder: TestFolder
     let server: Server

@@ -1,7 +1,7 @@
 internal import BrumeLock
 
-/// Room for the servers that run in this process at a time. Tests in parallel may be many more than that: a start waits for its
-/// turn, and fails with a sentence when it does not come.
+/// Room for the servers that run in this process at a time. Tests in parallel may be many more than that: a start waits
+/// for its turn, and fails with a sentence when it does not come.
 enum ServerSlots {
     private struct Waiter {
         let id: Int

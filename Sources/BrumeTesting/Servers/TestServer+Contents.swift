@@ -15,8 +15,9 @@ extension TestServer {
     ///     text: "milk"
     /// ```
     ///
-    /// Zones, records and fields are sorted, records by their types and names. The default zone is shown where it holds records;
-    /// users' own records are, under the names of their accounts, where they have fields. Of data the first 32 bytes are shown.
+    /// Zones, records and fields are sorted, records by their types and names. The default zone is shown where it holds
+    /// records; users' own records are, under the names of their accounts, where they have fields. Of data the first 32
+    /// bytes are shown.
     ///
     /// - Parameter details: What is shown of records beside their fields.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.
@@ -65,8 +66,8 @@ extension TestServer {
 
     // MARK: Changing
 
-    /// Puts records into a database and takes others out, as another device of the account does: the test's devices get them
-    /// by pushes and in their fetches. Zones that are missing are made.
+    /// Puts records into a database and takes others out, as another device of the account does: the test's devices get
+    /// them by pushes and in their fetches. Zones that are missing are made.
     ///
     /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The
     /// records that are given stay as they are. The script and ``calls(_:)`` don't see it.
@@ -81,7 +82,8 @@ extension TestServer {
     ///   - account: It is made when there is none of that name.
     ///   - scope: `private` or `public`.
     /// - Returns: The records as they were saved.
-    /// - Throws: ``TestServerError`` as ``account(_:)`` does; the `CKError` of the first record that can't be saved or deleted.
+    /// - Throws: ``TestServerError`` as ``account(_:)`` does; the `CKError` of the first record that can't be saved or
+    ///   deleted.
     @discardableResult
     public func seed(
         _ records: [CKRecord] = [], deleting deletedRecordIDs: [CKRecord.ID] = [], of account: String,
@@ -157,12 +159,12 @@ extension TestServer {
         return records.enumerated().map { (depth(($1)), $0, $1) }.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     }
 
-    /// Deletes zones of an account's private database for a given reason, as CloudKit does when the user removes the app's data in
-    /// the settings (`purged`) or resets their encrypted data (`encryptedDataReset`).
+    /// Deletes zones of an account's private database for a given reason, as CloudKit does when the user removes the
+    /// app's data in the settings (`purged`) or resets their encrypted data (`encryptedDataReset`).
     ///
-    /// Devices are told as of any deletion, with the reason. Until the zone is saved again, calls for a purged zone fail with
-    /// `userDeletedZone`, and calls for one whose data were reset with `zoneNotFound` and `CKErrorUserDidResetEncryptedDataKey`.
-    /// The default zone stays.
+    /// Devices are told as of any deletion, with the reason. Until the zone is saved again, calls for a purged zone
+    /// fail with `userDeletedZone`, and calls for one whose data were reset with `zoneNotFound` and
+    /// `CKErrorUserDidResetEncryptedDataKey`. The default zone stays.
     ///
     /// ```swift
     /// try await server.deleteZones(of: "ada", reason: .purged)
@@ -196,8 +198,9 @@ extension TestServer {
         if let error { throw TestServerError("the zones can't be deleted: \(error.message)") }
     }
 
-    /// Limits the private database of an account to so many bytes, by the server's own quota: saves for which there is no room fail with
-    /// `quotaExceeded`, changes that take no more than before and deletions succeed. ``storedBytes(of:)`` tells what it holds now.
+    /// Limits the private database of an account to so many bytes, by the server's own quota: saves for which there is
+    /// no room fail with `quotaExceeded`, changes that take no more than before and deletions succeed.
+    /// ``storedBytes(of:)`` tells what it holds now.
     ///
     /// - Parameter bytes: Encoded bytes of its records, fields and system fields; nil: no limit.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.

@@ -11,7 +11,8 @@ extension TestServer {
         public var containerIdentifier = "iCloud.test"
         /// The environment that devices are given. `production` takes what ``schema`` holds and nothing else.
         public var environment = BrumeConfiguration.Environment.development
-        /// The container's schema in CloudKit's language (`.ckdb`), in both environments; nil: development learns from saves.
+        /// The container's schema in CloudKit's language (`.ckdb`), in both environments; nil: development learns from
+        /// saves.
         public var schema: String?
         /// Refuses the queries that CloudKit refuses and Brume would answer, such as those with `OR`.
         public var followsCloudKitQueryRules = false
@@ -21,13 +22,15 @@ extension TestServer {
         /// `BrumeConfiguration.automaticSendDelay`. An app that adds changes behind its database's commits may be
         /// tested with less.
         public var automaticSendDelay = BrumeConfiguration().automaticSendDelay
-        /// The clock that the server dates records by, and that delays of its script wait for; see ``TestServer/clock``.
-        /// Nil: records have the machine's time, and the script has a clock of its own. A ``TestServerProcess`` ignores it.
+        /// The clock that the server dates records by, and that delays of its script wait for; see
+        /// ``TestServer/clock``. Nil: records have the machine's time, and the script has a clock of its own. A
+        /// ``TestServerProcess`` ignores it.
         public var clock: TestClock?
-        /// Whether names and change tags are the same in every run, so that a test can compare an app's output with an earlier
-        /// one. Change tags and users' record names then depend only on the calls and their order. Within
-        /// ``TestServer/run(accounts:options:isolation:_:)`` that also holds for the names of records and subscriptions that the
-        /// app does not name itself; see ``withPredictableNames(isolation:_:)``. A ``TestServerProcess`` ignores it.
+        /// Whether names and change tags are the same in every run, so that a test can compare an app's output with an
+        /// earlier one. Change tags and users' record names then depend only on the calls and their order. Within
+        /// ``TestServer/run(accounts:options:isolation:_:)`` that also holds for the names of records and subscriptions
+        /// that the app does not name itself; see ``withPredictableNames(isolation:_:)``. A ``TestServerProcess``
+        /// ignores it.
         public var isPredictable = false
         /// What the server logs, on the standard error output.
         public var log = LogLevel.none
@@ -49,8 +52,8 @@ extension TestServer {
         /// The defaults.
         public init() {}
 
-        /// The same output in every run: ``isPredictable``, and a ``clock`` that begins with 2001 and stands still until the
-        /// test turns it.
+        /// The same output in every run: ``isPredictable``, and a ``clock`` that begins with 2001 and stands still
+        /// until the test turns it.
         public static var predictable: Options {
             var options = Options()
             options.isPredictable = true

@@ -22,9 +22,9 @@ extension TestServer {
         await connections.ended()
     }
 
-    /// What the account is from now on, for all of its devices: with `restricted` and `temporarilyUnavailable` their connections
-    /// end and their calls fail with `managedAccountRestricted` and `accountTemporarilyUnavailable`, and `accountStatus()` says
-    /// so; `noAccount` is ``signOut(_:)``, and `available` makes it as it was.
+    /// What the account is from now on, for all of its devices: with `restricted` and `temporarilyUnavailable` their
+    /// connections end and their calls fail with `managedAccountRestricted` and `accountTemporarilyUnavailable`, and
+    /// `accountStatus()` says so; `noAccount` is ``signOut(_:)``, and `available` makes it as it was.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func setAccountStatus(_ status: CKAccountStatus, of name: String) async throws {

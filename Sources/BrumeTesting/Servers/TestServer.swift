@@ -5,8 +5,8 @@ internal import BrumeServer
 internal import BrumeSystem
 internal import Foundation
 
-/// A Brume server in the test's process: ready in milliseconds, with a temporary folder, a certificate made on the spot and a
-/// port of its own. It gives accounts and devices, and its behaviour can be scripted. Many run in parallel.
+/// A Brume server in the test's process: ready in milliseconds, with a temporary folder, a certificate made on the spot
+/// and a port of its own. It gives accounts and devices, and its behaviour can be scripted. Many run in parallel.
 ///
 /// ```swift
 /// try await TestServer.run { server in
@@ -17,9 +17,9 @@ internal import Foundation
 /// }
 /// ```
 ///
-/// It is a whole server: TLS, journal, change tokens, conflicts, pushes and limits are those of `brume serve`. Use ``run(accounts:options:isolation:_:)``
-/// or call ``stop()`` when the test is over; a server that was forgotten stops when nothing refers to it or its devices any
-/// more, and its folder goes at the end of the process at the latest.
+/// It is a whole server: TLS, journal, change tokens, conflicts, pushes and limits are those of `brume serve`. Use
+/// ``run(accounts:options:isolation:_:)`` or call ``stop()`` when the test is over; a server that was forgotten stops
+/// when nothing refers to it or its devices any more, and its folder goes at the end of the process at the latest.
 public final class TestServer: Sendable {
     /// What the server was set up with.
     public let options: Options
@@ -65,8 +65,8 @@ public final class TestServer: Sendable {
 
     /// Starts a server.
     ///
-    /// Where ``run(accounts:options:isolation:_:)`` does not suit, such as in `setUp` of XCTest. While 128 servers run in the
-    /// process, it waits for one of them to stop.
+    /// Where ``run(accounts:options:isolation:_:)`` does not suit, such as in `setUp` of XCTest. While 128 servers run
+    /// in the process, it waits for one of them to stop.
     ///
     /// - Parameter accounts: Names of accounts to make; ``account(_:)`` and ``device(of:clock:)`` make further ones.
     /// - Throws: ``TestServerError``.
@@ -116,7 +116,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Stops the server and removes its folder. Calls of its devices fail at once from then on, with a sentence that says why.
+    /// Stops the server and removes its folder. Calls of its devices fail at once from then on, with a sentence that
+    /// says why.
     ///
     /// A second stop does nothing, and a stopped server does not come back: see ``restart()``.
     public func stop() async {
@@ -133,8 +134,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Stops the server and starts it again with its data, on its port, as an update or a reboot of the machine would. Devices
-    /// reconnect by themselves; calls in flight end first.
+    /// Stops the server and starts it again with its data, on its port, as an update or a reboot of the machine would.
+    /// Devices reconnect by themselves; calls in flight end first.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func restart() async throws {
@@ -202,8 +203,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state folder of
-    /// its own: two devices of one account see each other's changes as two phones do.
+    /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state
+    /// folder of its own: two devices of one account see each other's changes as two phones do.
     ///
     /// - Parameter clock: What the schedules of a `CKSyncEngine` on the device go by; nil: the machine's clock.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.
@@ -222,7 +223,8 @@ public final class TestServer: Sendable {
         try device(account: account, clock: clock, host: self, isKits: false)
     }
 
-    /// The kit's own device of an account, for what a test asks of the server: scripts and the list of calls pass it over.
+    /// The kit's own device of an account, for what a test asks of the server: scripts and the list of calls pass it
+    /// over.
     func seedingDevice(of name: String) throws -> TestDevice {
         let account = try account(name)
         return try seedingDevices.withLock { devices in

@@ -6,8 +6,8 @@ internal import BrumeSystem
 public import FoundationEssentials
 internal import Foundation
 
-/// A Brume server beside the test, as a process of its own: for tests that kill it. It has what ``TestServer`` has but a script,
-/// and takes a moment longer to start.
+/// A Brume server beside the test, as a process of its own: for tests that kill it. It has what ``TestServer`` has but
+/// a script, and takes a moment longer to start.
 ///
 /// It needs the executable `brume` (`swift build --product brume`), and never outlives the test's process.
 public final class TestServerProcess: Sendable {
@@ -62,8 +62,8 @@ public final class TestServerProcess: Sendable {
     ///
     /// - Parameters:
     ///   - accounts: Names of accounts to make.
-    ///   - executable: The executable `brume`; nil: what the variable `BRUME_EXECUTABLE` names, else the one beside the test's
-    ///     own, else the one in `PATH`.
+    ///   - executable: The executable `brume`; nil: what the variable `BRUME_EXECUTABLE` names, else the one beside the
+    ///     test's own, else the one in `PATH`.
     /// - Throws: ``TestServerError``.
     public static func start(
         accounts: [String] = [], options: TestServer.Options = TestServer.Options(), executable: URL? = nil
@@ -73,8 +73,8 @@ public final class TestServerProcess: Sendable {
         }
     }
 
-    /// Stops the server in order and removes its folder. Calls of its devices fail at once from then on. A second stop does
-    /// nothing.
+    /// Stops the server in order and removes its folder. Calls of its devices fail at once from then on. A second stop
+    /// does nothing.
     public func stop() async {
         await BlockingWork.run { [self] in
             devices.end("the test server of this device was stopped: use its devices before")

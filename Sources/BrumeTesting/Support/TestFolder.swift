@@ -1,11 +1,11 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// A server's temporary folder. It goes with ``remove()``, else when the process ends; if that crashes, the next process that
-/// makes one removes it.
+/// A server's temporary folder. It goes with ``remove()``, else when the process ends; if that crashes, the next
+/// process that makes one removes it.
 ///
-/// A lock in the folder says whether its owner lives: that holds across containers that share the folder above, where process
-/// ids say nothing.
+/// A lock in the folder says whether its owner lives: that holds across containers that share the folder above, where
+/// process ids say nothing.
 final class TestFolder: Sendable {
     private let folder: TemporaryFolder
     private let lock: DirectoryLock

@@ -36,7 +36,8 @@ enum TestLimits {
     /// How long a stop waits for calls in flight. What a script holds is let go before.
     static let drainMilliseconds: UInt64 = 2_000
 
-    /// A new segment is written whole before the server is ready; this one is there at once, and holds the largest request.
+    /// A new segment is written whole before the server is ready; this one is there at once, and holds the largest
+    /// request.
     static let journalSegmentBytes = 4 * 1024 * 1024
 
     /// How long a spawned server may take until it serves, and until it has stopped.

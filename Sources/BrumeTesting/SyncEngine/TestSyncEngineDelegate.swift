@@ -1,8 +1,8 @@
 public import BrumeKit
 internal import BrumeLock
 
-/// A `CKSyncEngineDelegate` that remembers its events and gives the engine records: for tests of what a server and an engine make of an
-/// app's data, without the app's own delegate.
+/// A `CKSyncEngineDelegate` that remembers its events and gives the engine records: for tests of what a server and an
+/// engine make of an app's data, without the app's own delegate.
 ///
 /// ```swift
 /// let delegate = TestSyncEngineDelegate()
@@ -12,8 +12,8 @@ internal import BrumeLock
 /// #expect(delegate.savedRecords.count == 1)
 /// ```
 ///
-/// An engine holds its delegate weakly, so keep the delegate for as long as the test needs it. The delegate keeps the engines that it
-/// makes.
+/// An engine holds its delegate weakly, so keep the delegate for as long as the test needs it. The delegate keeps the
+/// engines that it makes.
 public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     fileprivate struct Waiter: Sendable {
         let condition: @Sendable ([CKSyncEngine.Event]) -> Bool
@@ -58,8 +58,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// The state of the last state update, for the engine of a launch to come; nil before the first.
     public var stateSerialization: CKSyncEngine.State.Serialization? { state.withLock { $0.serialization } }
 
-    /// What an app would have in its database: the records that it was made with, those of ``save(_:with:)``, and what was saved
-    /// and fetched, without those that were deleted.
+    /// What an app would have in its database: the records that it was made with, those of ``save(_:with:)``, and what
+    /// was saved and fetched, without those that were deleted.
     public var records: [CKRecord.ID: CKRecord] { state.withLock { $0.records } }
 
     /// The records that were fetched, in all events; one that was fetched twice is there twice.
@@ -92,8 +92,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
 
     // MARK: An engine
 
-    /// Makes an engine on a device's private database, with this delegate, which keeps it. It goes by the clock that the device was
-    /// given.
+    /// Makes an engine on a device's private database, with this delegate, which keeps it. It goes by the clock that
+    /// the device was given.
     ///
     /// - Parameters:
     ///   - automaticallySync: Whether it fetches and sends by itself.
@@ -110,8 +110,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
         return engine
     }
 
-    /// Puts records into ``records``, and tells the engine to send them. It sends them by its schedule, or with `sendChanges()`.
-    /// Their zones are made where the engine's user has none of the name.
+    /// Puts records into ``records``, and tells the engine to send them. It sends them by its schedule, or with
+    /// `sendChanges()`. Their zones are made where the engine's user has none of the name.
     public func save(_ records: [CKRecord], with engine: CKSyncEngine) {
         state.withLock { state in
             for record in records { state.records[record.recordID] = record }
@@ -132,8 +132,9 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
         engine.state.add(pendingRecordZoneChanges: recordIDs.map { .deleteRecord($0) })
     }
 
-    /// Returns once the engine has done all that it does by itself: nothing is under way, nothing waits for a time. A ``TestClock``
-    /// of its device is turned to each time that the engine waits for; with the machine's clock that takes as long as it does in an app.
+    /// Returns once the engine has done all that it does by itself: nothing is under way, nothing waits for a time. A
+    /// ``TestClock`` of its device is turned to each time that the engine waits for; with the machine's clock that
+    /// takes as long as it does in an app.
     ///
     /// What another device has just saved comes when the server's push does: await ``waitUntil(timeout:_:)`` for it, or
     /// `fetchChanges()`. An engine is not idle while a change is pending that its delegate has no record for: it asks
@@ -163,7 +164,9 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     /// Returns once ``events`` are as the condition wants them.
     ///
     /// ```swift
-    /// try await delegate.waitUntil { events in events.contains { if case .accountChange = $0 { true } else { false } } }
+    /// try await delegate.waitUntil { events in
+    ///     events.contains { if case .accountChange = $0 { true } else { false } }
+    /// }
     /// ```
     ///
     /// - Parameters:

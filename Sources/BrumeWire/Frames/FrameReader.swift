@@ -1,7 +1,8 @@
 /// Cuts a byte stream into frames.
 ///
-/// Whole frames are handed on straight from the bytes received; only the part of a frame that has not arrived completely is
-/// copied and kept, so memory is bounded by one frame. A header over the limit is refused before any of its payload is kept.
+/// Whole frames are handed on straight from the bytes received; only the part of a frame that has not arrived
+/// completely is copied and kept, so memory is bounded by one frame. A header over the limit is refused before any of
+/// its payload is kept.
 package struct FrameReader: ~Copyable {
     /// Bytes that a frame's payload may have. Small until the peer has said who it is.
     package var payloadBytesLimit: Int
@@ -41,8 +42,8 @@ package struct FrameReader: ~Copyable {
             // Completes the kept frame first, so that a long run of small reads is copied once.
             let missing = try missingByteCount()
             let taken = min(missing, rest.count)
-            // A peer that has sent an eighth of a frame is trusted to send the rest: growing step by step would copy most
-            // of it once more.
+            // A peer that has sent an eighth of a frame is trusted to send the rest: growing step by step would copy
+            // most of it once more.
             if missing > taken, missing <= 7 * (partial.count + taken) {
                 partial.reserveCapacity(partial.count + missing)
             }

@@ -1,9 +1,10 @@
 internal import BrumeModel
 
-/// Tells where it lies whether a field's value is right and encoded as it will be stored, which is what protobuf-c writes.
+/// Tells where it lies whether a field's value is right and encoded as it will be stored, which is what protobuf-c
+/// writes.
 ///
-/// What is so is kept as it came. Anything else has to be decoded, checked by ``FieldChecker`` and packed again, which costs
-/// hundreds of nanoseconds for each place or reference of a list.
+/// What is so is kept as it came. Anything else has to be decoded, checked by ``FieldChecker`` and packed again, which
+/// costs hundreds of nanoseconds for each place or reference of a list.
 enum CanonicalValue {
     /// Whether a value is such. One with references is not: they are read when a record is stored.
     static func isCanonical(_ value: UnsafeRawBufferPointer) -> Bool {

@@ -2,10 +2,11 @@ internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
-/// Checks the fields of a record to save and puts them into canonical encoding, whatever ``ModifyRecordsReader`` leaves to it.
+/// Checks the fields of a record to save and puts them into canonical encoding, whatever ``ModifyRecordsReader`` leaves
+/// to it.
 ///
-/// Each field is checked in the decoded C struct, what the protocol doesn't know is dropped from it, and it is packed again:
-/// two saves of equal content give equal bytes, whatever encoder the client has. Fields come out sorted by key.
+/// Each field is checked in the decoded C struct, what the protocol doesn't know is dropped from it, and it is packed
+/// again: two saves of equal content give equal bytes, whatever encoder the client has. Fields come out sorted by key.
 enum FieldChecker {
     typealias Value = UnsafeMutablePointer<Brume__V1__Value>
 
@@ -154,8 +155,8 @@ enum FieldChecker {
         return nil
     }
 
-    /// A list without elements has no element type. The message of the typed list, which holds nothing now, has the layout of
-    /// an empty list's and more behind it, so it serves as one.
+    /// A list without elements has no element type. The message of the typed list, which holds nothing now, has the
+    /// layout of an empty list's and more behind it, so it serves as one.
     private static func becomeEmptyList(_ value: Value) {
         let list = UnsafeMutableRawPointer(value.pointee.empty_list!)
             .assumingMemoryBound(to: Brume__V1__EmptyList.self)
@@ -187,8 +188,8 @@ enum FieldChecker {
         return problem(recordName: reference.pointee.record_name).map { "holds a reference: \($0)" }
     }
 
-    /// What is wrong with the name of a record that is pointed to, or nil. Users may be pointed to; that none is a parent is
-    /// the store's to check.
+    /// What is wrong with the name of a record that is pointed to, or nil. Users may be pointed to; that none is a
+    /// parent is the store's to check.
     static func problem(recordName: ProtobufCBinaryData) -> String? {
         guard let name = recordName.text else { return "a record name is not valid UTF-8; use printable ASCII" }
         return Names.isUserRecordName(name) ? nil : Names.problemWithRecordName(name)

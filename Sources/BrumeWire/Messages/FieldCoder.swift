@@ -4,8 +4,8 @@ internal import CProtobufC
 
 /// ``FieldValue`` and `brume.v1.Field`, for the side that looks at values: the client, and tests.
 ///
-/// The encoding is canonical: one value has one encoding. An empty list of whatever element type is an `EmptyList`, and a
-/// negative zero in a location, which protobuf leaves out like any zero, reads back as zero.
+/// The encoding is canonical: one value has one encoding. An empty list of whatever element type is an `EmptyList`, and
+/// a negative zero in a location, which protobuf leaves out like any zero, reads back as zero.
 extension MessageArena {
     /// A field to send; without a value the save removes the key.
     func field(_ key: String, _ value: FieldValue?) -> Pointer<Brume__V1__Field> {
@@ -120,7 +120,8 @@ extension MessageArena {
 }
 
 extension FieldValue {
-    /// The value of a decoded message, or nil for one without a kind that this version knows, or with text that isn't UTF-8.
+    /// The value of a decoded message, or nil for one without a kind that this version knows, or with text that isn't
+    /// UTF-8.
     init?(_ value: UnsafeMutablePointer<Brume__V1__Value>) {
         switch value.pointee.kind_case {
         case BRUME__V1__VALUE__KIND_STRING_VALUE:

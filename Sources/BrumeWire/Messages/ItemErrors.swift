@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
-/// Errors of items. `brume.v1.ItemError` and the server's view of it have the same encoding; the view holds the server's record
-/// as bytes.
+/// Errors of items. `brume.v1.ItemError` and the server's view of it have the same encoding; the view holds the
+/// server's record as bytes.
 extension MessageArena {
     func itemErrorView(_ error: ServiceError) -> Pointer<Brume__Server__V1__ItemErrorView> {
         let view = make(brume__server__v1__item_error_view__init)

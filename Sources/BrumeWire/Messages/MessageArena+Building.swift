@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
-/// Building a C message in an arena: everything is copied into it once, so that no pointer into an array or a string outlives
-/// the call that gave it.
+/// Building a C message in an arena: everything is copied into it once, so that no pointer into an array or a string
+/// outlives the call that gave it.
 extension MessageArena {
     typealias Pointer<Message> = UnsafeMutablePointer<Message>
 

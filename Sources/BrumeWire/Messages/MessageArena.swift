@@ -31,8 +31,8 @@ final class MessageArena {
 
     private static let firstChunkBytes = 16 * 1024
 
-    /// What a reset keeps: a full request of 400 records of 1 KiB fits, and an idle loop doesn't hold on to the memory of
-    /// the largest message that it ever saw.
+    /// What a reset keeps: a full request of 400 records of 1 KiB fits, and an idle loop doesn't hold on to the memory
+    /// of the largest message that it ever saw.
     private static let retainedBytesLimit = 4 * 1024 * 1024
 
     private let state: UnsafeMutablePointer<State>

@@ -26,8 +26,8 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a hello. Whether the container's name is one, the container may be used, and the credentials open it, is the
-    /// session's to decide.
+    /// Reads a hello. Whether the container's name is one, the container may be used, and the credentials open it, is
+    /// the session's to decide.
     package func decodeHello(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Hello {
         let message = try request(brume__v1__hello__unpack, bytes)
         let environment: Environment?
@@ -107,8 +107,8 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a call's header. A method that this version doesn't know survives as its number. Texts that are malformed or
-    /// too long are left out, and named as the header's problem: they say nothing about the stream.
+    /// Reads a call's header. A method that this version doesn't know survives as its number. Texts that are malformed
+    /// or too long are left out, and named as the header's problem: they say nothing about the stream.
     package func decodeCall(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> CallHeader {
         if let header = Self.plainCall(bytes) { return header }
         let message = try request(brume__v1__call__unpack, bytes)

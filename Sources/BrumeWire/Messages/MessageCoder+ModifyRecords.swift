@@ -4,8 +4,8 @@ internal import CProtobufC
 
 /// `Records.Modify`, the server's side.
 extension MessageCoder {
-    /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says otherwise;
-    /// names of records to delete are unique and still to be checked by ``Names``.
+    /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says
+    /// otherwise; names of records to delete are unique and still to be checked by ``Names``.
     ///
     /// A request that is encoded as usual, and right, is read where it lies.
     package func decodeModifyRecordsRequest(
@@ -88,7 +88,8 @@ extension MessageCoder {
         return ZoneModification(zone: id, saves: saves, deletions: deletions)
     }
 
-    /// Fails where a record is named twice. Names that no record can have are their items' failures, also when they are alike.
+    /// Fails where a record is named twice. Names that no record can have are their items' failures, also when they are
+    /// alike.
     private static func distinctRecords(
         _ saves: [RecordSave<CheckedFields>], _ deletions: [String]
     ) throws(ServiceError) {
@@ -127,8 +128,9 @@ extension MessageCoder {
         return RecordSave(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
     }
 
-    /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may write
-    /// it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so refused.
+    /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may
+    /// write it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so
+    /// refused.
     static func problem(name: String, type: String) -> String? {
         if Names.isUserRecordName(name), type == Names.userRecordType { return nil }
         return Names.problemWithRecordName(name) ?? Names.problemWithRecordType(type)
@@ -136,7 +138,8 @@ extension MessageCoder {
 
     /// Writes the answer; records go into it as they are stored.
     ///
-    /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the message.
+    /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the
+    /// message.
     package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
         var bytes: [UInt8] = []
         var errors = PackedErrors()

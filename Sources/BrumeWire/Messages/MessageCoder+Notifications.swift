@@ -55,8 +55,8 @@ extension MessageCoder {
         }
     }
 
-    /// The position of an event as the field that stands before an event which was encoded without one: so devices that stand at
-    /// different places share the rest. A message's fields may stand in any order.
+    /// The position of an event as the field that stands before an event which was encoded without one: so devices that
+    /// stand at different places share the rest. A message's fields may stand in any order.
     package static func positionField(_ position: [UInt8]) -> [UInt8] {
         var field: [UInt8] = []
         field.append(byteCount: WireSize.message(position.count)) { $0.message(1, position) }

@@ -4,17 +4,18 @@ internal import CProtobufC
 
 /// Turns messages into values and back, for both sides of a connection.
 ///
-/// One belongs to one event loop or one client connection: it reuses its memory and is not thread-safe. Decoding of requests is
-/// where a client's bytes are checked: what comes out keeps every rule of `proto/` that can be checked without data. What
-/// is wrong with a request as a whole is thrown, what is wrong with one record is in its ``CheckedFields/problem``. Names
-/// in deletions, fetches and zone saves carry no such place: where they are not valid UTF-8 the value holds U+FFFD, which the
-/// rules of ``Names`` refuse.
+/// One belongs to one event loop or one client connection: it reuses its memory and is not thread-safe. Decoding of
+/// requests is where a client's bytes are checked: what comes out keeps every rule of `proto/` that can be checked
+/// without data. What is wrong with a request as a whole is thrown, what is wrong with one record is in its
+/// ``CheckedFields/problem``. Names in deletions, fetches and zone saves carry no such place: where they are not valid
+/// UTF-8 the value holds U+FFFD, which the rules of ``Names`` refuse.
 package final class MessageCoder {
     /// The default bound of what one message may take in memory: 16 times ``Limits/requestBytes``.
     ///
-    /// A record with text takes about twice its bytes. Fields of 11 bytes, such as a short key and a number, take 17 times theirs
-    /// (two structs, a pointer, a copy of the key, and protobuf-c's notes on each member), so all but the most fragmented
-    /// requests of full size fit. Those beyond are refused with `limitExceeded`, which tells a client to send less at a time.
+    /// A record with text takes about twice its bytes. Fields of 11 bytes, such as a short key and a number, take 17
+    /// times theirs (two structs, a pointer, a copy of the key, and protobuf-c's notes on each member), so all but the
+    /// most fragmented requests of full size fit. Those beyond are refused with `limitExceeded`, which tells a client
+    /// to send less at a time.
     package static let defaultArenaBytesLimit = 16 * Limits.requestBytes
 
     /// What is decoded.
@@ -41,8 +42,8 @@ typealias Unpack<Message> = (
 ) -> UnsafeMutablePointer<Message>?
 
 extension MessageArena {
-    /// The message that `bytes` hold, valid until the next reset; nil for bytes that aren't one, and where the arena's limit
-    /// is reached.
+    /// The message that `bytes` hold, valid until the next reset; nil for bytes that aren't one, and where the arena's
+    /// limit is reached.
     func unpack<Message>(_ unpack: Unpack<Message>, _ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<Message>? {
         unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
     }

@@ -4,10 +4,10 @@ internal import CProtobufC
 
 /// Reads a request to modify records where it lies, without making its message: the server's hot path.
 ///
-/// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what is wrong
-/// with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read here is
-/// the same as that would give, but for its bound of memory, which this does not need. A field that is encoded as it will be
-/// stored is taken as it is; any other one is decoded and packed by itself.
+/// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what
+/// is wrong with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read
+/// here is the same as that would give, but for its bound of memory, which this does not need. A field that is encoded
+/// as it will be stored is taken as it is; any other one is decoded and packed by itself.
 struct ModifyRecordsReader {
     private typealias Unusual = WireReader.Damage
 

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import CBrumeProto
 internal import CProtobufC
 
-/// ``Predicate`` as the flat list of nodes that `brume.v1.Predicate` is: in queries, query subscriptions and what the journal
-/// keeps of these.
+/// ``Predicate`` as the flat list of nodes that `brume.v1.Predicate` is: in queries, query subscriptions and what the
+/// journal keeps of these.
 ///
 /// Neither direction recurses, so that no depth of nesting costs stack.
 extension MessageArena {

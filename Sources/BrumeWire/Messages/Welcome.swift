@@ -22,8 +22,8 @@ package struct Welcome: Equatable, Sendable {
     }
 }
 
-/// The limits in force on a connection. A request above one fails with `limitExceeded`, a client's frame above `frameBytes`
-/// ends the connection.
+/// The limits in force on a connection. A request above one fails with `limitExceeded`, a client's frame above
+/// `frameBytes` ends the connection.
 package struct ConnectionLimits: Equatable, Sendable {
     package var frameBytes: Int
     package var concurrentCalls: Int

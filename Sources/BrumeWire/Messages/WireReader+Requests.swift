@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-// What readers of requests ask of a field in place. Each throws where the field is not as every encoder writes it: then the request
-// is read by way of its message, which says what is wrong.
+// What readers of requests ask of a field in place. Each throws where the field is not as every encoder writes it: then
+// the request is read by way of its message, which says what is wrong.
 
 extension WireReader.Element {
     func message() throws(WireReader.Damage) -> UnsafeRawBufferPointer {

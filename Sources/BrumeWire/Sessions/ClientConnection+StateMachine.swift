@@ -3,8 +3,8 @@
 /// Pure: time is an argument (monotonic nanoseconds), and each event returns everything that is to be done, in order. A
 /// connection that was lost is not repaired here: its owner makes a new machine and starts the calls again that may be.
 ///
-/// `greeting` goes to `open` or `closed`, `open` to `draining` or `closed`, `draining` to `closed`. In `closed` every event
-/// is one that crossed the end, and does nothing.
+/// `greeting` goes to `open` or `closed`, `open` to `draining` or `closed`, `draining` to `closed`. In `closed` every
+/// event is one that crossed the end, and does nothing.
 package struct ClientConnectionStateMachine: Sendable {
     package enum State: Equatable, Sendable {
         /// Our hello left; the server's welcome is due.
@@ -130,7 +130,8 @@ package struct ClientConnectionStateMachine: Sendable {
         return [.send(.message(stream: stream, payload: payload))]
     }
 
-    /// The owner took messages of a stream. Credit is granted in steps of half. For a stream that ended it does nothing.
+    /// The owner took messages of a stream. Credit is granted in steps of half. For a stream that ended it does
+    /// nothing.
     package mutating func streamMessagesTaken(id: UInt64, count: UInt32) -> [Action] {
         guard let stream = streamIDs[id], case .stream(_, var value)? = calls[stream] else { return [] }
         value.takenMessages += UInt64(count)
@@ -152,7 +153,8 @@ package struct ClientConnectionStateMachine: Sendable {
         return [.send(.cancel(stream: stream))] + closeWhenDrained()
     }
 
-    /// The owner measures a round trip. The answer is a ``Action/pongReceived(_:)`` with the same token, which is not 0.
+    /// The owner measures a round trip. The answer is a ``Action/pongReceived(_:)`` with the same token, which is not
+    /// 0.
     package func pingRequested(_ token: UInt64) -> [Action] {
         precondition(token != 0, "0 is the token of the machine's own pings")
         return state == .open || state == .draining ? [.send(.ping(token))] : []

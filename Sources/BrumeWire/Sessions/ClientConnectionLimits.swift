@@ -8,8 +8,8 @@ package enum ClientConnectionLimits {
     /// From our hello to the server's welcome. A healthy server takes milliseconds.
     package static let greetingNanoseconds: UInt64 = 10_000_000_000
 
-    /// Silence after which the server is pinged while calls wait for it. With the time for the pong, a dead server is found
-    /// well within the 60 s of a call.
+    /// Silence after which the server is pinged while calls wait for it. With the time for the pong, a dead server is
+    /// found well within the 60 s of a call.
     package static let silenceInCallNanoseconds: UInt64 = 15_000_000_000
 
     /// How long a pong may take: a third of the idle time, as the server waits too, and 10 s at most.
@@ -28,7 +28,8 @@ package enum ClientConnectionLimits {
 
     /// The limits of a welcome within what this client works with; nil when they are too small for it.
     static func checked(_ limits: ConnectionLimits) -> ConnectionLimits? {
-        // Two calls: one may be the notification stream. Two messages: the one that opens a stream and an acknowledgement.
+        // Two calls: one may be the notification stream. Two messages: the one that opens a stream and an
+        // acknowledgement.
         guard limits.frameBytes >= greetingFrameBytes, limits.concurrentCalls >= 2, limits.streamCredit >= 2,
             limits.idleMilliseconds >= 30
         else { return nil }

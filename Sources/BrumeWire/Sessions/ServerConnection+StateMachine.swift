@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// The server's side of one connection: which frame may come when, which streams are open, what is late.
 ///
-/// Pure: one method per event, one returned value that says what to do. The host decodes payloads, runs requests and writes
-/// frames. Times are nanoseconds of a monotonic clock. Rules: proto/README.md, sections 2 to 4.
+/// Pure: one method per event, one returned value that says what to do. The host decodes payloads, runs requests and
+/// writes frames. Times are nanoseconds of a monotonic clock. Rules: proto/README.md, sections 2 to 4.
 package struct ServerConnectionStateMachine {
     /// `awaitingHello` → `authenticating` → `serving` → `draining`; `closed` from each of them.
     enum Phase: Equatable {
@@ -36,8 +36,8 @@ package struct ServerConnectionStateMachine {
 
     let limits: ServerConnectionLimits
     var phase = Phase.awaitingHello
-    /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open at a time
-    /// that finding one costs less than a hash.
+    /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open
+    /// at a time that finding one costs less than a hash.
     var streams: [Stream] = []
     /// The open calls that are streaming calls.
     package private(set) var openStreamCount = 0

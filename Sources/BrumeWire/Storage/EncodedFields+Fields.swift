@@ -13,8 +13,8 @@ extension EncodedFields {
         self = builder.fields
     }
 
-    /// Hands out the fields in the order of their keys: the key in UTF-8, and what the field holds. Ends early where it gets false
-    /// back.
+    /// Hands out the fields in the order of their keys: the key in UTF-8, and what the field holds. Ends early where it
+    /// gets false back.
     package func forEach(_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) {
         bytes.withUnsafeBytes { bytes in
             var reader = WireReader(bytes)

@@ -1,7 +1,7 @@
 package import BrumeModel
 
-/// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied until the
-/// record is encoded, and the merge itself never is: every save makes one.
+/// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied
+/// until the record is encoded, and the merge itself never is: every save makes one.
 package struct FieldMerge: ~Copyable {
     /// Neighbouring fields of one source, their tags included.
     private enum Piece {
@@ -33,8 +33,8 @@ package struct FieldMerge: ~Copyable {
 
     private let watchesReferences: Bool
 
-    /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their keys, as all
-    /// ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
+    /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their
+    /// keys, as all ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
     ///
     /// - Parameter watchesReferences: Whether ``changesReferences`` is of interest: it costs a look at each field that
     ///   changes.
@@ -161,7 +161,8 @@ package struct FieldMerge: ~Copyable {
     /// The older version's bytes without its fields.
     package var storedSystemFields: SharedBytes { stored.part(0..<storedFieldsStart) }
 
-    /// Appends the record's bytes, and says how many of them stand before its fields: alone they are the record without any.
+    /// Appends the record's bytes, and says how many of them stand before its fields: alone they are the record without
+    /// any.
     ///
     /// - Parameters:
     ///   - bytes: Grown by what the record needs, and no more, where it is empty.

@@ -5,8 +5,8 @@ internal import CProtobufC
 extension StoreCoder {
     /// Appends the body of a journal entry to `bytes`.
     ///
-    /// Every save comes through here, so it is written in place, each record copied once; the bytes are those that protobuf-c
-    /// makes of the message.
+    /// Every save comes through here, so it is written in place, each record copied once; the bytes are those that
+    /// protobuf-c makes of the message.
     package static func encodeJournalEntry(_ entry: JournalEntry, into bytes: inout [UInt8]) {
         // Changes of other kinds than most are packed before, in their order.
         var packedChanges: [[UInt8]] = []

@@ -3,7 +3,8 @@ internal import CBrumeProto
 internal import CProtobufC
 
 extension StoreCoder {
-    /// Appends the body of a schema file to `bytes`. Schemas are kept in their own language: a later version reads it as well.
+    /// Appends the body of a schema file to `bytes`. Schemas are kept in their own language: a later version reads it
+    /// as well.
     package static func encodeSchemas(_ schemas: ContainerSchemas, into bytes: inout [UInt8]) {
         append(to: &bytes) { arena in
             let message = arena.make(brume__store__v1__schema_file__init)

@@ -4,8 +4,8 @@ internal import CProtobufC
 
 /// The bodies that the data folder holds in its checksummed envelopes, as values: `brume.store.v1` in `proto/`.
 ///
-/// Envelopes have been checked before a body is decoded, so that damage here means another program or version wrote it. It is
-/// told all the same, never trapped on and never read past the end.
+/// Envelopes have been checked before a body is decoded, so that damage here means another program or version wrote it.
+/// It is told all the same, never trapped on and never read past the end.
 package enum StoreCoder {
     /// A body in memory takes at most this many times its bytes: the worst is a list of empty messages.
     private static let arenaBytesPerByte = 128
@@ -86,7 +86,8 @@ package enum StoreCoder {
     }
 }
 
-/// A body of the data folder that can't be read: what is wrong with it. Whoever opened the file adds its path and offset.
+/// A body of the data folder that can't be read: what is wrong with it. Whoever opened the file adds its path and
+/// offset.
 package struct StoreCodingError: Error, Equatable, Sendable {
     package let message: String
 

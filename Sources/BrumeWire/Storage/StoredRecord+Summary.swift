@@ -9,14 +9,16 @@ extension StoredRecord {
         /// Empty: none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
         package var cascades = Cascades()
-        /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with them.
+        /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with
+        /// them.
         package var isHeadFirst = true
 
         /// Whether it has a parent or cascade targets.
         package var refersToOthers: Bool { !parent.isEmpty || !cascades.targets.isEmpty }
     }
 
-    /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that are no record.
+    /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that
+    /// are no record.
     ///
     /// What passes has what later readers take for granted: fields in the order of their keys, each key once, and in
     /// each field one value of a known kind.

@@ -4,9 +4,10 @@ internal import CProtobufC
 
 /// Records as the server keeps them: an encoded `brume.v1.Record`, made once and copied into answers as it is.
 ///
-/// The encoding is canonical: system fields in the order of their numbers, then the fields in the order of their keys, each in
-/// its canonical encoding. Records of equal content have equal bytes. Because the server opens records often and looks at
-/// little of them, they are walked and written in place here; the bytes are those that protobuf-c makes of the message.
+/// The encoding is canonical: system fields in the order of their numbers, then the fields in the order of their keys,
+/// each in its canonical encoding. Records of equal content have equal bytes. Because the server opens records often
+/// and looks at little of them, they are walked and written in place here; the bytes are those that protobuf-c makes of
+/// the message.
 package enum StoredRecord {
     /// A record taken apart, its fields not decoded.
     package struct Parts: Equatable, Sendable {

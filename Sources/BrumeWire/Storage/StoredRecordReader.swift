@@ -1,4 +1,5 @@
-/// Walks a stored record in place: its system fields, then its fields in the order of their keys. Copies and allocates nothing.
+/// Walks a stored record in place: its system fields, then its fields in the order of their keys. Copies and allocates
+/// nothing.
 ///
 /// Bytes that are no record end the walk; nothing here traps.
 package struct StoredRecordReader {

@@ -1,10 +1,10 @@
 internal import BrumeModel
 
-/// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and nothing for a
-/// zero or an empty text. Writing beyond the room traps.
+/// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and
+/// nothing for a zero or an empty text. Writing beyond the room traps.
 ///
-/// The size is counted first (``WireSize``), then all is written at once: see ``Swift/Array/append(byteCount:_:)``. An array that
-/// is asked to grow looks at itself before each byte.
+/// The size is counted first (``WireSize``), then all is written at once: see ``Swift/Array/append(byteCount:_:)``. An
+/// array that is asked to grow looks at itself before each byte.
 struct WireFiller {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0

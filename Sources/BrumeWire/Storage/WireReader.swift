@@ -1,7 +1,7 @@
 /// Walks the fields of one encoded message in place, without copying or allocating.
 ///
-/// For records as the server keeps them, where only a few fields of many are looked at. Reads nothing behind the message's end,
-/// whatever the bytes say.
+/// For records as the server keeps them, where only a few fields of many are looked at. Reads nothing behind the
+/// message's end, whatever the bytes say.
 struct WireReader {
     struct Element {
         let number: UInt64

@@ -1,5 +1,5 @@
-/// How many bytes protobuf fields take, with their tags and lengths, as ``WireFiller`` and protobuf-c write them. For fields up to
-/// number 15.
+/// How many bytes protobuf fields take, with their tags and lengths, as ``WireFiller`` and protobuf-c write them. For
+/// fields up to number 15.
 enum WireSize {
     static func varint(_ value: Int) -> Int {
         max((Int.bitWidth - value.leadingZeroBitCount + 6) / 7, 1)

@@ -38,7 +38,8 @@ struct ArgumentParser {
         return .help(.command(command.path))
     }
 
-    /// The command that the first words name and the words behind it; no command when they name a group and ask for help.
+    /// The command that the first words name and the words behind it; no command when they name a group and ask for
+    /// help.
     private func choose(_ words: [String]) throws(UsageError) -> (CommandDefinition?, [String]) {
         let first = words[0]
         let group = commands.filter { $0.path[0] == first }

@@ -9,7 +9,8 @@ struct ClientContext: Sendable {
 
     /// Connects, so that a command says soon that there is no server: a call of its own would wait for one longer.
     ///
-    /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine does.
+    /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine
+    ///   does.
     init(_ invocation: Invocation, deviceName: String? = nil) async throws {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try invocation.required("container"), configuration: configuration)

@@ -3,8 +3,8 @@ internal import BrumeModel
 internal import BrumeServer
 internal import BrumeSystem
 
-/// The operator's access to the schemas of a container: through the Admin service while a server runs on the data folder, directly
-/// otherwise.
+/// The operator's access to the schemas of a container: through the Admin service while a server runs on the data
+/// folder, directly otherwise.
 struct SchemaOperator {
     private enum Way {
         case running(ClientSession)

@@ -6,8 +6,8 @@ internal import BrumeSystem
 
 /// `brume backup`: copies a data folder, whether or not a server uses it.
 enum BackupCommand {
-    /// Writing the snapshots of much that changed may take longer than a call may: it is asked for again, and each time less
-    /// is left.
+    /// Writing the snapshots of much that changed may take longer than a call may: it is asked for again, and each time
+    /// less is left.
     private static let snapshotAttempts = 30
 
     static let definition = CommandDefinition(

@@ -1,4 +1,5 @@
-/// `brume certs`: a CA and a server's certificate, for development and for servers whose clients are told whom to trust.
+/// `brume certs`: a CA and a server's certificate, for development and for servers whose clients are told whom to
+/// trust.
 enum CertsCommand {
     static let defaultFolder = "certs"
 

@@ -39,8 +39,8 @@ enum DevCommand {
         ],
         body: .blocking(run))
 
-    /// A new segment is written whole before the server is ready: this one holds the largest request and takes a quarter of
-    /// the time that the default takes.
+    /// A new segment is written whole before the server is ready: this one holds the largest request and takes a
+    /// quarter of the time that the default takes.
     private static let journalSegmentBytes = 4 * 1024 * 1024
 
     private struct DevAccount {
@@ -113,8 +113,8 @@ enum DevCommand {
         try schemas.install(schema)
     }
 
-    /// The accounts, made where they are not there. Tokens are shown only when they are made, so an account that is there gets
-    /// a new one, and those that came before are revoked.
+    /// The accounts, made where they are not there. Tokens are shown only when they are made, so an account that is
+    /// there gets a new one, and those that came before are revoked.
     private static func makeAccounts(
         _ names: [String], folder: String, container: String, environment: BrumeModel.Environment
     ) throws -> [DevAccount] {

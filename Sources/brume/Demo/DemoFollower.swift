@@ -43,8 +43,8 @@ actor DemoFollower {
         for result in results.saveResults.values { _ = try result.get() }
     }
 
-    /// Listens until the process ends; calls `ready` when the stream is open. Not on the actor, which may be at work: the
-    /// time of receipt is that of the push.
+    /// Listens until the process ends; calls `ready` when the stream is open. Not on the actor, which may be at work:
+    /// the time of receipt is that of the push.
     nonisolated func listen(ready: () -> Void) async throws {
         var isFirst = true
         for try await event in context.container.notificationEvents {

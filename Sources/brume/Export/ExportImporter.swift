@@ -1,11 +1,12 @@
 internal import BrumeKit
 internal import BrumeModel
 
-/// Saves what an export holds, exactly: a record that exists becomes the one of the export, keys that it has beyond that go.
+/// Saves what an export holds, exactly: a record that exists becomes the one of the export, keys that it has beyond
+/// that go.
 ///
-/// In two rounds, because a parent has to exist before its children name it, and an export is not in that order: first all
-/// records without new parents, then the parents alone. Requests follow one another, so that a later line of a record counts.
-/// Names of the records with parents are held in memory until the end.
+/// In two rounds, because a parent has to exist before its children name it, and an export is not in that order: first
+/// all records without new parents, then the parents alone. Requests follow one another, so that a later line of a
+/// record counts. Names of the records with parents are held in memory until the end.
 struct ExportImporter {
     /// Failed records that are kept to be named; the rest is counted.
     private static let failuresLimit = 1_000

@@ -10,9 +10,9 @@ internal import BrumeModel
 /// {"end":true,"zones":1,"records":1}
 /// ```
 ///
-/// A zone's line comes before its records'. A record that is changed or deleted while its zone is exported has another line
-/// further down, which counts. `parent` is left out where there is none; `system` is for information: a record that is
-/// imported gets a change tag, dates and users of its own. The last line says that nothing is missing.
+/// A zone's line comes before its records'. A record that is changed or deleted while its zone is exported has another
+/// line further down, which counts. `parent` is left out where there is none; `system` is for information: a record
+/// that is imported gets a change tag, dates and users of its own. The last line says that nothing is missing.
 ///
 /// A field is text, a whole number (a 64-bit integer), or an object that names its type; see `FieldValue+Export.swift`.
 enum ExportLine: Equatable, Sendable {

@@ -21,8 +21,8 @@ final class ExportReader {
         }
     }
 
-    /// The next zone, record or deletion; nil behind the last one. Any error ends the reading: an export is whole, or it
-    /// can't be relied on.
+    /// The next zone, record or deletion; nil behind the last one. Any error ends the reading: an export is whole, or
+    /// it can't be relied on.
     func next() throws(RowError) -> ExportLine? {
         if hasEnded { return nil }
         let value = try next(isFirst: false)

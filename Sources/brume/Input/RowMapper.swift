@@ -11,8 +11,8 @@ struct MappedRow: Equatable, Sendable {
 
 /// Turns rows into records: names them, and reads their values by the types that the columns carry.
 ///
-/// The name is the value of the name field, or `row-` and the row's number: the same file gives the same names again, so
-/// that an import which was interrupted is simply run again.
+/// The name is the value of the name field, or `row-` and the row's number: the same file gives the same names again,
+/// so that an import which was interrupted is simply run again.
 struct RowMapper {
     let nameField: String?
     /// The types of columns that carry none themselves.

@@ -3,7 +3,8 @@ enum RowReader {
     case csv(CSVReader)
     case json(JSONRowReader)
 
-    /// Tells the form by what the file starts with: JSON starts with a bracket or a brace, which no header of ours does.
+    /// Tells the form by what the file starts with: JSON starts with a bracket or a brace, which no header of ours
+    /// does.
     init(_ bytes: UnsafeRawBufferPointer) throws(RowError) {
         var cursor = ByteCursor(bytes)
         cursor.skipWhitespace()

@@ -6,7 +6,8 @@ internal import Testing
 
 @testable internal import brume
 
-/// A full disk under a real server: writes are refused, reading and pushing go on, and nothing is lost or shown too early.
+/// A full disk under a real server: writes are refused, reading and pushing go on, and nothing is lost or shown too
+/// early.
 @Suite("A server on a full disk", .serialized, .timeLimit(.minutes(4)))
 struct DiskFullProcessTests {
     /// A save that waits for room.

@@ -1,7 +1,8 @@
 internal import BrumeLock
 internal import Foundation
 
-/// A TCP proxy before a server that harms connections: each one as the next fault of a list says, the others not at all.
+/// A TCP proxy before a server that harms connections: each one as the next fault of a list says, the others not at
+/// all.
 ///
 /// Plain sockets, two threads a connection. Closed with ``close()``.
 final class FaultyProxy: Sendable {

@@ -34,8 +34,9 @@ struct ProcessFaultTests {
                 do {
                     _ = try await session.insert("\(prefix)-\(index)", byteCount: 500)
                 } catch let error as ServiceError where error.code == .serverRecordChanged {
-                    // Nobody else inserts it: an attempt of this call did, and its answer was lost. The server remembers answers to
-                    // 256 operations of a database, which the other writers need a moment for when this one comes back late.
+                    // Nobody else inserts it: an attempt of this call did, and its answer was lost. The server
+                    // remembers answers to 256 operations of a database, which the other writers need a moment for when
+                    // this one comes back late.
                 } catch {
                     return
                 }

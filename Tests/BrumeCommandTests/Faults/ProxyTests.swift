@@ -111,8 +111,8 @@ struct ProxyTests {
         defer { listener.cancel() }
         try await Deadline.wait("the stream is open") { isReady.withLock { $0 } }
         let greeting = try #require(proxy.traffic.last).down
-        // The connection that is open now goes on without faults, so it has to end first; those behind it are cut further
-        // and further into their events.
+        // The connection that is open now goes on without faults, so it has to end first; those behind it are cut
+        // further and further into their events.
         let cuts = 8
         proxy.add((0..<cuts).map { FaultyProxy.Fault(isDown: true, byteCount: greeting + 60 + $0 * 67) })
         proxy.cutAll()

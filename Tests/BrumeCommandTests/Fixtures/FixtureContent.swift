@@ -6,11 +6,11 @@ internal import Testing
 
 @testable internal import brume
 
-/// What the fixtures hold: `Tests/Fixtures/version-1`, a data folder as a killed server left it, and `version-1.brume`, a backup
-/// of an earlier moment.
+/// What the fixtures hold: `Tests/Fixtures/version-1`, a data folder as a killed server left it, and `version-1.brume`,
+/// a backup of an earlier moment.
 ///
-/// They stay as they are for as long as their formats are read, and so does this file. With BRUME_WRITE_FIXTURES set they are
-/// written anew, by the code as it is then.
+/// They stay as they are for as long as their formats are read, and so does this file. With BRUME_WRITE_FIXTURES set
+/// they are written anew, by the code as it is then.
 enum FixtureContent {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Fixtures"
     static let container = "iCloud.fixture"

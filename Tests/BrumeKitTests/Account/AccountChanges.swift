@@ -32,8 +32,8 @@ final class AccountChanges: Sendable {
         guard await iterator.next() != nil else { throw CancellationError() }
     }
 
-    /// How many there were, once all that was posted before this call has arrived: they come in order, and the sign-out of a
-    /// bystander is behind them.
+    /// How many there were, once all that was posted before this call has arrived: they come in order, and the sign-out
+    /// of a bystander is behind them.
     func count() async throws -> Int {
         let bystander = CKContainer(identifier: "iCloud.bystander", configuration: BrumeConfiguration(token: "t"))
         let changes = AccountChanges(of: bystander)

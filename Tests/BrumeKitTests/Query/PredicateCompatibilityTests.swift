@@ -2,8 +2,8 @@ import CloudKit
 import Foundation
 import Testing
 
-// Lines as CloudKit apps have them. Most of the test is that they compile: with Foundation imported, and without labels,
-// types or conversions that Apple's systems don't need.
+// Lines as CloudKit apps have them. Most of the test is that they compile: with Foundation imported, and without
+// labels, types or conversions that Apple's systems don't need.
 
 @Suite("An app's queries")
 struct PredicateCompatibilityTests {

@@ -68,7 +68,8 @@ final class EngineScript {
 
     func push(_ push: SyncEngineStateMachine.Push) { perform(machine.pushed(push, now: now)) }
 
-    /// Turns the clock to the machine's next deadline. Says how many milliseconds that took; nil when nothing waits for time.
+    /// Turns the clock to the machine's next deadline. Says how many milliseconds that took; nil when nothing waits for
+    /// time.
     @discardableResult
     func turnClock() -> UInt64? {
         guard let deadline = machine.deadlineMilliseconds else { return nil }

@@ -7,9 +7,9 @@ import BrumeTestKit
 import BrumeWire
 import Foundation
 
-/// The server's own sessions, shards, journal and feeds, for the devices of a ``SyncEngineWorld``: each request is a call on the
-/// device's connection, whose notification stream gives the pushes. It may die at any moment, before or after what it was asked
-/// for is on its disk.
+/// The server's own sessions, shards, journal and feeds, for the devices of a ``SyncEngineWorld``: each request is a
+/// call on the device's connection, whose notification stream gives the pushes. It may die at any moment, before or
+/// after what it was asked for is on its disk.
 ///
 /// `@unchecked Sendable`: a world has one thread.
 final class ShardServer: WorldServer, @unchecked Sendable {

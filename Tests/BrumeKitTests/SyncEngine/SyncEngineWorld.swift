@@ -2,10 +2,11 @@
 import BrumeModel
 import Foundation
 
-/// Devices with sync engines' machines, and a server, under a seed: users edit, connections break before and after a request
-/// had its effect, answers come late, processes die between any two steps, and tokens expire.
+/// Devices with sync engines' machines, and a server, under a seed: users edit, connections break before and after a
+/// request had its effect, answers come late, processes die between any two steps, and tokens expire.
 ///
-/// Every edit adds a word of its own to a note, and conflicts are merged as sets of words, so that an edit that is lost shows.
+/// Every edit adds a word of its own to a note, and conflicts are merged as sets of words, so that an edit that is lost
+/// shows.
 final class SyncEngineWorld {
     struct Faults {
         var cuts = true

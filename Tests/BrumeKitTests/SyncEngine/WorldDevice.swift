@@ -1,8 +1,8 @@
 @testable import BrumeKit
 import Foundation
 
-/// A device of a ``SyncEngineWorld``: an app, whose notes and engine state are on its disk, and the machine of its running
-/// process.
+/// A device of a ``SyncEngineWorld``: an app, whose notes and engine state are on its disk, and the machine of its
+/// running process.
 final class WorldDevice {
     private struct Note {
         var words: Set<String>

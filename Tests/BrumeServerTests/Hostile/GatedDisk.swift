@@ -4,7 +4,8 @@ import BrumeStore
 import BrumeTestKit
 import Glibc
 
-/// A real disk whose calls are counted, whose syncs may be left out, and whose snapshots are not read while a gate is shut: whoever reads one stands at it.
+/// A real disk whose calls are counted, whose syncs may be left out, and whose snapshots are not read while a gate is
+/// shut: whoever reads one stands at it.
 final class GatedDisk: ForwardingDisk {
     private struct State {
         var isShut = false

@@ -6,13 +6,14 @@ import Testing
 
 /// One account sends the costliest requests that it may, and another one's calls are timed on the same loop.
 ///
-/// This finds what stops a server. How long others wait in an optimised build, which a loaded machine and a debug build say
-/// little about, is measured by `Benchmarks/isolation/waits.py`.
+/// This finds what stops a server. How long others wait in an optimised build, which a loaded machine and a debug build
+/// say little about, is measured by `Benchmarks/isolation/waits.py`.
 @Suite("Hostile requests of great cost", .timeLimit(.minutes(4)))
 struct HostileCostTests {
     typealias Method = HostileRequests.Method
 
-    /// The longest wait of a small call. What was found before costs were bounded took 14 s and more in an optimised build.
+    /// The longest wait of a small call. What was found before costs were bounded took 14 s and more in an optimised
+    /// build.
     static let waitMillisecondsMax: UInt64 = 10_000
 
     @Test("no call of another account waits long for them, and each of them is answered")

@@ -133,8 +133,8 @@ final class HostileServer: Sendable {
 
     // MARK: Memory
 
-    /// Whether the process takes less memory than so much more while something is done: in one of three times, since what the server
-    /// takes it takes each time, and what other tests take comes and goes.
+    /// Whether the process takes less memory than so much more while something is done: in one of three times, since
+    /// what the server takes it takes each time, and what other tests take comes and goes.
     static func growsByLess(than byteCount: Int, _ body: (_ round: Int) async throws -> Void) async rethrows -> Bool {
         for round in 0..<3 {
             let before = residentBytes()

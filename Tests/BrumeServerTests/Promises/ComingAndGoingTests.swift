@@ -3,7 +3,8 @@ import BrumeServer
 import BrumeWire
 import Testing
 
-/// Clients that come and go on two loops while the operator takes snapshots: also what the thread sanitizer is run with.
+/// Clients that come and go on two loops while the operator takes snapshots: also what the thread sanitizer is run
+/// with.
 @Suite("Coming and going", .timeLimit(.minutes(4)))
 struct ComingAndGoingTests {
     typealias Method = HostileRequests.Method

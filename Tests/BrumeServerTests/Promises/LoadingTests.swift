@@ -6,7 +6,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Alice's database is on the disk and not in memory, the loader stands at a gate before it, and the server has one loop.
+/// Alice's database is on the disk and not in memory, the loader stands at a gate before it, and the server has one
+/// loop.
 @Suite("Databases that are loaded beside their loop", .timeLimit(.minutes(3)))
 struct LoadingTests {
     private typealias Method = HostileRequests.Method

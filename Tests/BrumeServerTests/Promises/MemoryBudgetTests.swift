@@ -142,8 +142,8 @@ struct MemoryBudgetTests {
         }
     }
 
-    /// `BRUME_LARGE_FOLDER_FILES` makes the folder larger: 100,000, in a release build, gives the figures. The time is looked at
-    /// then only: on a busy machine it says nothing.
+    /// `BRUME_LARGE_FOLDER_FILES` makes the folder larger: 100,000, in a release build, gives the figures. The time is
+    /// looked at then only: on a busy machine it says nothing.
     @Test("a start does not look at the databases on disk, and only those that are used are in memory")
     func largeFolder() async throws {
         let givenFiles = ProcessInfo.processInfo.environment["BRUME_LARGE_FOLDER_FILES"].flatMap { Int($0) }

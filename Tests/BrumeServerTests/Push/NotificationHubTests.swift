@@ -363,7 +363,8 @@ struct NotificationHubTests {
             hub.deliver()
             left.append(hub.waitingEvents)
             published += hub.takePublishedCommits()
-            // The others come when a part of the first commit is told, some before their event is made and some behind it.
+            // The others come when a part of the first commit is told, some before their event is made and some behind
+            // it.
             if left.count == 2 { for user in 50..<100 { try join(takers[user], "_u\(user)", hub) } }
         }
         #expect(left == [170, 140, 110, 80, 50, 20, 0])

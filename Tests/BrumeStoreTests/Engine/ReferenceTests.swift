@@ -116,7 +116,8 @@ struct ReferenceTests {
 
     @Test("a refused deletion keeps what it would have taken, and what that needs")
     func refusedDeletionsSpread() throws {
-        // Deleting `a` takes `b`, which is the parent of `c` that stays; so `a` stays. Then `d`, the parent of `b`, stays too.
+        // Deleting `a` takes `b`, which is the parent of `c` that stays; so `a` stays. Then `d`, the parent of `b`,
+        // stays too.
         try desk.save("a")
         try desk.save("d")
         try desk.save("b", ["a": Reference.cascading(to: "a")], parent: .set("d"))

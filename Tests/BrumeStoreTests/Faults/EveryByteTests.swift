@@ -8,8 +8,8 @@ import Testing
 /// Behind the last batch there are zeros: what stands there is no batch, is cut, and nothing is lost by that.
 @Suite("Damage to every byte")
 struct EveryByteTests {
-    /// `brume.meta`, a journal of several segments with several batches each, and snapshots of two databases, of which one is
-    /// in the journal too.
+    /// `brume.meta`, a journal of several segments with several batches each, and snapshots of two databases, of which
+    /// one is in the journal too.
     private struct Small {
         let disk = SimulatedDisk()
         /// Where the last batch begins, in the last segment, and where it ends.
@@ -115,8 +115,8 @@ struct EveryByteTests {
                 switch try Self.open(disk) {
                 case .damaged: break
                 case .opened(let portrait, let torn):
-                    // Segments have their full length from the start; no crash shortens one. What a shorter one lost of its
-                    // zeros is nothing.
+                    // Segments have their full length from the start; no crash shortens one. What a shorter one lost of
+                    // its zeros is nothing.
                     #expect(path.hasPrefix("journal/") && path.hasSuffix(".journal"), place)
                     #expect(portrait == small.whole && torn == 0, place)
                 }

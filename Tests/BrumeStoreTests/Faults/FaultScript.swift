@@ -3,8 +3,8 @@ import BrumeStore
 import BrumeTestKit
 import Testing
 
-/// A fixed run of the store that uses all it does with a disk: a new folder, batches, segments that fill up, snapshots of two
-/// databases, the removal of segments, a restart, and more of the same.
+/// A fixed run of the store that uses all it does with a disk: a new folder, batches, segments that fill up, snapshots
+/// of two databases, the removal of segments, a restart, and more of the same.
 ///
 /// It remembers what was acknowledged, so that ``check(_:)`` can tell what a fault has cost.
 final class FaultScript {
@@ -90,8 +90,8 @@ final class FaultScript {
         portraits[database.id] = known
     }
 
-    /// Opens the folder as a start would, and returns what is wrong; nil: all that was acknowledged is there, and nothing of
-    /// half a batch.
+    /// Opens the folder as a start would, and returns what is wrong; nil: all that was acknowledged is there, and
+    /// nothing of half a batch.
     func problem() -> String? {
         do throws(StoreError) {
             let log = try LocalCommitLog(opening: disk, options: Folder.options(1024, 5), newEpoch: 8)

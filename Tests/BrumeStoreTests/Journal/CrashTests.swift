@@ -66,7 +66,8 @@ struct CrashTests {
             ).commit
         }
 
-        /// Every acknowledged commit is there, and the database is as it was after some commit: nothing of half a batch.
+        /// Every acknowledged commit is there, and the database is as it was after some commit: nothing of half a
+        /// batch.
         func check(_ database: Database) {
             let sequence = database.sequence
             #expect(sequence >= acknowledged[database.id] ?? 0, "an acknowledged commit is lost")

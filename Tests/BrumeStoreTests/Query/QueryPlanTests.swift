@@ -175,7 +175,8 @@ struct QueryPlanTests {
         #expect(all.suffix(2).map { Record(stored: $0.record).system.name } == ["far", "nowhere"])
     }
 
-    /// Reads the 3,002 records in the query's order, in small pages and in large ones, and expects what a scan of all gives.
+    /// Reads the 3,002 records in the query's order, in small pages and in large ones, and expects what a scan of all
+    /// gives.
     ///
     /// - Parameters:
     ///   - step: What the plan says of the way that is taken by itself.

@@ -61,8 +61,8 @@ struct RandomQueries {
         }
     }
 
-    /// A key that holds values of one kind, as a schema would have it: `s0` to `s6` single values, `l0` to `l6` lists, `any`
-    /// whatever comes.
+    /// A key that holds values of one kind, as a schema would have it: `s0` to `s6` single values, `l0` to `l6` lists,
+    /// `any` whatever comes.
     mutating func fields() -> [String: FieldValue] {
         var fields: [String: FieldValue] = [:]
         for kind in 0..<7 {

@@ -3,8 +3,8 @@ import BrumeStore
 import BrumeTestKit
 import Testing
 
-/// Files as version 1 of the formats wrote them. They stay as they are for as long as that version is read; a new version
-/// adds its own beside them.
+/// Files as version 1 of the formats wrote them. They stay as they are for as long as that version is read; a new
+/// version adds its own beside them.
 @Suite("Files of earlier versions")
 struct FormatTests {
     @Test("a folder of format version 1 is opened")

@@ -1,8 +1,8 @@
 /// Fetches which zones of a private database changed, came or went, in pages.
 ///
-/// For each page the blocks of its zones come first, then ``changeTokenUpdatedBlock`` with the token that stands behind them. Of a
-/// zone that was deleted and made again the deletion is told before the change. The default zone never appears. See ``CKOperation``
-/// for the rest.
+/// For each page the blocks of its zones come first, then ``changeTokenUpdatedBlock`` with the token that stands behind
+/// them. Of a zone that was deleted and made again the deletion is told before the change. The default zone never
+/// appears. See ``CKOperation`` for the rest.
 ///
 /// A block that cancels the operation gets no further zone: fetch from the latest token.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -39,7 +39,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { parameters.resultsLimit = newValue }
     }
 
-    /// Whether all pages are fetched; true unless set. If false, one page is, and the result says whether more is coming.
+    /// Whether all pages are fetched; true unless set. If false, one page is, and the result says whether more is
+    /// coming.
     public var fetchAllChanges: Bool {
         get { parameters.fetchesAll }
         set { parameters.fetchesAll = newValue }
@@ -51,13 +52,15 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { parameters.changed = newValue }
     }
 
-    /// Called for each zone that an app deleted; also for the others that are gone, where the block for their reason is not set.
+    /// Called for each zone that an app deleted; also for the others that are gone, where the block for their reason is
+    /// not set.
     public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
         get { parameters.deleted }
         set { parameters.deleted = newValue }
     }
 
-    /// Called for each zone that is gone because the user removed the app's data. Don't upload them again without asking.
+    /// Called for each zone that is gone because the user removed the app's data. Don't upload them again without
+    /// asking.
     public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
         get { parameters.purged }
         set { parameters.purged = newValue }

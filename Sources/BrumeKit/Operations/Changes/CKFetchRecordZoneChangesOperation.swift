@@ -3,9 +3,10 @@ public import Foundation
 /// Fetches what changed in custom zones of a private database, one zone after the other, in pages.
 ///
 /// For each page the blocks of its records come first, oldest change first, then those of its deletions, then
-/// ``recordZoneChangeTokensUpdatedBlock`` with the token that stands behind them: whoever keeps that token never gets those again, and misses
-/// nothing. ``recordZoneFetchResultBlock`` ends each zone. A zone that fails, with `changeTokenExpired` or
-/// `zoneNotFound` for example, keeps no other zone from being fetched. See ``CKOperation`` for the rest.
+/// ``recordZoneChangeTokensUpdatedBlock`` with the token that stands behind them: whoever keeps that token never gets
+/// those again, and misses nothing. ``recordZoneFetchResultBlock`` ends each zone. A zone that fails, with
+/// `changeTokenExpired` or `zoneNotFound` for example, keeps no other zone from being fetched. See ``CKOperation`` for
+/// the rest.
 ///
 /// A block that cancels the operation gets no further record: fetch from the latest token.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -68,8 +69,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { parameters.configurations = newValue }
     }
 
-    /// Whether all pages of each zone are fetched; true unless set. If false, one page is, and the zone's result says whether
-    /// more is coming.
+    /// Whether all pages of each zone are fetched; true unless set. If false, one page is, and the zone's result says
+    /// whether more is coming.
     public var fetchAllChanges: Bool {
         get { parameters.fetchesAll }
         set { parameters.fetchesAll = newValue }
@@ -88,9 +89,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { parameters.deleted = newValue }
     }
 
-    /// Called behind each page with the token that it led to, and with the ``CKModifyRecordsOperation/clientChangeTokenData`` that
-    /// this device gave last with changes of the zone which the server has, be they in this page or in a later one; nil when it
-    /// never did.
+    /// Called behind each page with the token that it led to, and with the
+    /// ``CKModifyRecordsOperation/clientChangeTokenData`` that this device gave last with changes of the zone which the
+    /// server has, be they in this page or in a later one; nil when it never did.
     public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
         get { parameters.advanced }
         set { parameters.advanced = newValue }
@@ -223,7 +224,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 }
 
 extension CKError {
-    /// Whether the error says something of the zone that was asked for, and nothing of the server, the account or the network.
+    /// Whether the error says something of the zone that was asked for, and nothing of the server, the account or the
+    /// network.
     fileprivate var isOfOneZone: Bool {
         switch code {
         case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .invalidArguments, .permissionFailure, .unknownItem,

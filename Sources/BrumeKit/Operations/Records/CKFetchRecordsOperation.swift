@@ -1,7 +1,7 @@
 /// Fetches records by id, 400 at most.
 ///
-/// ``CKDatabase/records(for:desiredKeys:)`` as an operation, with the same rules. See ``CKOperation`` for the order of the
-/// blocks.
+/// ``CKDatabase/records(for:desiredKeys:)`` as an operation, with the same rules. See ``CKOperation`` for the order of
+/// the blocks.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Parameters {
         var recordIDs: [CKRecord.ID]?

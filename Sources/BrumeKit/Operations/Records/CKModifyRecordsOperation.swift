@@ -3,17 +3,18 @@ public import Foundation
 
 /// Saves and deletes records in one request, 400 in all.
 ///
-/// ``CKDatabase/modifyRecords(saving:deleting:savePolicy:atomically:)`` as an operation, with the same rules. See ``CKOperation`` for
-/// the order of the blocks.
+/// ``CKDatabase/modifyRecords(saving:deleting:savePolicy:atomically:)`` as an operation, with the same rules. See
+/// ``CKOperation`` for the order of the blocks.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// What a save compares and sends. Raw values are CloudKit's.
     public enum RecordSavePolicy: Int, Sendable {
-        /// Sends the changed fields, and fails with `serverRecordChanged` when the server has another version than the one that
-        /// the record came from.
+        /// Sends the changed fields, and fails with `serverRecordChanged` when the server has another version than the
+        /// one that the record came from.
         case ifServerRecordUnchanged = 0
         /// Sends the changed fields, whatever version the server has.
         case changedKeys = 1
-        /// Sends all fields that the record holds, whatever version the server has. Fields that only the server has stay.
+        /// Sends all fields that the record holds, whatever version the server has. Fields that only the server has
+        /// stay.
         case allKeys = 2
 
         var modelPolicy: SavePolicy {
@@ -72,12 +73,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { parameters.isAtomic = newValue }
     }
 
-    /// Data of the app's own, 1,024 bytes at most, which this device gets back with the next fetch of the zones' changes: if they are
-    /// those that it gave last, the server has the changes that went with them, also when the answer to these was lost.
+    /// Data of the app's own, 1,024 bytes at most, which this device gets back with the next fetch of the zones'
+    /// changes: if they are those that it gave last, the server has the changes that went with them, also when the
+    /// answer to these was lost.
     ///
-    /// Each custom zone keeps them when at least one of its records was saved or deleted; the default zone has no changes to
-    /// fetch. Nil and empty data leave what the zone has. A zone keeps those of 16 devices: of more, the one whose data
-    /// changed longest ago gets nil. More than 1,024 bytes fail the operation with `invalidArguments`.
+    /// Each custom zone keeps them when at least one of its records was saved or deleted; the default zone has no
+    /// changes to fetch. Nil and empty data leave what the zone has. A zone keeps those of 16 devices: of more, the one
+    /// whose data changed longest ago gets nil. More than 1,024 bytes fail the operation with `invalidArguments`.
     public var clientChangeTokenData: Data? {
         get { parameters.clientChangeTokenData }
         set { parameters.clientChangeTokenData = newValue }
@@ -116,8 +118,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { parameters.completed = newValue }
     }
 
-    /// Called last, with the instances that were saved and the ids that were deleted, which are nil when the operation failed as
-    /// a whole.
+    /// Called last, with the instances that were saved and the ids that were deleted, which are nil when the operation
+    /// failed as a whole.
     @available(*, deprecated, message: "Use modifyRecordsResultBlock")
     public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { parameters.allCompleted }

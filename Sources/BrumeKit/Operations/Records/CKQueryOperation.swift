@@ -1,12 +1,13 @@
 /// Fetches a page of the records that a query matches, in the query's order.
 ///
-/// ``CKDatabase/records(matching:inZoneWith:desiredKeys:resultsLimit:)`` as an operation, with the same rules; the next page takes another
-/// operation with the cursor. See ``CKOperation`` for the order of the blocks.
+/// ``CKDatabase/records(matching:inZoneWith:desiredKeys:resultsLimit:)`` as an operation, with the same rules; the next
+/// page takes another operation with the cursor. See ``CKOperation`` for the order of the blocks.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Where a page of a query's matches ended: what gives the next one.
     public typealias Cursor = CKQueryCursor
 
-    /// As a limit of results: the server decides. It gives 100 matches in a page, fewer where they have more than 1 MiB.
+    /// As a limit of results: the server decides. It gives 100 matches in a page, fewer where they have more than 1
+    /// MiB.
     public static let maximumResults = 0
 
     private struct Parameters {

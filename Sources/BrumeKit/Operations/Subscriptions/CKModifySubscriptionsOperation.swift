@@ -1,5 +1,5 @@
-/// Saves and deletes subscriptions in one request. A save replaces the subscription of the same id; deleting one that does not
-/// exist fails with `unknownItem`.
+/// Saves and deletes subscriptions in one request. A save replaces the subscription of the same id; deleting one that
+/// does not exist fails with `unknownItem`.
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -48,8 +48,8 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { parameters.ended = newValue }
     }
 
-    /// Called last, with the subscriptions that were saved and the ids that were deleted, which are nil when the operation failed as a
-    /// whole.
+    /// Called last, with the subscriptions that were saved and the ids that were deleted, which are nil when the
+    /// operation failed as a whole.
     @available(*, deprecated, message: "Use modifySubscriptionsResultBlock")
     public var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
         get { parameters.allCompleted }

@@ -45,8 +45,8 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { parameters.ended = newValue }
     }
 
-    /// Called last, with the zones that were saved and the ids that were deleted, which are nil when the operation failed as a
-    /// whole.
+    /// Called last, with the zones that were saved and the ids that were deleted, which are nil when the operation
+    /// failed as a whole.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock")
     public var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { parameters.allCompleted }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// On Apple's systems objects are arguments of formats, and code says `date as CVarArg` and `ids as CVarArg` for predicates.
-// Foundation on Linux has that for strings alone. In `String(format:)` such an argument is its description.
+// On Apple's systems objects are arguments of formats, and code says `date as CVarArg` and `ids as CVarArg` for
+// predicates. Foundation on Linux has that for strings alone. In `String(format:)` such an argument is its description.
 
 /// What functions in C get in the place of an object: `String(format:)` can take no others apart.
 private func argument(_ value: Any) -> any CVarArg {

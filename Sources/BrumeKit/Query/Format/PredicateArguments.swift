@@ -88,8 +88,8 @@ struct PredicateArguments {
         return Problem(sentence: "argument \(taken) is \(type), but \(rule)")
     }
 
-    /// Swift's own integers and `Bool` alone: an object where the text says %d is a mistake that reads memory as a number
-    /// on Apple's systems.
+    /// Swift's own integers and `Bool` alone: an object where the text says %d is a mistake that reads memory as a
+    /// number on Apple's systems.
     private static func integer(_ value: Any?) -> (any BinaryInteger)? {
         guard let value else { return nil }
         if type(of: value) == Bool.self, let value = value as? Bool { return value ? 1 : 0 }

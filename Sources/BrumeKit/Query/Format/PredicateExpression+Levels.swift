@@ -1,6 +1,6 @@
 extension PredicateExpression {
-    /// Lists and calls within one another in the expression's text, casts included. Twice the limit at most: what is deeper is
-    /// not counted on.
+    /// Lists and calls within one another in the expression's text, casts included. Twice the limit at most: what is
+    /// deeper is not counted on.
     var textLevels: Int {
         levels(within: 2 * PredicateParser.expressionDepthLimit)
     }

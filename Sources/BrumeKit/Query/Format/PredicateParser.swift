@@ -2,8 +2,8 @@
 ///
 /// Descends recursively, at most ``depthLimit`` levels; everything else is a loop, so the time is linear in the text.
 struct PredicateParser {
-    /// Levels of parentheses and negations. Twice what a server takes, so that an app which nests too deep learns it as an
-    /// error of the query. A level costs a few hundred bytes of the stack.
+    /// Levels of parentheses and negations. Twice what a server takes, so that an app which nests too deep learns it as
+    /// an error of the query. A level costs a few hundred bytes of the stack.
     static let depthLimit = 128
 
     /// Levels of lists and function calls within one another, those of the arguments' own lists included.

@@ -1,8 +1,8 @@
 internal import BrumeLock
 internal import Foundation
 
-/// The objects that texts stand for in lists of C arguments, for as long as the texts live: `NSPredicate(format:arguments:)` finds
-/// them again.
+/// The objects that texts stand for in lists of C arguments, for as long as the texts live:
+/// `NSPredicate(format:arguments:)` finds them again.
 enum VariadicObjects {
     private struct Entry: @unchecked Sendable {
         weak var text: NSString?

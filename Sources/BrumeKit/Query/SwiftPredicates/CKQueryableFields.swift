@@ -19,16 +19,18 @@ public import Foundation
 ///
 /// `NSSortDescriptor(keyPath: \Note.title, ascending: true)` works too. Goes beyond CloudKit.
 public protocol CKQueryableFields {
-    /// The key of the field that a property stands for, or one of ``CKRecord/SystemFieldKey``; nil when it stands for none.
+    /// The key of the field that a property stands for, or one of ``CKRecord/SystemFieldKey``; nil when it stands for
+    /// none.
     static func fieldKey(for keyPath: PartialKeyPath<Self>) -> CKRecord.FieldKey?
 }
 
 extension NSPredicateFactory {
     /// The predicate that a Swift predicate is.
     ///
-    /// Understood are `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!`, properties of type `Bool`, `list.contains(element)` in both
-    /// directions, `list.contains { $0 > value }` with one comparison, ranges that contain a property, `starts(with:)` and `!` behind
-    /// an optional. A record without the field matches no comparison, and no negated one either.
+    /// Understood are `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!`, properties of type `Bool`,
+    /// `list.contains(element)` in both directions, `list.contains { $0 > value }` with one comparison, ranges that
+    /// contain a property, `starts(with:)` and `!` behind an optional. A record without the field matches no
+    /// comparison, and no negated one either.
     ///
     /// Throws `invalidArguments` with the name of any other expression, and for properties that stand for no field.
     public init<Root: CKQueryableFields>(_ predicate: Foundation.Predicate<Root>) throws(CKError) {

@@ -1,7 +1,8 @@
 internal import BrumeModel
 internal import Foundation
 
-/// Makes the tree of a Swift predicate, whose expressions are types of Foundation. See `SwiftPredicateNode` for what each becomes.
+/// Makes the tree of a Swift predicate, whose expressions are types of Foundation. See `SwiftPredicateNode` for what
+/// each becomes.
 struct SwiftPredicateReader {
     /// What a Swift expression becomes.
     enum Part {

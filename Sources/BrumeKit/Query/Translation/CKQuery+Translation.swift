@@ -4,8 +4,8 @@ internal import Foundation
 extension CKQuery {
     /// The query as a request carries it.
     ///
-    /// Throws `invalidArguments` for what CloudKit and Brume can't do, with a sentence that says what to write instead, and
-    /// `limitExceeded` for too large a predicate. `now()` is the moment of this call.
+    /// Throws `invalidArguments` for what CloudKit and Brume can't do, with a sentence that says what to write instead,
+    /// and `limitExceeded` for too large a predicate. `now()` is the moment of this call.
     package func translated() throws(CKError) -> BrumeModel.Query {
         do throws(ServiceError) {
             return try modelQuery(now: Date().timeIntervalSinceReferenceDate)

@@ -7,8 +7,8 @@ extension NSPredicate {
 }
 
 extension PredicateNode {
-    /// The tree of a predicate from the server. References are of the default zone, since a field says nothing of theirs. For
-    /// trees whose depth was checked: it recurses.
+    /// The tree of a predicate from the server. References are of the default zone, since a field says nothing of
+    /// theirs. For trees whose depth was checked: it recurses.
     init(_ predicate: BrumeModel.Predicate) {
         switch predicate {
         case .constant(let value): self = .constant(value)

@@ -4,7 +4,8 @@ extension PredicateTranslator {
     /// The key that stands for all words of a record in CloudKit's older predicates.
     private static let allTokens = "allTokens"
 
-    /// `self CONTAINS "words"` and `allTokens TOKENMATCHES[cdl] "words"`; nil when the comparison is about something else.
+    /// `self CONTAINS "words"` and `allTokens TOKENMATCHES[cdl] "words"`; nil when the comparison is about something
+    /// else.
     ///
     /// Case and diacritics never count in a search, so its options say nothing new.
     func search(_ comparison: PredicateComparison) throws(ServiceError) -> BrumeModel.Predicate? {

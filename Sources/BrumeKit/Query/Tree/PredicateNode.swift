@@ -10,8 +10,8 @@ indirect enum PredicateNode: Hashable, Sendable {
     /// A predicate that is Swift code, which no server can run: each equals itself alone.
     case block(ObjectIdentifier)
 
-    /// The form in which predicates of one text are equal: compounds have at least two operands, and lists of constants are
-    /// constants.
+    /// The form in which predicates of one text are equal: compounds have at least two operands, and lists of constants
+    /// are constants.
     var canonical: PredicateNode {
         switch self {
         case .constant, .block: self

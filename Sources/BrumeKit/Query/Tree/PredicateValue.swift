@@ -33,7 +33,8 @@ enum PredicateValue: Hashable, Sendable {
             self = .null
             return
         }
-        // A cast to a class turns Swift's own collections into Foundation's with all that is in them, so those come first.
+        // A cast to a class turns Swift's own collections into Foundation's with all that is in them, so those come
+        // first.
         switch value {
         case let value as PredicateValue: self = value
         case let value as String: self = .string(value)

@@ -1,8 +1,8 @@
-/// Changes in their order, one for each item: a later change to an item takes the place of the one before at the end, the same
-/// change again stays where it is.
+/// Changes in their order, one for each item: a later change to an item takes the place of the one before at the end,
+/// the same change again stays where it is.
 ///
-/// Not limited in its size: it is what the app has not been able to send, and nothing of that may be dropped. A change takes
-/// some hundred bytes.
+/// Not limited in its size: it is what the app has not been able to send, and nothing of that may be dropped. A change
+/// takes some hundred bytes.
 package struct ChangeQueue<ItemID: Hashable & Sendable, Change: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         let id: ItemID

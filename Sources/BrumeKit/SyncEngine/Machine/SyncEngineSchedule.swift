@@ -1,4 +1,5 @@
-/// When a sync engine does by itself what is to be done: soon, or after a pause when it failed. Times are in milliseconds.
+/// When a sync engine does by itself what is to be done: soon, or after a pause when it failed. Times are in
+/// milliseconds.
 ///
 /// Pure.
 struct SyncEngineSchedule: Sendable {
@@ -133,8 +134,8 @@ struct SyncEngineSchedule: Sendable {
         send.hold(error, now: now)
     }
 
-    /// Some items failed for good and others wait, maybe the same ones that the delegate has mended: the first time they are
-    /// tried soon, and then with growing pauses, so that an app that always mends wrongly does no harm.
+    /// Some items failed for good and others wait, maybe the same ones that the delegate has mended: the first time
+    /// they are tried soon, and then with growing pauses, so that an app that always mends wrongly does no harm.
     mutating func sendHadFailures(_ error: CKError, madeProgress: Bool, now: UInt64) {
         if madeProgress {
             send.release()

@@ -32,7 +32,8 @@ extension SyncEngineStateMachine {
         /// More than an app has reason for. One whose delegate saves a zone whenever it is deleted, and deletes it
         /// whenever it is saved, goes on with the next cycle, after a pause.
         private static let reversalsMax = 8
-        /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in it.
+        /// What was added behind the moment at which the delegate was asked for a batch may be newer than what is in
+        /// it.
         var additionsAtQuestion: UInt64 = 0
         /// The changes to zones that are in flight.
         var zoneChanges: [CKSyncEngine.PendingDatabaseChange] = []
@@ -231,8 +232,8 @@ extension SyncEngineStateMachine {
 
     // MARK: Records
 
-    /// The delegate gave a batch. What is in it leaves the pending changes, but for what was added since it was asked for:
-    /// the delegate may have read the record before that.
+    /// The delegate gave a batch. What is in it leaves the pending changes, but for what was added since it was asked
+    /// for: the delegate may have read the record before that.
     mutating func batchProvided(_ provided: CKSyncEngine.RecordZoneChangeBatch?, now: UInt64) {
         guard let cycle = sendCycle else { preconditionFailure("a batch came that no send asked for") }
         let scope = cycle.context.options.scope

@@ -6,8 +6,8 @@ internal import BrumeWire
 /// Made record by record in the order of their numbers; commits keep what is made so far, and leave the rest to the
 /// making. What is large is done in steps, see ``IndexUpdate``.
 ///
-/// An index by hashes (words, elements, whole values) is gathered in a ``TermTable`` first, which no entry can be taken out of:
-/// what commits change meanwhile is noted, and made good in the tree before the index is ready.
+/// An index by hashes (words, elements, whole values) is gathered in a ``TermTable`` first, which no entry can be taken
+/// out of: what commits change meanwhile is noted, and made good in the tree before the index is ready.
 final class FieldIndex {
     let id: IndexID
     /// Unchecked: the check takes longer than the access, and nothing that has the tree calls what changes it.
@@ -26,7 +26,8 @@ final class FieldIndex {
     /// count.
     private var unindexed: [UInt32] = []
     private var movedUnindexedCount = 0
-    /// Changed since they were put into the table: what they stand under there. Each record once, so it is smaller than the index.
+    /// Changed since they were put into the table: what they stand under there. Each record once, so it is smaller than
+    /// the index.
     private var outdated: [UInt32: [PostingTree.Key]] = [:]
     /// The record with the number `builtCount`, if taking it in has begun.
     private var making: IndexUpdate?

@@ -4,8 +4,8 @@ internal import BrumeGeodesy
 extension IndexKeys {
     static let cellBits = 26
 
-    /// The cell of a grid over latitude and longitude, numbered so that the cells of a larger one follow each other (Morton's
-    /// order); nil for what is no place.
+    /// The cell of a grid over latitude and longitude, numbered so that the cells of a larger one follow each other
+    /// (Morton's order); nil for what is no place.
     static func place(_ coordinate: Geodesic.Coordinate) -> Key? {
         guard Geodesic.isValid(coordinate) else { return nil }
         return interleave(column(coordinate.longitude), row(coordinate.latitude))

@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import BrumeWire
 
-/// The keys that records stand under in indexes. Equal values have equal keys; where different values share one, the record says
-/// which it is.
+/// The keys that records stand under in indexes. Equal values have equal keys; where different values share one, the
+/// record says which it is.
 enum IndexKeys {
     typealias Key = PostingTree.Key
 
@@ -45,8 +45,8 @@ enum IndexKeys {
         }
     }
 
-    /// Whether all texts under the keys of those that begin so do begin so: of a longer one the key holds the first bytes only,
-    /// and at its end a key does not tell NUL from nothing.
+    /// Whether all texts under the keys of those that begin so do begin so: of a longer one the key holds the first
+    /// bytes only, and at its end a key does not tell NUL from nothing.
     static func isExact(beginning text: UnsafeRawBufferPointer) -> Bool {
         text.count <= textBytes && text.last != 0
     }
@@ -83,7 +83,8 @@ enum IndexKeys {
         }
     }
 
-    /// The value that all records under the key of an order are sorted by, where the key holds it whole; nil: the record says it.
+    /// The value that all records under the key of an order are sorted by, where the key holds it whole; nil: the
+    /// record says it.
     static func exactScalar(_ key: Key) -> ExactScalar? {
         if key == missing { return ExactScalar(scalar: nil) }
         let ordered = UInt64(truncatingIfNeeded: key >> 56)

@@ -1,4 +1,5 @@
-/// Which of a zone's records are in it, by their numbers: a bit each. A class, so that steps of a query hand it on without a copy.
+/// Which of a zone's records are in it, by their numbers: a bit each. A class, so that steps of a query hand it on
+/// without a copy.
 final class OrdinalSet {
     private let wordCount: Int
     /// From the first one on that is put in: most plans that think of a set do without it.

@@ -2,7 +2,8 @@ internal import BrumeModel
 
 /// Numbers the records of a zone in the order of their creation: what indexes name them by.
 ///
-/// Made in steps while commits go on, then kept by them. A record has its number as long as it lives; a new one gets the next.
+/// Made in steps while commits go on, then kept by them. A record has its number as long as it lives; a new one gets
+/// the next.
 struct OrdinalTable {
     private struct Entry {
         let created: ChangePosition

@@ -1,8 +1,9 @@
 /// An ordered set of (key, ordinal): which records have a key, in the order of their creation, keys in their own order.
 ///
-/// Leaves of up to 512 ordinals, with each key once a leaf: so a common key costs four bytes a record, and a key of one record
-/// 22. Up to 512 leaves are a branch. So an insertion moves a few kilobytes at most, however many records share the key, and
-/// however large the tree is.
+/// Leaves of up to 512 ordinals, with each key once a leaf: so a common key costs four bytes a record, and a key of one
+/// record
+/// 22. Up to 512 leaves are a branch. So an insertion moves a few kilobytes at most, however many records share the
+/// key, and however large the tree is.
 struct PostingTree {
     typealias Key = UInt128
 
@@ -175,7 +176,8 @@ struct PostingTree {
         return beginning(next.branch, next.leaf + 1)
     }
 
-    /// The first entry of the key at `position` whose ordinal is not below `ordinal`, at or behind the position; nil: there is none.
+    /// The first entry of the key at `position` whose ordinal is not below `ordinal`, at or behind the position; nil:
+    /// there is none.
     func position(_ position: Position, of key: Key, to ordinal: UInt32) -> Position? {
         let end = Int(branches[position.branch].leaves[position.leaf].ends[position.group])
         var next = position

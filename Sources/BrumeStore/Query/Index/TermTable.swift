@@ -1,9 +1,10 @@
-/// Gathers which records have which keys, before they become a ``PostingTree``: keys as they come, records in rising order.
+/// Gathers which records have which keys, before they become a ``PostingTree``: keys as they come, records in rising
+/// order.
 ///
-/// Keys come in no order, and a million records have a hundred million, so what counts is to stay in the processor's caches. Entries
-/// are first put down one behind the other, in a buffer for all keys that begin alike. A full buffer goes into the hash tables of
-/// those keys, which are small: there an entry is four bytes at the end of its key's list. In the end the tree is made table by
-/// table, and lists that fill a leaf become one without a copy.
+/// Keys come in no order, and a million records have a hundred million, so what counts is to stay in the processor's
+/// caches. Entries are first put down one behind the other, in a buffer for all keys that begin alike. A full buffer
+/// goes into the hash tables of those keys, which are small: there an entry is four bytes at the end of its key's list.
+/// In the end the tree is made table by table, and lists that fill a leaf become one without a copy.
 final class TermTable {
     private struct Entry {
         let key: UInt64
@@ -37,7 +38,8 @@ final class TermTable {
     private static let bufferBits = 8
     private static let bufferEntries = 4096
     private static let firstCapacity = 4
-    /// Where each record has a hundred keys that no other has, a part of the largest zone has a few thousand: they are sorted at once.
+    /// Where each record has a hundred keys that no other has, a part of the largest zone has a few thousand: they are
+    /// sorted at once.
     private static let recordsPerPart = 16
     /// A key takes two bytes of a record at least: so of few large records a part has two thousand keys at most.
     private static let bytesPerPart = 4 * 1024
