@@ -17,7 +17,7 @@ struct JournalQueueTests {
         return JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position)
     }
 
-    @Test("submissions are taken in their order, up to the limit, and the rest of the work with the last of them")
+    @Test("submissions are taken in their order, up to the limit, and a rotation with the last one that came before it")
     func order() throws {
         var queue = JournalQueue()
         let nothing = queue.take(bytesLimit: 1)
@@ -30,18 +30,36 @@ struct JournalQueueTests {
         queue.append(JournalQueue.Removal(firstKept: 7) { _, _ in })
         var taken = queue.take(bytesLimit: 1_000)
         var work = try #require(taken)
-        #expect(work.submissions.map(\.lastPosition) == [1, 2] && work.rotations.isEmpty && work.removals.isEmpty)
+        #expect(work.submissions.map(\.lastPosition) == [1, 2] && work.rotations.isEmpty)
+        #expect(work.removals.map(\.firstKept) == [7], "it has nothing to wait for")
         #expect(queue.byteCount > 10_000 && queue.hasSubmissions)
         // One that is larger than the limit goes by itself.
         taken = queue.take(bytesLimit: 1_000)
         work = try #require(taken)
-        #expect(work.submissions.map(\.lastPosition) == [3] && work.rotations.count == 1)
-        #expect(work.removals.map(\.firstKept) == [7])
+        #expect(work.submissions.map(\.lastPosition) == [3] && work.rotations.count == 1 && work.removals.isEmpty)
         #expect(queue.isEmpty && queue.byteCount == 0)
         queue.append { _ in }
         #expect(!queue.isEmpty && !queue.hasSubmissions)
         taken = queue.take(bytesLimit: 1)
         #expect(taken?.rotations.count == 1)
+    }
+
+    @Test("a rotation does not wait for submissions that came after it, however many come")
+    func neverEmpty() throws {
+        var queue = JournalQueue()
+        for position in 1...3 { _ = queue.append(Self.submission(UInt64(position))) }
+        queue.append { _ in }
+        var taken: [UInt64] = []
+        var rotatedBehind: UInt64?
+        for position in 4...20 where rotatedBehind == nil {
+            _ = queue.append(Self.submission(UInt64(position)))
+            let next = queue.take(bytesLimit: 1)
+            let work = try #require(next)
+            taken += work.submissions.map(\.lastPosition)
+            if !work.rotations.isEmpty { rotatedBehind = taken.last }
+        }
+        #expect(rotatedBehind == 3 && taken == [1, 2, 3])
+        #expect(queue.hasSubmissions)
     }
 
     @Test("room of what became durable is used again, but for more than a few and what is too small or too large")

@@ -1,7 +1,7 @@
 internal import BrumeStore
 
-/// What waits for the journal's thread: submissions in the order in which they came, then what has to come behind all
-/// of them.
+/// What waits for the journal's thread: submissions in the order in which they came, and rotations and removals, which
+/// are never kept waiting by what comes after them.
 struct JournalQueue {
     /// What a shard hands in: encoded entries, and how many it has handed in altogether.
     struct Submission {
@@ -29,6 +29,8 @@ struct JournalQueue {
 
     private var submissions: [Submission] = []
     private var rotations: [Rotation] = []
+    /// The submissions that came before the last rotation.
+    private var submissionsBeforeRotation = 0
     private var removals: [Removal] = []
     /// Of the submissions.
     private(set) var byteCount = 0
@@ -47,12 +49,19 @@ struct JournalQueue {
         return submissions.count == 1
     }
 
-    mutating func append(_ rotation: @escaping Rotation) { rotations.append(rotation) }
+    /// Adds what is to be done behind all submissions that are here.
+    mutating func append(_ rotation: @escaping Rotation) {
+        rotations.append(rotation)
+        submissionsBeforeRotation = submissions.count
+    }
 
     mutating func append(_ removal: Removal) { removals.append(removal) }
 
-    /// Takes submissions of up to so many bytes, at least one, and with the last of them all the rest; nil: there is
-    /// nothing.
+    /// Takes submissions of up to so many bytes, at least one, with all removals, and with the rotations if nothing is
+    /// left of what came before them; nil: there is nothing.
+    ///
+    /// Where work comes in faster than it is done the queue is never empty. So rotations don't wait for that: without
+    /// them no snapshot would be taken, and the journal would grow for as long as it lasts.
     ///
     /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of
     /// other loops may pass would have to be kept from waiting for ever. What an account may have here is bounded
@@ -66,12 +75,16 @@ struct JournalQueue {
             count += 1
         }
         byteCount -= bytes
+        var work = Work(submissions: [], rotations: [], removals: exchange(&removals, with: []))
+        submissionsBeforeRotation = max(submissionsBeforeRotation - count, 0)
+        if submissionsBeforeRotation == 0 { swap(&work.rotations, &rotations) }
         if count < submissions.count {
-            defer { submissions.removeFirst(count) }
-            return Work(submissions: Array(submissions.prefix(count)), rotations: [], removals: [])
+            work.submissions = Array(submissions.prefix(count))
+            submissions.removeFirst(count)
+        } else {
+            swap(&work.submissions, &submissions)
         }
-        defer { (submissions, rotations, removals) = ([], [], []) }
-        return Work(submissions: submissions, rotations: rotations, removals: removals)
+        return work
     }
 
     // MARK: Memory that is used again
