@@ -1,3 +1,4 @@
+internal import BrumeModel
 internal import BrumeSystem
 
 /// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
@@ -49,6 +50,21 @@ extension Shard {
         let share = timeShare(of: account)
         if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
     }
+
+    /// The same for a call that came from another loop. Where as many wait as an account may have open it is refused:
+    /// the connections of some are gone, since those count no longer, and whoever comes and goes could pile up more
+    /// without an end.
+    func takeFarTurn(
+        of account: ClientShare.Key, refuse: (ServiceError) -> Void, _ call: @escaping () -> Void
+    ) {
+        guard turns.count(of: account) < server.configuration.callsPerAccount else { return refuse(Self.tooManyTurns) }
+        takeTurn(of: account, call)
+    }
+
+    private static let tooManyTurns = ServiceError(
+        .requestRateLimited,
+        "calls of connections that were closed before their answers fill the account's line; wait for answers",
+        retryAfterMilliseconds: ServerLimits.callRetryMilliseconds)
 
     /// Goes on with a request of a session of this loop that has waited elsewhere: at once, or when its account's turn
     /// comes. Until then the request holds what it held.

@@ -95,18 +95,19 @@ extension Shard {
         let account = detour.share.key
         let go = OnLoop(body)
         let owner = server.shard(at: session.identity.placement(of: id))
-        owner.loop.execute {
-            owner.takeTurn(of: account) {
-                owner.lesson(ofType: type, in: id, for: account) { result in
-                    self.loop.execute {
-                        self.goOn(after: detour) {
-                            switch result {
-                            case .success(let lesson): go.body(lesson)
-                            case .failure(let error): session.fail(stream: stream, error)
-                            }
-                        }
+        let giveBack: @Sendable (Result<SchemaLesson, ServiceError>) -> Void = { result in
+            self.loop.execute {
+                self.goOn(after: detour) {
+                    switch result {
+                    case .success(let lesson): go.body(lesson)
+                    case .failure(let error): session.fail(stream: stream, error)
                     }
                 }
+            }
+        }
+        owner.loop.execute {
+            owner.takeFarTurn(of: account, refuse: { giveBack(.failure($0)) }) {
+                owner.lesson(ofType: type, in: id, for: account, giveBack)
             }
         }
     }

@@ -67,7 +67,7 @@ extension Shard {
         session.farTaskBegan()
         let account = session.share.key
         owner.loop.execute {
-            owner.takeTurn(of: account) {
+            owner.takeFarTurn(of: account, refuse: { if !listener.isClosed { listener.fail($0) } }) {
                 owner.addPublicListener(listener, of: user, in: id, account: account, place: place)
             }
         }

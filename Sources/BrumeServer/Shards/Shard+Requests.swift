@@ -80,19 +80,20 @@ extension Shard {
         session.heldByteCount += ServerLimits.travellingBytes
         let share = session.share!
         let input = share.input.hold(requestBytes)
+        let giveBack: @Sendable (Reply, Int) -> Void = { reply, output in
+            share.input.change(by: -input)
+            self.loop.execute {
+                share.output.change(by: -output)
+                session.heldByteCount -= ServerLimits.travellingBytes
+                session.give(reply, stream: stream)
+                session.resumeIfPossible()
+            }
+        }
         owner.loop.execute { [ticket] in
-            owner.takeTurn(of: share.key) {
+            owner.takeFarTurn(of: share.key, refuse: { giveBack(.failure($0), 0) }) {
                 owner.perform(
-                    request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share
-                ) { reply, output in
-                    share.input.change(by: -input)
-                    self.loop.execute {
-                        share.output.change(by: -output)
-                        session.heldByteCount -= ServerLimits.travellingBytes
-                        session.give(reply, stream: stream)
-                        session.resumeIfPossible()
-                    }
-                }
+                    request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share,
+                    giveBack)
             }
         }
     }

@@ -107,6 +107,46 @@ struct TurnTests {
         #expect(zip(eves, calls).allSatisfy { $0.isAnswered($1) })
     }
 
+    @Test("calls whose connections are gone wait on another loop up to a limit, and run when their turn comes")
+    func closedConnections() throws {
+        let server = try SteppedServer {
+            $0.loopCount = 4
+            $0.callsPerAccount = 8
+            $0.accountTurnUndurableBytes = 1
+        }
+        try #require(
+            server.loopOfPrivateDatabase(ofAccount: 1) != server.loopOfPublicDatabase, "the databases are on one loop")
+        let peers = try (1...5).map { try server.connect(account: "a", device: UInt8($0)) }
+        func save(_ name: String) -> [UInt8] {
+            coder.encodeModifyRecordsRequest(
+                ModifyRecordsRequest<DecodedFields>(
+                    database: .public,
+                    zones: [
+                        ZoneModification(zone: .defaultZone, saves: [RecordSave(name: name, type: "Note", fields: [:])])
+                    ]))
+        }
+        // The journal stands still, so that none but the first begins.
+        for (index, peer) in peers.dropLast().enumerated() {
+            for call in 0..<6 { peer.start(.recordsModify, save("r\(index)-\(call)")) }
+            for _ in 0..<3 { server.turn() }
+            peer.disconnect()
+            server.turn()
+        }
+        let last = peers[4].start(.recordsModify, save("last"))
+        for _ in 0..<3 { server.turn() }
+        guard case .failure(let error)? = peers[4].outcome(last) else {
+            Issue.record("a call waits behind more than an account may have open: \(peers[4].outcome(last) as Any)")
+            return
+        }
+        #expect(error.code == .requestRateLimited && error.retryAfterMilliseconds > 0)
+        server.settle()
+        try peers[4].save(["last"], database: .public)
+        let there = QueryRequest(
+            database: .public, zone: nil, query: Query(recordType: "Note", predicate: .constant(true)))
+        let count = try peers[4].query(there).matches.count
+        #expect((9...10).contains(count), "one ran at once, eight waited, and one came later: \(count)")
+    }
+
     @Test("queries that waited for what records tell of their type go on a few in each turn")
     func afterScan() throws {
         let server = try SteppedServer { $0.accountTurnCount = 8 }

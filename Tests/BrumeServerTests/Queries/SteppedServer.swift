@@ -1,10 +1,11 @@
 import BrumeModel
-import BrumeServer
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
 import BrumeWire
 import Testing
+
+@testable import BrumeServer
 
 /// A server whose turns a test makes one by one, with a clock that stands still unless the test turns it.
 ///
@@ -14,6 +15,7 @@ final class SteppedServer: @unchecked Sendable {
     private static let key = [UInt8](repeating: 0x42, count: 32)
 
     private let server: StepwiseServer
+    private let loopCount: Int
     private(set) var nowNanoseconds: UInt64 = 1_000_000_000
     /// Turns of the first loop.
     private(set) var turns = 0
@@ -27,6 +29,7 @@ final class SteppedServer: @unchecked Sendable {
         configuration.loopCount = 1
         configuration.log = .none
         adjust(&configuration)
+        loopCount = configuration.loopCount
         let accounts = ["a", "b"].enumerated().map { index, name in
             StoredAccount(
                 name: name, email: "", createdMilliseconds: 0, id: [UInt8](repeating: UInt8(index + 1), count: 16),
@@ -107,6 +110,19 @@ final class SteppedServer: @unchecked Sendable {
         StepwiseServer.userRecordName(
             accountID: [UInt8](repeating: number, count: 16), key: Self.key, container: Self.container,
             environment: .development)
+    }
+
+    /// The loop that has the private database of the first account (1) or the second.
+    func loopOfPrivateDatabase(ofAccount number: UInt8) -> Int {
+        loop(of: .private, owner: userRecordName(ofAccount: number))
+    }
+
+    var loopOfPublicDatabase: Int { loop(of: .public, owner: "") }
+
+    private func loop(of scope: DatabaseScope, owner: String) -> Int {
+        Placement(
+            of: DatabaseID(container: Self.container, environment: .development, scope: scope, owner: owner)
+        ).shard(of: loopCount)
     }
 
     private func step() {
