@@ -177,8 +177,9 @@ package enum ServerLimits {
     /// place.
     static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    /// Calls that wait for one database to be loaded. For one more a call is refused with a time to come back: as many
-    /// again would take longer than the load.
+    /// Calls that wait for one database to be loaded; of one account as many as are free, so that there is always one
+    /// for somebody else. For one more a call is refused with a time to come back: as many again would take longer than
+    /// the load.
     static let callsPerLoad = 1_024
 
     /// Bytes of the calls that wait for databases of one loop: sixteen times the largest call.

@@ -46,7 +46,7 @@ package struct ServerConfiguration: Sendable {
     /// Snapshots of at most so many bytes, and not of many records, are loaded on the loop that needs them, larger ones
     /// on the loader's thread while the loop goes on; 0: all on that thread.
     package var shortLoadBytes = 64 * 1024
-    /// Calls that wait for one database to be loaded.
+    /// Calls that wait for one database to be loaded; of one account as many as are free.
     package var callsPerLoad = ServerLimits.callsPerLoad
     /// Which snapshots a start reads whole before it serves. If they are more, all are read behind it.
     package var startCheck = StartCheck.automatic

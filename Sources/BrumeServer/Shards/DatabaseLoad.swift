@@ -51,6 +51,9 @@ final class DatabaseLoad {
     /// Calls that wait.
     var callCount: Int { calls.count }
 
+    /// Those of them that are an account's.
+    func callCount(of account: ClientShare.Key) -> Int { calls.count(of: account) }
+
     /// Whether the load is not in the account's line yet. It is from now on.
     func isNew(to account: ClientShare.Key) -> Bool { accounts.insert(account).inserted }
 

@@ -132,9 +132,9 @@ struct LoadingTests {
         }
     }
 
-    @Test("more calls than may wait are refused with a time to come back, and the others are answered")
+    @Test("of an account half as many calls as places may wait; more are refused with a time to come back")
     func limit() async throws {
-        try await Self.running(adjust: { $0.callsPerLoad = 3 }) { scene in
+        try await Self.running(adjust: { $0.callsPerLoad = 6 }) { scene in
             let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
             let calls = (0..<5).map { _ in alice.startCall(Method.recordsFetch, Self.fetch("r0")) }
             for call in calls[3...] {
