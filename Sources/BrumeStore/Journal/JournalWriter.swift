@@ -26,6 +26,8 @@ package struct JournalWriter: Sendable {
     private var offset: UInt64
     private var segmentLength: UInt64
     private var nextBatch: UInt64
+    /// With its padding.
+    private var lastBatchBytes: UInt64 = 0
     private var previousCRC: UInt32
     private var failure: DiskError?
     private let spares: SpareSegments
@@ -35,8 +37,10 @@ package struct JournalWriter: Sendable {
     package private(set) var oldestSegment: UInt64
 
     /// Whether the next segment is to be made: what is filled with zeros shortly before it is written to is in the
-    /// processor's caches still.
-    package var isNearlyFull: Bool { offset + UInt64(options.segmentBytes / 4) > segmentLength }
+    /// processor's caches still. Earlier where batches are large: two more like the last one may not fit.
+    package var isNearlyFull: Bool {
+        offset + max(UInt64(options.segmentBytes / 4), 2 * lastBatchBytes) > segmentLength
+    }
     /// Makes the next segment ahead, on another thread.
     package var preparation: SegmentPreparation { SegmentPreparation(spares: spares) }
     /// The segment that the next batch goes to, unless it is full.
@@ -171,6 +175,7 @@ package struct JournalWriter: Sendable {
             throw error
         }
         offset += needed
+        lastBatchBytes = needed
         nextBatch += 1
         previousCRC = crc
     }

@@ -67,7 +67,8 @@ final class SpareSegments: Sendable {
     /// somebody calls ``prepare()``.
     func retire(segment number: UInt64) throws(DiskError) {
         let path = JournalFormat.path(ofSegment: number)
-        let isKept = hasRoom ? try isUsual(path) : false
+        // One that can't be looked at now is not worth a fault: it goes.
+        let isKept = hasRoom && (try? isUsual(path)) == true
         let spare = String(path.dropLast(JournalFormat.suffix.count)) + Self.suffix
         try disk.rename(path, to: spare)
         // Before the file is written to, the segment's name has to be gone from it for good.
