@@ -143,6 +143,8 @@ package actor ClientSession {
         _ work: ClientSessionStateMachine.Work, _ timeoutNanoseconds: UInt64,
         _ patience: ClientSessionStateMachine.Patience, _ owner: ObjectIdentifier?
     ) async -> Result<ClientSessionStateMachine.Answer, ServiceError> {
+        // What was cancelled before it began is not sent: a save that is told to be cancelled would be done.
+        if Task.isCancelled { return .failure(.cancelled) }
         lastID += 1
         let id = lastID
         return await withTaskCancellationHandler {
@@ -155,7 +157,7 @@ package actor ClientSession {
                         id: id, work, patience: patience, deadline: overflow ? .max : deadline, now: now))
             }
         } onCancel: {
-            // Behind the start of the call, also when the task was cancelled before it.
+            // Behind the start of the call.
             onExecutor { session in
                 session.perform(session.machine.callCancelled(id: id, now: session.transport.nowNanoseconds))
             }

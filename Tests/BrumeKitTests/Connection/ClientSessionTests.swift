@@ -401,6 +401,25 @@ struct ClientSessionTests {
         #expect(await call.value == .operationCancelled)
     }
 
+    @Test("of a call of a task that is cancelled already nothing is sent")
+    func cancelledBeforeIsNotSent() async throws {
+        let session = session(transport)
+        let first = session.start(request([1]))
+        let connection = try await transport.welcomed()
+        connection.answer(try await transport.call().stream)
+        #expect(await first.value == .success([]))
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try? await session.unary(request([2]), timeoutNanoseconds: minute)
+        }
+        #expect(await cancelled.value == nil)
+        let next = session.start(request([3]))
+        let call = try await transport.call()
+        #expect(call.payload == [3])
+        connection.answer(call.stream)
+        #expect(await next.value == .success([]))
+    }
+
     // MARK: Ping and welcome
 
     @Test("measures a round trip")
