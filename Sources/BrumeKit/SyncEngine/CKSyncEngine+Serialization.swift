@@ -42,12 +42,17 @@ extension CKSyncEngine.State.Serialization: Codable {
             owner = id.ownerName == CKCurrentUserDefaultName ? nil : id.ownerName
         }
 
+        /// As it was written, whether a zone can have the name or not.
+        var writtenID: CKRecordZone.ID {
+            CKRecordZone.ID(zoneName: name, ownerName: owner ?? CKCurrentUserDefaultName)
+        }
+
         /// Nil for a name that no zone has.
         var zoneID: CKRecordZone.ID? {
             guard name == Names.defaultZone || Names.problemWithZoneName(name) == nil, owner?.isEmpty != true,
                 owner?.utf8.count ?? 0 <= Limits.nameCharacters
             else { return nil }
-            return CKRecordZone.ID(zoneName: name, ownerName: owner ?? CKCurrentUserDefaultName)
+            return writtenID
         }
     }
 
@@ -175,19 +180,18 @@ extension CKSyncEngine.State.Serialization: Codable {
         }
         state.unfetchedZones = try zones(.unfetchedZones)
         state.ownDeletedZones = try zones(.ownDeletedZones)
+        // What is to be sent has the names that the app gave it. One that nothing can have is no reason to refuse the
+        // state, with all that it holds besides: the change is sent, and fails by itself.
         for change in try container.decode([ZoneChange].self, forKey: .pendingZones) {
-            let id = try zoneID(change.zone, .pendingZones)
+            let id = change.zone.writtenID
             guard !state.zoneChanges.contains(id) else { throw refuse(.pendingZones, "a zone comes twice") }
             let pending: CKSyncEngine.PendingDatabaseChange =
                 change.kind == .save ? .saveZone(CKRecordZone(zoneID: id)) : .deleteZone(id)
             state.zoneChanges.add(pending, id: id, stamp: 0)
         }
         for run in try container.decode([RecordChanges].self, forKey: .pendingRecords) {
-            let zone = try zoneID(run.zone, .pendingRecords)
+            let zone = run.zone.writtenID
             for name in run.records {
-                guard CKRecord.ID.problem(withName: name) == nil else {
-                    throw refuse(.pendingRecords, "no record has this name")
-                }
                 let id = CKRecord.ID(recordName: name, zoneID: zone)
                 guard !state.recordChanges.contains(id) else { throw refuse(.pendingRecords, "a record comes twice") }
                 state.recordChanges.add(run.kind == .save ? .saveRecord(id) : .deleteRecord(id), id: id, stamp: 0)
