@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import Foundation
 
 extension CKSyncEngine {
     /// Records to save and to delete in one request.
@@ -20,8 +21,10 @@ extension CKSyncEngine {
         ///
         /// - Parameters:
         ///   - pendingChanges: The changes; usually the engine's pending ones that are in the scope.
-        ///   - recordProvider: Gives the record to save. For nil, the change is left out; it stays pending, so remove
-        ///     it from the state when there is no such record any more.
+        ///   - recordProvider: Gives the record to save. For nil, and for a record with another id than it was asked
+        ///     for, the change is left out; it stays pending, so remove it from the state when there is no such record
+        ///     any more. A wrong record is told on the standard error output: sent, it would settle nothing, and the
+        ///     engine would ask again without an end.
         /// - Returns: Nil when there is nothing to send.
         public init?(
             pendingChanges: [PendingRecordZoneChange],
@@ -52,6 +55,10 @@ extension CKSyncEngine {
                     batch.recordIDsToDelete.append(id)
                 case .saveRecord(let id):
                     guard let record = await recordProvider(id) else { continue }
+                    guard record.recordID == id else {
+                        batch.sayWrongRecord(record.recordID, for: id)
+                        continue
+                    }
                     guard takes(id, record.outgoing().savedBytesMax, storedBytes: record.snapshot.storedBytesMax) else {
                         break filling
                     }
@@ -72,6 +79,13 @@ extension CKSyncEngine {
             self.recordsToSave = recordsToSave
             self.recordIDsToDelete = recordIDsToDelete
             self.atomicByZone = atomicByZone
+        }
+
+        private func sayWrongRecord(_ given: CKRecord.ID, for asked: CKRecord.ID) {
+            let sentence =
+                "Brume: the record provider was asked for \(asked) and gave \(given), which is not sent; "
+                + "make the record with the id that is asked for, its zone included\n"
+            FileHandle.standardError.write(Data(sentence.utf8))
         }
 
         var itemCount: Int { recordsToSave.count + recordIDsToDelete.count }

@@ -27,6 +27,15 @@ struct RecordZoneChangeBatchTests {
         #expect(asked.withLock { $0 } == ["a", "gone", "c"])
     }
 
+    @Test("leaves out a record that has another id than was asked for, its zone included")
+    func otherRecord() async {
+        let changes = [Sample.save("a"), Sample.save("b")]
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            record(id.recordName == "a" ? CKRecord.ID(recordName: "a") : id)
+        }
+        #expect(batch?.recordsToSave.map(\.recordID) == [Sample.save("b").recordID])
+    }
+
     @Test("is none when there is nothing to send")
     func nothing() async {
         #expect(await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: []) { _ in nil } == nil)
