@@ -138,6 +138,19 @@ struct ServerScriptCallTests {
         }
     }
 
+    @Test("says what did not come when a call is waited for in vain")
+    func holdInVain() async throws {
+        try await TestServer.run { server in
+            let held = server.script.hold(.fetchRecords)
+            let error = await #expect(throws: TestServerError.self) {
+                try await held.waitUntilHeld(timeout: .milliseconds(20))
+            }
+            #expect("\(error as Any)".contains("has happened 0 times and not 1"), "\(error as Any)")
+            held.release()
+            server.script.removeAll()
+        }
+    }
+
     @Test("expires the change tokens that devices have, and not those that they get afterwards")
     func tokens() async throws {
         try await TestServer.run { server in

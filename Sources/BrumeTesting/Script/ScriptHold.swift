@@ -26,9 +26,10 @@ public final class ScriptHold: Sendable {
 
     /// Returns once so many were held.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
-    public func waitUntilHeld(count: Int = 1) async throws {
-        try await rule.waitUntilFired(count: count)
+    /// - Parameter timeout: How long to wait, of real time.
+    /// - Throws: ``TestServerError`` when the time is over; `CancellationError` when the task is cancelled.
+    public func waitUntilHeld(count: Int = 1, timeout: Duration = .seconds(10)) async throws {
+        try await rule.waitUntilFired(count: count, timeout: timeout)
     }
 
     /// Lets all that is held go on, in its order, and holds nothing any more.

@@ -61,8 +61,18 @@ public final class ScriptRule: Sendable, CustomStringConvertible {
 
     /// Returns once it has fired so often.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, as a test's time limit does.
-    public func waitUntilFired(count: Int = 1) async throws {
+    /// - Parameter timeout: How long to wait, of real time.
+    /// - Throws: ``TestServerError`` when the time is over; `CancellationError` when the task is cancelled, as a test's
+    ///   time limit does.
+    public func waitUntilFired(count: Int = 1, timeout: Duration = .seconds(10)) async throws {
+        let situation: @Sendable () -> String = {
+            let fired = self.state.withLock { $0.fired }
+            return "\"\(self)\" has happened \(fired) times and not \(count): no such call came, or it came before"
+        }
+        try await wait(atMost: timeout, situation) { try await self.waitUntilFired(untilCancelled: count) }
+    }
+
+    private func waitUntilFired(untilCancelled count: Int) async throws {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
