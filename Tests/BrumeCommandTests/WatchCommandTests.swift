@@ -67,6 +67,30 @@ struct WatchCommandTests {
         #expect(watch.wait() == 0)
     }
 
+    @Test("what an earlier command subscribed to is not printed")
+    func ownSubscription() throws {
+        let server = try DevServer(folder: TestFolder())
+        let first = try watch(server, "--type", "Note", "--count", "1")
+        try save(server, "a")
+        #expect(try next(first)["record"] == .string("a") && first.wait() == 0)
+        try save(server, "b")
+        let second = try watch(server, "--type", "Other", "--count", "1")
+        try save(server, "c")
+        let saved = try server.run("records", "save", "default", "other", "--type", "Other")
+        #expect(saved.status == 0, "\(saved.errors)")
+        #expect(try next(second)["record"] == .string("other"))
+        #expect(second.wait() == 0)
+    }
+
+    @Test("a command is another device than an app with the same state folder, which hears of what it does")
+    func device() throws {
+        let server = try DevServer(folder: TestFolder())
+        try save(server, "a")
+        let folder = server.folder.path + "/state-a"
+        #expect(FileManager.default.fileExists(atPath: folder + "/commands/device-id"))
+        #expect(!FileManager.default.fileExists(atPath: folder + "/device-id"))
+    }
+
     @Test("what can't be watched is said before anything is watched, with what to do")
     func mistakes() throws {
         let server = try DevServer(folder: TestFolder(), arguments: ["--strict"])

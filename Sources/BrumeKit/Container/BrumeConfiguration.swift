@@ -153,19 +153,25 @@ extension BrumeConfiguration {
                 "no server is named; set BRUME_SERVER to host:port, as `brume dev` prints it, or give the container a "
                     + "BrumeConfiguration")
         }
+        if server.contains("://") {
+            throw ConfigurationProblem(
+                "the server is \"\(server)\"; name it as host:port, as in localhost:4433, without a scheme")
+        }
         guard let colon = server.lastIndex(of: ":"), let port = UInt16(server[server.index(after: colon)...]), port > 0
         else {
-            throw ConfigurationProblem("BRUME_SERVER is \"\(server)\", which has no port; set it to host:port")
+            throw ConfigurationProblem(
+                "the server is \"\(server)\", which has no port from 1 to 65535; name it as host:port (BRUME_SERVER, or "
+                    + "BrumeConfiguration.server)")
         }
         var host = String(server[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = String(host.dropFirst().dropLast())
         } else if host.contains(":") {
             throw ConfigurationProblem(
-                "BRUME_SERVER is \"\(server)\"; put an IPv6 address in brackets, as in [::1]:4433")
+                "the server is \"\(server)\"; put an IPv6 address in brackets, as in [::1]:4433")
         }
         guard !host.isEmpty else {
-            throw ConfigurationProblem("BRUME_SERVER is \"\(server)\", which has no host; set it to host:port")
+            throw ConfigurationProblem("the server is \"\(server)\", which has no host; name it as host:port")
         }
         return ServerEndpoint(host: host, port: port, caPath: caPath)
     }
@@ -175,8 +181,15 @@ extension BrumeConfiguration {
         if let stateFolder { stateFolder } else { try Self.defaultStateFolder() }
     }
 
+    /// `HOME`, as the shell and what it starts understand it, and otherwise what the system has for the user: Foundation
+    /// knows the latter alone.
+    package static var homeFolder: String {
+        if let home = ProcessInfo.processInfo.environment["HOME"], home.hasPrefix("/") { return home }
+        return NSHomeDirectory()
+    }
+
     private static func defaultStateFolder() throws(ConfigurationProblem) -> String {
-        let home = NSHomeDirectory()
+        let home = homeFolder
         guard !home.isEmpty, home != "/" else {
             throw ConfigurationProblem(
                 "there is no home folder to keep the device's id in; set BRUME_STATE to a folder")

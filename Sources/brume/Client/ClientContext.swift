@@ -9,9 +9,9 @@ struct ClientContext: Sendable {
 
     /// Connects, so that a command says soon that there is no server: a call of its own would wait for one longer.
     ///
-    /// - Parameter deviceName: A device of its own under the state folder, for what has to be pushed what this machine
-    ///   does.
-    init(_ invocation: Invocation, deviceName: String? = nil) async throws {
+    /// - Parameter deviceName: A device of its own under the state folder. Commands are not the device of the apps that
+    ///   share the folder: a device is not told of its own changes, and an app is to hear of what is done in a shell.
+    init(_ invocation: Invocation, deviceName: String = Self.commandsDevice) async throws {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try invocation.required("container"), configuration: configuration)
         let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
@@ -19,17 +19,19 @@ struct ClientContext: Sendable {
         _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
     }
 
+    static let commandsDevice = "commands"
+
     /// The server and the account that the options name.
-    static func configuration(_ invocation: Invocation, deviceName: String? = nil) throws -> BrumeConfiguration {
+    static func configuration(
+        _ invocation: Invocation, deviceName: String = Self.commandsDevice
+    ) throws -> BrumeConfiguration {
         let environment = try CommandOptions.environment(invocation)
-        var stateFolder = invocation.text("state")
-        if let deviceName {
-            stateFolder = (stateFolder ?? NSHomeDirectory() + "/.local/state/brume") + "/" + deviceName
-        }
+        let stateFolder = invocation.text("state") ?? BrumeConfiguration.homeFolder + "/.local/state/brume"
         return BrumeConfiguration(
             server: try invocation.required("server"), caPath: invocation.text("ca"), token: try token(invocation),
             container: try invocation.required("container"),
-            environment: environment == .production ? .production : .development, stateFolder: stateFolder)
+            environment: environment == .production ? .production : .development,
+            stateFolder: stateFolder + "/" + deviceName)
     }
 
     /// The account's token; nil: none, which reads the public database.

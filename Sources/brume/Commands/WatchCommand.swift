@@ -17,8 +17,9 @@ enum WatchCommand {
         ] + CommandOptions.client,
         notes: [
             """
-            Saves the subscription brume-watch (or brume-watch-ZONE, or brume-watch-type-TYPE), which stays. It is a device of \
-            its own, in the folder watch of --state, so that it is told what other commands on this machine do. "watching" on \
+            Saves the subscription brume-watch (or brume-watch-ZONE, or brume-watch-type-TYPE), which stays, and prints what \
+            comes of it. It is a device of its own, in the folder watch of --state, so that it is told what other commands on \
+            this machine do; two that run at the same time need a --state each. "watching" on \
             stderr, with --json the notification "ready", says that it has begun. The public database has --type alone; it has \
             no changes to fetch, so fetchFromToken says there: look again.
             """,
@@ -29,6 +30,7 @@ enum WatchCommand {
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
         let context = try await ClientContext(invocation, deviceName: "watch")
         let count = try invocation.integer("count", in: 1...1_000_000_000)
+        var subscriptionID: String?
         if !invocation.isOn("no-subscribe") {
             let subscription: CKSubscription
             if let type = invocation.text("type") {
@@ -46,6 +48,7 @@ enum WatchCommand {
                 subscription = CKDatabaseSubscription(subscriptionID: "brume-watch")
             }
             _ = try await context.database.save(subscription)
+            subscriptionID = subscription.subscriptionID
         }
         var printed = 0
         var isReady = false
@@ -55,11 +58,18 @@ enum WatchCommand {
                 isReady = true
                 continue
             }
+            if let subscriptionID, !comes(event, of: subscriptionID, inPublic: invocation.isOn("public")) { continue }
             print(event, invocation)
             printed += 1
             if printed == count { break }
         }
         return .done
+    }
+
+    /// Whether an event is of the subscription: the device is told of what earlier commands subscribed to, too.
+    private static func comes(_ event: NotificationEvent, of subscriptionID: String, inPublic: Bool) -> Bool {
+        if case .fetchFromToken(let database) = event.kind { return (database == .public) == inPublic }
+        return event.subscriptionID == subscriptionID
     }
 
     private static func querySubscription(_ type: String, _ invocation: Invocation) throws -> CKSubscription {
