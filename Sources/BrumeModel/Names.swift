@@ -102,6 +102,18 @@ package enum Names {
         }
     }
 
+    /// What is wrong with the name of a container; nil: it can be one.
+    package static func problemWithContainer(_ name: String) -> String? {
+        let prefix = "iCloud."
+        if name.hasPrefix(prefix), name.utf8.count > prefix.utf8.count, name.utf8.count <= Limits.nameCharacters,
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        {
+            return nil
+        }
+        return "a container's name starts with \"\(prefix)\" and has at most \(Limits.nameCharacters) characters of "
+            + "printable ASCII without spaces; correct the name"
+    }
+
     private static func isIdentifier(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let first = bytes.first, bytes.count <= Limits.nameCharacters, isLetter(first) else { return false }
         return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }

@@ -229,15 +229,7 @@ final class ServerCore: @unchecked Sendable {
     }
 
     private func checkName(_ name: String) throws(ServiceError) {
-        let isName =
-            name.hasPrefix("iCloud.") && name.utf8.count > 7 && name.utf8.count <= Limits.nameCharacters
-            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-        guard isName else {
-            throw ServiceError(
-                .badContainer,
-                "a container's name starts with \"iCloud.\" and has at most \(Limits.nameCharacters) characters of printable "
-                    + "ASCII without spaces; correct the name")
-        }
+        if let problem = Names.problemWithContainer(name) { throw ServiceError(.badContainer, problem) }
     }
 
     private func checkIsServed(_ name: String) throws(ServiceError) {

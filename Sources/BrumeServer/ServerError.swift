@@ -48,7 +48,7 @@ extension ServerError {
         if error.isExisting {
             self.init(
                 .folderInUse,
-                "\(folder) is in use by a server that is just starting or stopping, or by another command: try again")
+                "\(folder) is in use by another server or command; stop that one, or wait until it has ended")
         } else {
             self.init(.folder, "the data folder can't be locked: \(error)")
         }

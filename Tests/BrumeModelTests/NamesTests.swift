@@ -15,6 +15,18 @@ import Testing
         for name in wrong { #expect(!name.withUTF8Bytes { Names.isRecordName($0) }) }
     }
 
+    @Test("a container's name starts with iCloud. and holds printable ASCII without spaces")
+    func containers() {
+        for name in ["iCloud.a", "iCloud.com.example-1.App", "iCloud." + String(repeating: "x", count: 248)] {
+            #expect(Names.problemWithContainer(name) == nil)
+        }
+        for name in ["", "iCloud.", "icloud.a", "a.iCloud.b", "iCloud.a b", "iCloud.ä", "iCloud.a\0"]
+            + ["iCloud." + String(repeating: "x", count: 249)]
+        {
+            #expect(Names.problemWithContainer(name) != nil, "\(name.debugDescription) was taken")
+        }
+    }
+
     @Test("a record type or field key starts with a letter and holds letters, digits and underscores")
     func identifiers() {
         let (right, wrong) = (

@@ -55,6 +55,9 @@ enum DevCommand {
         let port = try invocation.integer("port", in: 0...65_535) ?? 0
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
+        if let problem = Names.problemWithContainer(container) {
+            throw CommandError(.usage, "--container \(container): \(problem)")
+        }
         Descriptors.raiseLimit()
         StopSignals.block()
         let folder = try invocation.text("data") ?? TemporaryFolder(forCommand: "brume-dev").path

@@ -185,6 +185,11 @@ enum ServeCommand {
         configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }
         configuration.takesOperatorOnPort = invocation.isOn("admin-on-port")
         configuration.containers = Set(invocation.texts("container"))
+        for name in configuration.containers.sorted() {
+            if let problem = Names.problemWithContainer(name) {
+                throw CommandError(.usage, "--container \(name): \(problem)")
+            }
+        }
         configuration.loopCount =
             try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
         if let limit = try invocation.integer("spin-microseconds", in: 0...1_000) {
