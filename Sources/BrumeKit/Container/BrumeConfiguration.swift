@@ -181,8 +181,8 @@ extension BrumeConfiguration {
         if let stateFolder { stateFolder } else { try Self.defaultStateFolder() }
     }
 
-    /// `HOME`, as the shell and what it starts understand it, and otherwise what the system has for the user: Foundation
-    /// knows the latter alone.
+    /// `HOME`, as the shell and what it starts understand it, and otherwise what the system has for the user:
+    /// Foundation knows the latter alone.
     package static var homeFolder: String {
         if let home = ProcessInfo.processInfo.environment["HOME"], home.hasPrefix("/") { return home }
         return NSHomeDirectory()

@@ -44,7 +44,8 @@ extension CKDatabase {
     /// passed take over the saved versions, edits made meanwhile excepted.
     ///
     /// - Throws: What fails the whole request: `limitExceeded` above 400 records or 2 MB, `invalidArguments` for an id
-    ///   that comes twice.
+    ///   that comes twice. Not what fails for single records, also with `atomically`: CloudKit's headers have it so,
+    ///   where the page of this method says that it throws. Look at the results.
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true

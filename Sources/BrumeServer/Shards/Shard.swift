@@ -273,7 +273,8 @@ final class Shard: @unchecked Sendable {
             ensureUserRecord(of: user, in: publicDatabase, account: account)
         } else {
             owner.loop.execute {
-                // Where it is refused the account has a thousand calls there, and makes its record with its next session.
+                // Where it is refused the account has a thousand calls there, and makes its record with its next
+                // session.
                 owner.takeFarTurn(of: account, refuse: { _ in }) {
                     owner.ensureUserRecord(of: user, in: publicDatabase, account: account)
                 }
