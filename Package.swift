@@ -39,16 +39,17 @@ let package = Package(
         .target(name: "CBrume"),
 
         library("BrumeLock", []),
+        library("BrumeRandom", []),
         library("BrumeModel", []),
         library("BrumeGeodesy", ["CLibm"]),
         library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
         library("BrumeStore", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
         library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL", "CMicrohttpd"]),
         library("BrumeServer", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
-        library("BrumeKit", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
+        library("BrumeKit", ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
         library("BrumeTesting", ["BrumeLock", "BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
-        library("BrumeLoad", ["BrumeLock", "BrumeWire", "BrumeSystem", "BrumeModel"]),
+        library("BrumeLoad", ["BrumeLock", "BrumeRandom", "BrumeWire", "BrumeSystem", "BrumeModel"]),
         .executableTarget(
             name: "brume",
             dependencies: [
@@ -60,8 +61,8 @@ let package = Package(
         library(
             "BrumeTestKit",
             [
-                "BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem", "BrumeServer",
-                "BrumeKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem",
+                "BrumeServer", "BrumeKit",
             ]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
@@ -86,28 +87,35 @@ let package = Package(
             ["BrumeServer", "BrumeStore", "BrumeKit", "BrumeWire", "BrumeModel", "BrumeTestKit"],
             path: "Fuzz/BrumeFuzz"),
 
-        tests("BrumeModelTests", ["BrumeModel"]),
-        tests("BrumeWireTests", ["BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
+        tests("BrumeModelTests", ["BrumeRandom", "BrumeModel"]),
+        tests("BrumeWireTests", ["BrumeRandom", "BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
         tests(
             "BrumeStoreTests",
-            ["BrumeLock", "BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit", "CBrume"]),
-        tests("BrumeSystemTests", ["BrumeLock", "BrumeSystem"]),
+            [
+                "BrumeLock", "BrumeRandom", "BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit",
+                "CBrume",
+            ]),
+        tests("BrumeSystemTests", ["BrumeLock", "BrumeRandom", "BrumeSystem"]),
         tests(
             "BrumeServerTests",
-            ["BrumeLock", "BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem", "BrumeTestKit"]),
+            [
+                "BrumeLock", "BrumeRandom", "BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem",
+                "BrumeTestKit",
+            ]),
         tests(
             "BrumeKitTests",
             [
-                "BrumeLock", "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeSystem",
-                "BrumeWire",
-                "BrumeModel",
+                "BrumeLock", "BrumeRandom", "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore",
+                "BrumeSystem", "BrumeWire", "BrumeModel",
             ]),
         tests(
             "BrumeTestingTests",
             ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
-        tests("BrumeCommandTests", ["BrumeLock", "brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
+        tests(
+            "BrumeCommandTests",
+            ["BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )

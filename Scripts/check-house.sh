@@ -27,21 +27,22 @@ import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|
 # What each target may import of our own modules: the arrows of Package.swift.
 declare -A arrows=(
     [BrumeLock]=""
+    [BrumeRandom]=""
     [BrumeModel]=""
     [BrumeGeodesy]="CLibm"
     [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
     [BrumeStore]="BrumeLock BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
     [BrumeSystem]="BrumeLock CBrume COpenSSL CMicrohttpd"
     [BrumeServer]="BrumeLock BrumeModel BrumeWire BrumeStore BrumeSystem"
-    [BrumeKit]="BrumeLock BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
+    [BrumeKit]="BrumeLock BrumeRandom BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
     [BrumeTesting]="BrumeLock BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
-    [BrumeLoad]="BrumeLock BrumeWire BrumeSystem BrumeModel"
+    [BrumeLoad]="BrumeLock BrumeRandom BrumeWire BrumeSystem BrumeModel"
     [brume]="BrumeLock BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
-    [BrumeTestKit]="BrumeLock BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
+    [BrumeTestKit]="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeLock BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
+modules="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -58,10 +59,10 @@ for folder in Sources/*/; do
     done
 done
 
-below_kit=(Sources/BrumeLock Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
-    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
 

@@ -1,4 +1,5 @@
 internal import BrumeLock
+internal import BrumeRandom
 package import BrumeStore
 internal import BrumeSystem
 

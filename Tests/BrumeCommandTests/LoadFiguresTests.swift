@@ -1,4 +1,5 @@
 internal import BrumeLoad
+import BrumeRandom
 internal import BrumeSystem
 internal import Testing
 

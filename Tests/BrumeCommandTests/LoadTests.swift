@@ -1,5 +1,6 @@
 internal import BrumeLoad
 internal import BrumeModel
+import BrumeRandom
 internal import BrumeSystem
 internal import Foundation
 internal import Testing

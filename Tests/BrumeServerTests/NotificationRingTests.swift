@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import BrumeStore
 import Testing
 
@@ -56,7 +57,7 @@ private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int 
         var generator = SystemRandomNumberGenerator()
         let seed = generator.next()
         print("seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         var ring = NotificationRing(head: .start, eventLimit: 8, byteLimit: 20)
         var place = ChangePosition.start
         var known: UInt64 = 0
@@ -101,18 +102,5 @@ private func ring(events: ClosedRange<UInt64>, origin: [UInt8], eventLimit: Int 
         #expect(ring.next(after: .start, device: laptop) == .missed(floor: ring.floor))
         ring.drop(through: position(50))
         #expect(ring.byteCount == 0)
-    }
-}
-
-/// SplitMix64, for walks that replay from their seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import BrumeRandom
 import Testing
 
 @testable import BrumeSystem
@@ -291,7 +292,7 @@ private final class StreamClient {
     @Test("a byte queue agrees with an array under random use, and owns nothing while empty")
     func byteQueueAgreesWithModel() {
         let seed = UInt64.random(in: 0 ... .max)
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var queue = ByteQueue()
         var model: [UInt8] = []
         for _ in 0..<3_000 {

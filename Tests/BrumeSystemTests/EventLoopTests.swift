@@ -1,3 +1,4 @@
+import BrumeRandom
 import Testing
 
 @testable import BrumeSystem
@@ -20,7 +21,7 @@ import Testing
     @Test("a timer queue agrees with a sorted list under random scheduling and cancelling")
     func timerQueueAgreesWithModel() {
         let seed = UInt64.random(in: 0 ... .max)
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var queue = TimerQueue()
         var model: [(deadline: UInt64, sequence: Int, id: TimerID)] = []
         var fired: [Int] = []
@@ -166,18 +167,5 @@ import Testing
         server.clientLoop.stop()
         server.clientLoop.join()
         #expect(client.closeReasons.value == [.loopStopped])
-    }
-}
-
-/// A small random generator with a seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

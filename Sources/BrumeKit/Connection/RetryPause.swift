@@ -1,9 +1,11 @@
+internal import BrumeRandom
+
 /// Growing pauses between attempts, with jitter, so that clients that lost one server do not come back at one instant.
 ///
 /// Pure: its chance comes from a seed.
 struct RetryPause: Sendable {
     private var failures: UInt64 = 0
-    private var state: UInt64
+    private var generator: SeededGenerator
     private let nanosecondsMin: UInt64
     private let nanosecondsMax: UInt64
 
@@ -11,7 +13,7 @@ struct RetryPause: Sendable {
         seed: UInt64, nanosecondsMin: UInt64 = ClientSessionLimits.pauseNanosecondsMin,
         nanosecondsMax: UInt64 = ClientSessionLimits.pauseNanosecondsMax
     ) {
-        state = seed
+        generator = SeededGenerator(seed: seed)
         self.nanosecondsMin = nanosecondsMin
         self.nanosecondsMax = nanosecondsMax
     }
@@ -32,12 +34,5 @@ struct RetryPause: Sendable {
         return max(jittered, hint + random(below: min(hint / 4, 1_000_000_000) + 1))
     }
 
-    /// SplitMix64: good enough to spread, and small.
-    private mutating func random(below bound: UInt64) -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (mixed ^ (mixed >> 31)) % bound
-    }
+    private mutating func random(below bound: UInt64) -> UInt64 { generator.next() % bound }
 }

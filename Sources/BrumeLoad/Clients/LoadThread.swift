@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeSystem
 internal import BrumeWire
 internal import Glibc

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeWire
 
 /// Queries, page by page, and how each page is held against the commits.

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeWire
 
 /// Reads, and how each answer is held against the commits.

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeSystem
 internal import BrumeWire
 

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeWire
 
 /// Writes, and how each answer is held against the commit that it led to.

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeWire
 
 /// One device of an account: the SDK's machines, and a transport made of virtual time.

@@ -1,3 +1,4 @@
+internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeStore
 

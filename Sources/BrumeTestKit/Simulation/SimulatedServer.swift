@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem

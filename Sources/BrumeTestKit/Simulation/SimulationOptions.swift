@@ -1,3 +1,4 @@
+internal import BrumeRandom
 internal import BrumeStore
 
 /// What a seed means, spelled out.

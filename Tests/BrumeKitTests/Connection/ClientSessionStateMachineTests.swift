@@ -1,3 +1,4 @@
+import BrumeRandom
 @testable import BrumeKit
 import BrumeModel
 import BrumeWire
@@ -5,7 +6,7 @@ import Testing
 
 /// A session's machine under random events, checked against what its host may rely on.
 private struct RandomSession {
-    var random: SplitMix
+    var random: SeededGenerator
     var machine: ClientSessionStateMachine
     var now: UInt64 = 0
     var lastID: UInt64 = 0
@@ -20,7 +21,7 @@ private struct RandomSession {
     var problems: [String] = []
 
     init(seed: UInt64) {
-        random = SplitMix(seed: seed)
+        random = SeededGenerator(seed: seed)
         machine = ClientSessionStateMachine(
             hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
             serverName: "s", seed: seed)

@@ -1,3 +1,4 @@
+import BrumeRandom
 @testable import BrumeKit
 import BrumeModel
 import BrumeWire
@@ -448,7 +449,7 @@ struct ClientSessionTests {
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 as Range<UInt64> {
                 group.addTask {
-                    var random = SplitMix(seed: seed << 8 | worker)
+                    var random = SeededGenerator(seed: seed << 8 | worker)
                     for index in 0..<40 as Range<UInt64> {
                         let payload = withUnsafeBytes(of: (worker << 32 | index).bigEndian) { Array($0) }
                         let call = session.start(request(payload), timeoutNanoseconds: 10_000 * minute)
@@ -469,30 +470,13 @@ struct ClientSessionTests {
     }
 }
 
-/// SplitMix64.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Answers, refuses, cuts, says goodbye and sends garbage by chance, and lets time pass after each cut.
 private struct ChaoticServer {
-    var random: SplitMix
+    var random: SeededGenerator
     let transport: FakeTransport
 
     init(seed: UInt64, transport: FakeTransport) {
-        random = SplitMix(seed: seed)
+        random = SeededGenerator(seed: seed)
         self.transport = transport
     }
 

@@ -1,3 +1,4 @@
+import BrumeRandom
 @testable import BrumeKit
 import BrumeSystem
 import Foundation
@@ -47,7 +48,7 @@ struct KeyValueStoreFormatTests {
         for _ in 0..<100_000 { nest += [8, 1, 0, 0, 0] }
         #expect(KeyValueCoding.decode(nest) == nil)
         #expect(KeyValueCoding.decode([1, 8, 255, 255, 255, 255]) == nil)
-        var random = SplitMix(seed: 3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<2_000 {
             var damaged = bytes
             damaged[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())
@@ -88,7 +89,7 @@ struct KeyValueStoreFormatTests {
             #expect(KeyValueStoreFile.decode(damaged) == nil, "byte \(index)")
         }
         // Somebody who can write the file can make its checksum too.
-        var random = SplitMix(seed: 4)
+        var random = SeededGenerator(seed: 4)
         for _ in 0..<2_000 {
             var body = Array(bytes[44...])
             body[Int(random.next() % UInt64(body.count))] = UInt8(truncatingIfNeeded: random.next())

@@ -1,20 +1,14 @@
+import BrumeRandom
 import CloudKit
 import Testing
 
 @Suite("Random predicates")
 struct PredicateRoundTripTests {
     /// The same trees for the same seed.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
+    private struct RandomTrees {
+        var generator: SeededGenerator
 
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-
-        private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+        private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
 
         private mutating func string() -> String {
             let pieces = ["a", "\"", "'", "\\", "\n", "\r\n", "\t", "é", "😀", "%@", " ", "in", "}", "\0", "e\u{301}"]
@@ -32,7 +26,7 @@ struct PredicateRoundTripTests {
         private mutating func date() -> Date {
             Date(
                 timeIntervalSinceReferenceDate: below(5) == 0
-                    ? .infinity : Double.random(in: -1e12...1e12, using: &self))
+                    ? .infinity : Double.random(in: -1e12...1e12, using: &generator))
         }
 
         private mutating func id() -> CKRecord.ID {
@@ -44,9 +38,9 @@ struct PredicateRoundTripTests {
         private mutating func value(_ depth: Int) -> Any {
             switch below(depth > 2 ? 11 : 13) {
             case 0: NSNull()
-            case 1: Int64.random(in: .min ... .max, using: &self)
+            case 1: Int64.random(in: .min ... .max, using: &generator)
             case 2: Int64.min
-            case 3: Double(bitPattern: next() & 0xFFEF_FFFF_FFFF_FFFF)
+            case 3: Double(bitPattern: generator.next() & 0xFFEF_FFFF_FFFF_FFFF)
             case 4: [0.1, -0.0, 1.5e-300, 1e300, .infinity, -.infinity, 3.0][below(7)]
             case 5, 6: string()
             case 7: date()
@@ -102,9 +96,9 @@ struct PredicateRoundTripTests {
     func roundTrip() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("random predicates: seed \(seed)")
-        var generator = Generator(state: seed)
+        var trees = RandomTrees(generator: SeededGenerator(seed: seed))
         for round in 0..<2_000 {
-            let predicate = generator.predicate()
+            let predicate = trees.predicate()
             let text = predicate.canonicalFormat
             let again = try NSPredicate(validatingFormat: text)
             try #require(

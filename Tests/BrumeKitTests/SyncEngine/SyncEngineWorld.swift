@@ -1,3 +1,4 @@
+import BrumeRandom
 @testable import BrumeKit
 import BrumeModel
 import Foundation
@@ -16,7 +17,7 @@ final class SyncEngineWorld {
         var expiry = true
     }
 
-    var generator: SplitMix
+    var generator: SeededGenerator
     let faults: Faults
     private(set) var now: UInt64 = 0
     private var events: [(time: UInt64, number: UInt64, run: () -> Void)] = []
@@ -35,7 +36,7 @@ final class SyncEngineWorld {
     static let zones = [Sample.zone, Sample.zoneB]
 
     init(seed: UInt64, devices count: Int, faults: Faults) {
-        generator = SplitMix(seed: seed)
+        generator = SeededGenerator(seed: seed)
         self.faults = faults
         let server = ModelServer()
         self.server = server
@@ -45,7 +46,7 @@ final class SyncEngineWorld {
 
     /// The same with the server's own shards and sessions.
     init(seed: UInt64, devices count: Int, faults: Faults, shards server: ShardServer) {
-        generator = SplitMix(seed: seed)
+        generator = SeededGenerator(seed: seed)
         self.faults = faults
         self.server = server
         devices = (0..<count).map { WorldDevice(name: "d\($0)", world: self) }

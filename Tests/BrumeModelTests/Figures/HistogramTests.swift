@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import Testing
 
 @Suite("Histograms")
@@ -7,7 +8,7 @@ struct HistogramTests {
         "percentiles are exact to one percent of the sorted values'", arguments: [10, 1_000, 1_000_000, 40_000_000_000])
     func percentiles(scale: UInt64) {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = Chance(state: seed)
+        var random = SeededGenerator(seed: seed)
         var histogram = Histogram()
         var values: [UInt64] = []
         for _ in 0..<5_000 {
@@ -45,7 +46,7 @@ struct HistogramTests {
     @Test("merged histograms are the one of all values, and what is taken from it again leaves the other")
     func mergingAndTaking() {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = Chance(state: seed)
+        var random = SeededGenerator(seed: seed)
         var first = Histogram()
         var second = Histogram()
         var both = Histogram()

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import Testing
 
 @Suite("The schema language") struct SchemaLanguageTests {
@@ -33,7 +34,7 @@ import Testing
     @Test("a printed schema is read as the same schema") func roundTrip() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("schemas by chance: seed \(seed)")
-        var generator = Chance(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let schema = SchemaSamples.random(using: &generator)
             let text = SchemaPrinter.text(schema)
@@ -115,18 +116,5 @@ import Testing
         let text = SchemaPrinter.text(schema)
         #expect(text.utf8.count <= Limits.schemaTextBytes)
         #expect(try SchemaParser.parse(text) == schema)
-    }
-}
-
-/// Chance that a seed repeats: SplitMix64.
-struct Chance: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

@@ -1,3 +1,4 @@
+import BrumeRandom
 /// Legal requests that cost a server as much as one may, by chance: each kind is a product of two numbers, and the
 /// sizes are drawn so that their product is near what a message can carry.
 struct CostlyRequests {
@@ -16,10 +17,10 @@ struct CostlyRequests {
     private static let recordsQuery: UInt64 = 35
     private static let zone = HostileRequests.zone("_defaultZone")
 
-    private var random: HostileRandom
+    private var random: SeededGenerator
     private var round = 0
 
-    init(seed: UInt64) { random = HostileRandom(seed: seed) }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// What a later request finds: made of several, in the order in which they have to go out.
     mutating func next() -> [Request] {

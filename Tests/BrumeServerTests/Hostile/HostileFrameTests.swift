@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import BrumeServer
 import BrumeWire
 import Testing
@@ -304,7 +305,7 @@ struct HostileFrameTests {
     @Test("a welcomed peer's random frames never end more than its connection")
     func randomFrames() async throws {
         let seed = UInt64.random(in: .min ... .max)
-        var random = HostileRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         try await HostileServer.running { server in
             let token = try await server.addAccount("alice")
             for _ in 0..<60 {

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import BrumeServer
 import BrumeSystem
 import BrumeWire
@@ -147,7 +148,7 @@ struct HostileMemoryTests {
     @Test("what is held for peers that vanish is given back")
     func vanishing() async throws {
         let seed = UInt64.random(in: .min ... .max)
-        var random = HostileRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         try await HostileServer.running(adjust: { $0.outputBudgetBytes = 64 * 1024 * 1024 }) { server in
             let token = try await server.addAccount("alice")
             try await saveLargeRecord(server, token: token)

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import BrumeServer
 import BrumeSystem
 import Glibc
@@ -33,7 +34,7 @@ struct HostileTransportTests {
     @Test("random bytes end the connection and nothing else")
     func randomBytes() async throws {
         let seed = UInt64.random(in: .min ... .max)
-        var random = HostileRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
             for _ in 0..<50 {
                 let socket = try PlainSocket(port: server.port)
@@ -104,20 +105,5 @@ struct HostileTransportTests {
             }
             try await server.expectServes(token: token)
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct HostileRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,4 @@
-import BrumeTestKit
+import BrumeRandom
 import Testing
 
 @testable import BrumeServer

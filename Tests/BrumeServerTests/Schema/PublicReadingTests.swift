@@ -1,6 +1,5 @@
 import BrumeModel
 import BrumeStore
-import BrumeTestKit
 import BrumeWire
 import Testing
 

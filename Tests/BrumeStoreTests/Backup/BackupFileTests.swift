@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import BrumeTestKit
 import Testing
 

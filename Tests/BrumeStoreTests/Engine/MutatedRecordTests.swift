@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeTestKit
+import BrumeRandom
 import BrumeWire
 import Testing
 

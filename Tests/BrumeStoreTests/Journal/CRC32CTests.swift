@@ -1,5 +1,5 @@
+import BrumeRandom
 import BrumeStore
-import BrumeTestKit
 import CBrume
 import Testing
 

@@ -1,5 +1,4 @@
 import BrumeModel
-import BrumeTestKit
 import BrumeWire
 import Testing
 

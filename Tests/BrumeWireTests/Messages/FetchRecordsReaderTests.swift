@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 import CBrumeProto
 import CProtobufC
 import Testing

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRandom
 
 /// What a reader made of bytes, so that two ways of reading can be compared.
 func outcome<Value>(_ body: () throws -> Value) throws -> Result<Value, ServiceError> {

@@ -1,4 +1,5 @@
-/// Chance that a seed repeats: SplitMix64. Tests print the seed, so that a failure can be run again.
+/// Numbers that look random and are the same again for the same seed (SplitMix64). They can be foretold: never for
+/// secrets. Tests print their seed, so that a failure can be run again.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
