@@ -133,11 +133,6 @@ final class ServerCore: @unchecked Sendable {
             isDiskFull: groupCommit.isDiskFull, isDamageFound: damageFound.load(ordering: .relaxed))
     }
 
-    /// Reads the snapshots that the start did not. When the core is complete.
-    func checkSnapshots(of disk: any Disk) {
-        BackgroundCheck(of: disk, loop: snapshots.loop, server: self).start()
-    }
-
     func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
 
     /// The shard that owns the database. For a request of a session its identity knows the placement.
@@ -281,6 +276,23 @@ final class ServerCore: @unchecked Sendable {
     func fillContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }
         servedContainers.withLock { $0.fill(identity.container, account: account) }
+    }
+
+    /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them. Any thread.
+    ///
+    /// - Parameter reason: What they are told; nil: that the tokens were revoked.
+    func endSessions(
+        ofAccount name: String, reason: ServiceError? = nil, then done: @escaping @Sendable () -> Void
+    ) {
+        let shards = shards
+        @Sendable func end(_ index: Int) {
+            guard index < shards.count else { return done() }
+            shards[index].loop.execute {
+                shards[index].revoke(accountName: name, reason: reason)
+                end(index + 1)
+            }
+        }
+        end(0)
     }
 
     /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the

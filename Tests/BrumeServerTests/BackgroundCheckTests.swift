@@ -47,7 +47,7 @@ struct BackgroundCheckTests {
         let server = try StepwiseServer(
             disk: disk, configuration: configuration, key: [UInt8](repeating: 1, count: 32), accounts: [], salt: 2,
             newEpoch: 4,
-            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount), nowNanoseconds: 0,
+            loops: try ServerLoops(shards: configuration.loopCount), nowNanoseconds: 0,
             wallClockMilliseconds: 0)
         let paths = disk.paths.filter { $0.hasSuffix(".snapshot") }
         #expect(paths.count == 2)

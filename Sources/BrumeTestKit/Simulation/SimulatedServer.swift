@@ -51,11 +51,11 @@ final class SimulatedServer: @unchecked Sendable {
         let flip = simulation.isQuiet ? nil : flipSomething()
         if scheduler.nowNanoseconds < fullUntilNanoseconds { fillDisk() }
         let process: StepwiseServer
-        let loops: [EventLoop]
-        do throws(StepwiseServer.OutOfResources) {
-            loops = try StepwiseServer.makeLoops(shards: simulation.options.loops)
+        let loops: ServerLoops
+        do throws(SystemError) {
+            loops = try ServerLoops(shards: simulation.options.loops)
         } catch {
-            return simulation.outOfResources("\(error)")
+            return simulation.outOfResources("the loops of a server can't be made: \(error)")
         }
         do throws(StoreError) {
             process = try StepwiseServer(

@@ -62,7 +62,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
         server = try StepwiseServer(
             disk: disk, configuration: configuration, key: Self.key, accounts: [account], salt: UInt64(runs),
             newEpoch: runs,
-            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount), nowNanoseconds: nowNanoseconds,
+            loops: try ServerLoops(shards: configuration.loopCount), nowNanoseconds: nowNanoseconds,
             wallClockMilliseconds: wallClockMilliseconds)
     }
 

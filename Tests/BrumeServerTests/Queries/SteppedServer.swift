@@ -37,7 +37,7 @@ final class SteppedServer: @unchecked Sendable {
         }
         server = try StepwiseServer(
             disk: disk, configuration: configuration, key: Self.key, accounts: accounts, salt: 1, newEpoch: 1,
-            loops: try StepwiseServer.makeLoops(shards: configuration.loopCount),
+            loops: try ServerLoops(shards: configuration.loopCount),
             nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
     }
 

@@ -13,9 +13,8 @@ package final class Server: @unchecked Sendable {
     private let lock: DirectoryLock
     /// Whether its loops run, or did.
     private var hasStarted = false
-    /// Let go when the server has started: it holds all that the journal spoke of.
-    private var recovery: Recovery?
-    private let disk: any Disk
+    /// Let go when the server has started: recovery holds all that the journal spoke of.
+    private var assembly: ServerAssembly?
     private let listeners = Lock<[Listener]>([])
     private let finished = Semaphore()
     /// Set by `start`.
@@ -39,7 +38,6 @@ package final class Server: @unchecked Sendable {
     package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
         let folder = configuration.dataFolder
         let disk = disk ?? RealDisk(folder: folder)
-        self.disk = disk
         do {
             try FileSystem.makeDurableDirectory(folder)
         } catch {
@@ -58,74 +56,40 @@ package final class Server: @unchecked Sendable {
             log.error(reason)
             _exit(Self.failStopExitCode)
         }
+        let loops: ServerLoops
+        do {
+            loops = try ServerLoops(shards: max(1, configuration.loopCount))
+        } catch {
+            throw ServerError(.limit, "the event loops can't be made: \(error)")
+        }
         let secrets = try ServerSecrets(folder: folder)
         let accounts = try AccountStore(folder: folder, failStop: failStop)
         try accounts.makeFileIfMissing()
-        let opened: Recovery
-        let schemas: SchemaRegistry
-        let containers: Set<String>
+        let assembly: ServerAssembly
         do throws(StoreError) {
-            opened = try Recovery(
+            let recovery = try Recovery(
                 opening: disk,
                 options: JournalWriter.Options(
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
                 newEpoch: configuration.run ?? max(1, Self.randomNumber()), startCheck: configuration.startCheck,
                 history: configuration.history, threads: .system(count: ServerLimits.loadThreads))
-            schemas = try SchemaRegistry(disk: disk, log: log, manifest: opened.manifest, failStop: failStop)
-            containers = try opened.containers()
+            assembly = try ServerAssembly(
+                of: recovery, on: disk, configuration: configuration, secrets: secrets, accounts: accounts,
+                loops: loops, spinner: Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000),
+                startedNanoseconds: MonotonicClock.nowNanoseconds, failStop: failStop)
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")
             case .damaged, .unknownVersion: throw ServerError(.damaged, "\(folder): \(error)")
             }
         }
-        recovery = opened
-        let report = opened.report
+        self.assembly = assembly
+        core = assembly.core
+        let report = assembly.recovery.report
         recoveryReport =
             "\(report.entries) commits, \(report.snapshotsRead) snapshots"
             + (report.snapshotsChecked.map { ", \($0) more checked" } ?? "")
             + (report.tornBytes > 0 ? ", a torn tail of \(report.tornBytes) bytes cut" : "")
-        let core = ServerCore(
-            configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas,
-            epoch: opened.epoch, startedNanoseconds: MonotonicClock.nowNanoseconds,
-            containersWithData: containers, journaledDatabases: opened.journaledDatabases,
-            isNewFolder: opened.report.isNewFolder, failStop: failStop,
-            manifest: opened.manifest)
-        self.core = core
-        do {
-            var shards: [Shard] = []
-            let spinner = Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000)
-            for index in 0..<max(1, configuration.loopCount) {
-                let loop = try EventLoop(name: "loop \(index)")
-                loop.spinner = spinner
-                shards.append(Shard(index: index, loop: loop, server: core))
-            }
-            let groupCommit = GroupCommit(
-                writer: opened.writer, spinner: spinner,
-                becameDurable: { [shards] index, position in
-                    let shard = shards[index]
-                    shard.loop.execute { shard.becameDurable(position) }
-                },
-                segmentBegan: { core.snapshots.journalGrew(segmentsKept: $0) },
-                diskFullChanged: { error in
-                    if let error {
-                        log.error(
-                            "the disk is full: writes are refused until there is room", [("reason", "\(error)")])
-                    } else {
-                        log.warning("there is room on the disk: writes are taken again")
-                    }
-                },
-                failStop: failStop)
-            let snapshotLoop = try EventLoop(name: "snapshots")
-            snapshotLoop.yieldsToOthers = true
-            let snapshots = Snapshots(
-                loop: snapshotLoop, server: core, segmentsKept: report.segments)
-            core.assemble(
-                shards: shards, groupCommit: groupCommit, adminLoop: try EventLoop(name: "admin"), snapshots: snapshots,
-                loader: try EventLoop(name: "loader"))
-        } catch {
-            throw ServerError(.limit, "the event loops can't be made: \(error)")
-        }
     }
 
     deinit {
@@ -148,16 +112,9 @@ package final class Server: @unchecked Sendable {
     /// Listens and serves. Returns when clients can connect.
     package func start() throws(ServerError) {
         let configuration = core.configuration
-        guard let recovery else { preconditionFailure("a server is started twice") }
-        let logs = core.shards.map { shard in
-            ShardLog(shard: shard.index, snapshots: recovery.snapshots, disk: disk, groupCommit: core.groupCommit)
-        }
-        for database in recovery.databases.values {
-            logs[core.shard(of: database.id).index].adopt(
-                database, needsSnapshot: !recovery.coverage.holdsAll(of: database.id))
-        }
+        guard let assembly else { preconditionFailure("a server is started twice") }
         do throws(StoreError) {
-            for (shard, log) in zip(core.shards, logs) { try shard.prepare(log) }
+            try assembly.handOver()
         } catch {
             throw ServerError(.damaged, "\(error)")
         }
@@ -213,15 +170,13 @@ package final class Server: @unchecked Sendable {
             door.withLock { $0.take() }?.close()
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
-        let isAllChecked = recovery.report.snapshotsChecked != nil
-        self.recovery = nil
+        self.assembly = nil
         hasStarted = true
         core.groupCommit.start()
         core.adminLoop.start()
         core.snapshots.loop.start()
         core.loader.start()
         for shard in core.shards { shard.loop.start() }
-        if !isAllChecked { core.checkSnapshots(of: disk) }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
         let bounds = core.shares.bounds
         core.log.info(
@@ -290,22 +245,14 @@ package final class Server: @unchecked Sendable {
     /// any more, on one of them.
     package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
         _ = try core.accounts.revokeTokens(name: name)
-        endSessions(ofAccount: name, reason: nil, done: done)
+        core.endSessions(ofAccount: name, then: done)
     }
 
     /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them.
     ///
     /// - Parameter reason: What they are told; nil: that the tokens were revoked.
     package func endSessions(ofAccount name: String, reason: ServiceError?, done: @escaping @Sendable () -> Void) {
-        let shards = core.shards
-        @Sendable func end(_ index: Int) {
-            guard index < shards.count else { return done() }
-            shards[index].loop.execute {
-                shards[index].revoke(accountName: name, reason: reason)
-                end(index + 1)
-            }
-        }
-        end(0)
+        core.endSessions(ofAccount: name, reason: reason, then: done)
     }
 
     /// Makes a token that was revoked valid for its account again.

@@ -16,92 +16,40 @@ package final class StepwiseServer {
     package var failure: String? { outcome.failure }
     /// Those of the shards, then the operator's, that of the snapshots, and the one that loads databases.
     package let loops: [EventLoop]
-    package let recoveryReport: Recovery.Report
-
-    /// The loops of a server can't be made: this process has no descriptors left, which says nothing of what is on the
-    /// disk.
-    package struct OutOfResources: Error, CustomStringConvertible {
-        let error: SystemError
-
-        package var description: String { "the loops of a server can't be made: \(error)" }
-    }
-
-    /// The loops that a server needs, its own beside those of its shards.
-    package static func makeLoops(shards: Int) throws(OutOfResources) -> [EventLoop] {
-        var loops: [EventLoop] = []
-        for index in 0..<shards + 3 {
-            do throws(SystemError) {
-                loops.append(try EventLoop(name: "loop \(index)"))
-            } catch {
-                throw OutOfResources(error: error)
-            }
-        }
-        return loops
-    }
+    package var recoveryReport: Recovery.Report { recovery.report }
 
     /// Opens what is on the disk, and recovers it.
     ///
     /// - Parameters:
     ///   - key: 32 bytes, from which MACs and user record names derive.
     ///   - salt: For new journal segments.
-    ///   - loops: Made by ``makeLoops(shards:)`` for as many shards as the configuration has loops.
+    ///   - loops: As many shards' as the configuration has loops.
     package init(
         disk: any Disk, configuration: ServerConfiguration, key: [UInt8], accounts: [StoredAccount], salt: UInt64,
-        newEpoch: UInt32, loops: [EventLoop], nowNanoseconds: UInt64, wallClockMilliseconds: Int64
+        newEpoch: UInt32, loops: ServerLoops, nowNanoseconds: UInt64, wallClockMilliseconds: Int64
     ) throws(StoreError) {
-        precondition(loops.count == configuration.loopCount + 3, "a server has other loops than its configuration says")
+        precondition(
+            loops.shards.count == configuration.loopCount, "a server has other loops than its configuration says")
         recovery = try Recovery(
             opening: disk,
             options: JournalWriter.Options(salt: salt, segmentBytes: configuration.journalSegmentBytes),
             newEpoch: newEpoch, startCheck: configuration.startCheck, history: configuration.history)
-        recoveryReport = recovery.report
-        let failStop: FailStop = { [outcome] reason in outcome.failure = reason }
-        core = ServerCore(
-            configuration: configuration, secrets: ServerSecrets(key: key, adminTokenHash: []),
-            accounts: AccountStore(fixed: accounts),
-            schemas: try SchemaRegistry(
-                disk: disk, log: configuration.log, manifest: recovery.manifest, failStop: failStop),
-            epoch: recovery.epoch,
-            startedNanoseconds: nowNanoseconds, containersWithData: try recovery.containers(),
-            journaledDatabases: recovery.journaledDatabases, isNewFolder: recovery.report.isNewFolder,
-            failStop: failStop,
-            manifest: recovery.manifest)
-        for loop in loops { loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds) }
-        self.loops = loops
-        let shards = loops.prefix(configuration.loopCount).enumerated().map {
-            Shard(index: $0.offset, loop: $0.element, server: core)
+        self.loops = loops.all
+        for loop in self.loops {
+            loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
-        let groupCommit = GroupCommit(
-            writer: recovery.writer, diskFullPauseMilliseconds: 0,
-            becameDurable: { [outcome] index, position in
-                let shard = outcome.shards[index]
-                shard.loop.execute { shard.becameDurable(position) }
-            },
-            segmentBegan: { [outcome] in outcome.core?.snapshots.journalGrew(segmentsKept: $0) },
-            diskFullChanged: { _ in },
-            failStop: failStop)
-        (outcome.shards, outcome.core) = (shards, core)
-        core.assemble(
-            shards: shards, groupCommit: groupCommit, adminLoop: loops[configuration.loopCount],
-            snapshots: Snapshots(
-                loop: loops[configuration.loopCount + 1], server: core, segmentsKept: recovery.report.segments),
-            loader: loops[configuration.loopCount + 2])
-        let logs = shards.map {
-            ShardLog(shard: $0.index, snapshots: recovery.snapshots, disk: disk, groupCommit: groupCommit)
-        }
-        for database in recovery.databases.values {
-            logs[core.shard(of: database.id).index].adopt(
-                database, needsSnapshot: !recovery.coverage.holdsAll(of: database.id))
-        }
-        for (shard, log) in zip(shards, logs) { try shard.prepare(log) }
-        if recovery.report.snapshotsChecked == nil { core.checkSnapshots(of: disk) }
+        let assembly = try ServerAssembly(
+            of: recovery, on: disk, configuration: configuration,
+            secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: AccountStore(fixed: accounts),
+            loops: loops, diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds,
+            failStop: { [outcome] reason in outcome.failure = reason })
+        core = assembly.core
+        try assembly.handOver()
     }
 
     deinit {
         // The parts hold each other, and what waits in a loop holds them.
-        for loop in loops { loop.abandon() }
-        (outcome.shards, outcome.core) = ([], nil)
-        core.disassemble()
+        core.abandon()
     }
 
     /// A database as recovery found it. Before the first step: what is in memory moves on.
@@ -234,17 +182,10 @@ package final class StepwiseServer {
     package func revokeTokens(
         ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable () -> Void
     ) {
-        let shards = core.shards
         core.adminLoop.execute { [core] in
             _ = try? core.accounts.revokeTokens(name: name)
-            @Sendable func revoke(_ index: Int) {
-                guard index < shards.count else { return done() }
-                shards[index].loop.execute {
-                    if !testOnly_keepsSessions { shards[index].revoke(accountName: name) }
-                    revoke(index + 1)
-                }
-            }
-            revoke(0)
+            if testOnly_keepsSessions { return done() }
+            core.endSessions(ofAccount: name, then: done)
         }
     }
 
@@ -256,7 +197,5 @@ package final class StepwiseServer {
     /// On the one thread that steps the server, though closures that may travel hold it.
     private final class Outcome: @unchecked Sendable {
         var failure: String?
-        var shards: [Shard] = []
-        var core: ServerCore?
     }
 }
