@@ -42,14 +42,23 @@ let package = Package(
         library("BrumeRandom", []),
         library("BrumeModel", []),
         library("BrumeGeodesy", ["CLibm"]),
-        library("BrumeWire", ["BrumeModel", "CBrumeProto", "CProtobufC"]),
-        library("BrumeStore", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeGeodesy", "CBrume", "CICU", "CZstd"]),
+        library("BrumeRecord", ["BrumeModel", "CBrumeProto"]),
+        library("BrumeProtocol", ["BrumeModel", "BrumeRecord", "CBrumeProto"]),
+        library(
+            "BrumeStore",
+            ["BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "CBrume", "CBrumeProto", "CICU", "CZstd"]),
         library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL", "CMicrohttpd"]),
-        library("BrumeServer", ["BrumeLock", "BrumeModel", "BrumeWire", "BrumeStore", "BrumeSystem"]),
-        library("BrumeKit", ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeWire", "BrumeGeodesy", "BrumeSystem"]),
+        library(
+            "BrumeServer", ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem"]),
+        library(
+            "BrumeKit",
+            ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
         library("CloudKit", ["BrumeKit"]),
-        library("BrumeTesting", ["BrumeLock", "BrumeServer", "BrumeKit", "BrumeWire", "BrumeSystem", "BrumeModel"]),
-        library("BrumeLoad", ["BrumeLock", "BrumeRandom", "BrumeWire", "BrumeSystem", "BrumeModel"]),
+        library(
+            "BrumeTesting",
+            ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem", "BrumeServer", "BrumeKit"]),
+        library(
+            "BrumeLoad", ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
         .executableTarget(
             name: "brume",
             dependencies: [
@@ -61,8 +70,8 @@ let package = Package(
         library(
             "BrumeTestKit",
             [
-                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeWire", "BrumeStore", "BrumeSystem",
-                "BrumeServer", "BrumeKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeStore",
+                "BrumeSystem", "BrumeServer", "BrumeKit",
             ]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
@@ -70,7 +79,8 @@ let package = Package(
             name: "brume-bench",
             dependencies: [
                 "CAllocations",
-                "BrumeLock", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeWire",
+                "BrumeLock", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeProtocol",
+                "BrumeRecord",
                 "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
@@ -84,29 +94,32 @@ let package = Package(
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
             "BrumeFuzz",
-            ["BrumeServer", "BrumeStore", "BrumeKit", "BrumeWire", "BrumeModel", "BrumeTestKit"],
+            ["BrumeServer", "BrumeStore", "BrumeKit", "BrumeProtocol", "BrumeRecord", "BrumeModel", "BrumeTestKit"],
             path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeRandom", "BrumeModel"]),
-        tests("BrumeWireTests", ["BrumeRandom", "BrumeWire", "BrumeModel", "CBrumeProto", "CProtobufC"]),
+        tests("BrumeRecordTests", ["BrumeModel", "BrumeRecord", "BrumeTestKit", "CBrumeProto"]),
+        tests(
+            "BrumeProtocolTests",
+            ["BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeTestKit", "CBrumeProto"]),
         tests(
             "BrumeStoreTests",
             [
-                "BrumeLock", "BrumeRandom", "BrumeStore", "BrumeGeodesy", "BrumeWire", "BrumeModel", "BrumeTestKit",
-                "CBrume",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeStore",
+                "BrumeTestKit", "CBrume", "CBrumeProto",
             ]),
         tests("BrumeSystemTests", ["BrumeLock", "BrumeRandom", "BrumeSystem"]),
         tests(
             "BrumeServerTests",
             [
-                "BrumeLock", "BrumeRandom", "BrumeServer", "BrumeStore", "BrumeWire", "BrumeModel", "BrumeSystem",
-                "BrumeTestKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
+                "BrumeServer", "BrumeTestKit",
             ]),
         tests(
             "BrumeKitTests",
             [
-                "BrumeLock", "BrumeRandom", "BrumeKit", "CloudKit", "BrumeTestKit", "BrumeServer", "BrumeStore",
-                "BrumeSystem", "BrumeWire", "BrumeModel",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
+                "BrumeServer", "BrumeKit", "CloudKit", "BrumeTestKit",
             ]),
         tests(
             "BrumeTestingTests",

@@ -30,19 +30,20 @@ declare -A arrows=(
     [BrumeRandom]=""
     [BrumeModel]=""
     [BrumeGeodesy]="CLibm"
-    [BrumeWire]="BrumeModel CBrumeProto CProtobufC"
-    [BrumeStore]="BrumeLock BrumeModel BrumeWire BrumeGeodesy CBrume CICU CZstd"
+    [BrumeRecord]="BrumeModel CBrumeProto"
+    [BrumeProtocol]="BrumeModel BrumeRecord CBrumeProto"
+    [BrumeStore]="BrumeLock BrumeModel BrumeGeodesy BrumeRecord CBrume CBrumeProto CICU CZstd"
     [BrumeSystem]="BrumeLock CBrume COpenSSL CMicrohttpd"
-    [BrumeServer]="BrumeLock BrumeModel BrumeWire BrumeStore BrumeSystem"
-    [BrumeKit]="BrumeLock BrumeRandom BrumeModel BrumeWire BrumeGeodesy BrumeSystem"
+    [BrumeServer]="BrumeLock BrumeModel BrumeRecord BrumeProtocol BrumeStore BrumeSystem"
+    [BrumeKit]="BrumeLock BrumeRandom BrumeModel BrumeRecord BrumeProtocol BrumeGeodesy BrumeSystem"
     [CloudKit]="BrumeKit"
-    [BrumeTesting]="BrumeLock BrumeServer BrumeKit BrumeWire BrumeSystem BrumeModel"
-    [BrumeLoad]="BrumeLock BrumeRandom BrumeWire BrumeSystem BrumeModel"
+    [BrumeTesting]="BrumeLock BrumeServer BrumeKit BrumeRecord BrumeProtocol BrumeSystem BrumeModel"
+    [BrumeLoad]="BrumeLock BrumeRandom BrumeRecord BrumeProtocol BrumeSystem BrumeModel"
     [brume]="BrumeLock BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
-    [BrumeTestKit]="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit"
+    [BrumeTestKit]="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeWire BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
+modules="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -59,10 +60,10 @@ for folder in Sources/*/; do
     done
 done
 
-below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
-    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeWire Sources/BrumeStore
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
 
@@ -86,6 +87,9 @@ done
 
 in_store=$(search "$(import_of CBrume)" Sources/BrumeStore | grep -v '^Sources/BrumeStore/Disk/CRC32C.swift:' || true)
 if [ -n "$in_store" ]; then broken "the store imports CBrume for its checksum only" "$in_store"; fi
+
+outside_coding=$(search "$(import_of CBrumeProto)" Sources/BrumeStore | grep -v '^Sources/BrumeStore/Coding/' || true)
+if [ -n "$outside_coding" ]; then broken "the store imports CBrumeProto in Coding only" "$outside_coding"; fi
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi

@@ -53,7 +53,7 @@ examples=("$work"/examples/example-*.swift)
 [ ${#examples[@]} -gt 0 ] || fail "README.md holds no Swift example"
 # The first is the program of "Five minutes", which its reader runs, and so does this script.
 objects=()
-for target in CloudKit BrumeKit BrumeWire BrumeSystem BrumeModel BrumeGeodesy BrumeRandom BrumeLock CBrume CBrumeProto; do
+for target in CloudKit BrumeKit BrumeProtocol BrumeRecord BrumeSystem BrumeModel BrumeGeodesy BrumeRandom BrumeLock CBrume CBrumeProto; do
     while IFS= read -r object; do objects+=("$object"); done < <(find "$built/$target.build" -name '*.o')
 done
 libraries=(-lprotobuf-c -lssl -lcrypto -lmicrohttpd -lm)

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeStore
-internal import BrumeWire
 
 /// Queries of one zone with many records of about 1 KiB, in the engine alone: time for a page of 100, the longest step,
 /// what the index took to make, and what a save costs with indexes and without.

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
-internal import BrumeWire
 
 /// What a commit costs in a public database where many users subscribed to queries: with none, with those of other
 /// values of the same field, and with one that matches.

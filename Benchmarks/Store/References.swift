@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeStore
-internal import BrumeWire
 
 /// The costliest requests that the limits on references let through: each is one piece of work of its loop.
 struct References {

@@ -1,8 +1,8 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 internal import Glibc
 
 /// How long a start takes to read the snapshots of databases that the journal says nothing of, on the real disk.

@@ -1,8 +1,8 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeTestKit
-internal import BrumeWire
 internal import Glibc
 
 /// Figures of the store that no test can promise; needs a release build. `brume-bench` says how.

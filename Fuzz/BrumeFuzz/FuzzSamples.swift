@@ -1,5 +1,6 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
+internal import BrumeStore
 
 /// Values with something in every place, for the corpus to start with.
 enum FuzzSamples {

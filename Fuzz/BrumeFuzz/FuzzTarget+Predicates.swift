@@ -1,6 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 extension FuzzTarget {
     /// A predicate's text: the first byte chooses its arguments. What is understood says the same in its canonical

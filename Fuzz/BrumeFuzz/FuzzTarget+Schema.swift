@@ -1,6 +1,5 @@
 internal import BrumeModel
 internal import BrumeStore
-internal import BrumeWire
 
 extension FuzzTarget {
     /// The schema language: what is read is printed and read again as the same.

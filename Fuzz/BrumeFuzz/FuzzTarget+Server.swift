@@ -1,6 +1,6 @@
 internal import BrumeModel
 internal import BrumeServer
-internal import BrumeWire
+internal import BrumeStore
 
 extension FuzzTarget {
     /// The only tokens that were ever made with the key, one of each version: nothing else opens.

@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeTestKit
-internal import BrumeWire
 
 extension FuzzTarget {
     // MARK: Journal

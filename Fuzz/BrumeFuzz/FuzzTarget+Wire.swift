@@ -1,5 +1,6 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
+internal import BrumeRecord
 
 extension FuzzTarget {
     /// A byte stream cut into frames gives the same frames, or the same refusal, however it arrives.

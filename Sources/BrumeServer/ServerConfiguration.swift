@@ -1,7 +1,7 @@
 package import BrumeModel
+package import BrumeProtocol
 package import BrumeStore
 package import BrumeSystem
-package import BrumeWire
 
 /// How a server runs. Defaults suit one machine; tests shorten deadlines.
 package struct ServerConfiguration: Sendable {

@@ -1,8 +1,8 @@
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 internal import Synchronization
 
 /// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
@@ -315,7 +315,7 @@ final class ServerCore: @unchecked Sendable {
         return Welcome(
             protocolVersion: 1, serverVersion: Self.version, userRecordName: identity.userRecordName,
             serverEpoch: epoch,
-            limits: BrumeWire.ConnectionLimits(
+            limits: BrumeProtocol.ConnectionLimits(
                 frameBytes: Self.frameBytes(of: identity), concurrentCalls: limits.concurrentCalls,
                 itemsPerRequest: Limits.itemsPerRequest,
                 requestBytes: min(Self.frameBytes(of: identity), Limits.requestBytes),

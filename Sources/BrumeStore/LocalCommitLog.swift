@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The local journal behind the ``CommitLog`` seam, without a thread: ``flush()`` makes durable what was appended.
 ///

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of.
 /// The other snapshots are checked, as long as they are few (``StartCheck``), and loaded when they are used.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, and
 /// that what has to be there is (``ManifestFile``, ``JournalExtent``).

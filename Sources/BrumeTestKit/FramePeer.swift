@@ -1,7 +1,7 @@
 internal import BrumeModel
+package import BrumeProtocol
 package import BrumeServer
 package import BrumeSystem
-package import BrumeWire
 
 /// A connection to a server that a test turns by hand, both ends of it: what the server sends is there as frames, and
 /// what the client sends has arrived when the call returns.
@@ -102,7 +102,7 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     /// Opens a call and sends its request; returns its stream.
     @discardableResult
     package func start(
-        _ method: BrumeWire.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8], isLast: Bool = true
+        _ method: BrumeProtocol.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8], isLast: Bool = true
     ) -> UInt32 {
         lastStream += 1
         let stream = lastStream

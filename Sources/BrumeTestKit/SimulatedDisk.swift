@@ -1,5 +1,5 @@
-internal import BrumeLock
 internal import BrumeRandom
+internal import BrumeLock
 package import BrumeStore
 internal import BrumeSystem
 

@@ -1,5 +1,5 @@
-internal import BrumeLoad
 import BrumeRandom
+internal import BrumeLoad
 internal import BrumeSystem
 internal import Testing
 

@@ -1,6 +1,6 @@
+import BrumeRandom
 internal import BrumeLoad
 internal import BrumeModel
-import BrumeRandom
 internal import BrumeSystem
 internal import Foundation
 internal import Testing

@@ -1,9 +1,9 @@
 import BrumeLock
 import BrumeModel
+import BrumeProtocol
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @testable import BrumeServer

@@ -1,8 +1,8 @@
 import BrumeLock
 import BrumeModel
+import BrumeProtocol
 import BrumeStore
 import BrumeTestKit
-import BrumeWire
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 /// What user records can't be used for, and what clients are told.

@@ -1,6 +1,6 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 internal import Foundation
 
 /// A container's tie to one account, or to none: the configuration with the account's token, and the session that the

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 internal import Foundation
 
 /// The device's notification stream and those who listen to it.

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// Requests as values, for tools that want neither records as objects nor a session that is shared.
 ///

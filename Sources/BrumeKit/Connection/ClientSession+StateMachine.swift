@@ -1,5 +1,5 @@
 internal import BrumeModel
-package import BrumeWire
+package import BrumeProtocol
 
 /// What a client's session does about its server over many connections: when to connect, which calls wait, which are
 /// sent again after a connection broke, and when they fail.

@@ -1,6 +1,7 @@
 internal import BrumeLock
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
+internal import BrumeRecord
 
 /// A client's relation to one server, with one account in one container: connects when something is to be done, comes
 /// back by itself after the connection broke, and gives every call exactly one outcome.

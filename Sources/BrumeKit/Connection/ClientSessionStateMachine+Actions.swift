@@ -1,5 +1,5 @@
 package import BrumeModel
-package import BrumeWire
+package import BrumeProtocol
 
 /// What a session is asked for, what comes of it, and what is to be done.
 extension ClientSessionStateMachine {

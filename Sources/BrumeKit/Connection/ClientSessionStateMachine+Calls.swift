@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// The calls of a session: started, sent, withdrawn, and finished, each exactly once.
 extension ClientSessionStateMachine {

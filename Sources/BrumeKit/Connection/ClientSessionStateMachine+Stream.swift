@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// The notification stream of a session: open while it is wanted, on whatever connection there is.
 extension ClientSessionStateMachine {

@@ -1,5 +1,6 @@
 internal import BrumeLock
-internal import BrumeWire
+internal import BrumeProtocol
+internal import BrumeRecord
 
 /// Message coders for the threads that make calls: a coder keeps its memory for the next message, and serves one thread
 /// at a time.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// The failures that the client finds itself, each with the sentence that its user reads.
 extension ServiceError {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-package import BrumeWire
+package import BrumeProtocol
 
 /// A request with one answer.
 package struct UnaryCall: Sendable {

@@ -1,6 +1,6 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 internal import Foundation
 
 /// What a container and its databases share: the account that they have at the moment, with the session that the first

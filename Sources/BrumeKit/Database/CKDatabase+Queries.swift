@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// Finding records by what is in them.
 extension CKDatabase {

@@ -1,5 +1,6 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
+internal import BrumeRecord
 internal import Foundation
 
 /// Saving and deleting records.

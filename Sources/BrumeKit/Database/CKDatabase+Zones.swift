@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// Zones of a database.
 extension CKDatabase {

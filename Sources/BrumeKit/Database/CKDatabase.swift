@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 public import Foundation
 
 /// One of a container's databases: records in zones, and the subscriptions to them.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 public import Foundation
 
 /// Where a page of a query's matches ended: what gives the next one. Used as `CKQueryOperation.Cursor`.

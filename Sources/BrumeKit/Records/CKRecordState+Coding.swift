@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 internal import Foundation
 
 /// The keys of an archived record. Base keys hold what is known of the version that the edits started from.

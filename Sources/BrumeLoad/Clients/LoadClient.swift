@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// One connection of a load: a device of its own. On the loop of its thread.
 ///

@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeSystem
-internal import BrumeWire
 internal import Glibc
 
 /// One event loop of a load with its connections and its driver.

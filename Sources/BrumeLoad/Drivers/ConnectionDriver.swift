@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// `idle`, `connect` and `reconnect`: what connections themselves cost.
 ///

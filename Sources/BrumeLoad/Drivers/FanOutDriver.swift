@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// `fan-out`: the configuration's connections are devices that listen, and each account (in the public database the
 /// first one alone) has a connection more, which publishes.

@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeSystem
-internal import BrumeWire
 
 /// `mixed`, `save` and `catch-up`: requests on connections that stay.
 ///

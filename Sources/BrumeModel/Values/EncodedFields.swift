@@ -2,7 +2,7 @@
 /// the tag and the length with which it stands in the record.
 ///
 /// They stand one behind the other, because every save makes them: what a record is made of is copied as it is, from
-/// where the request has it if that has it so. `BrumeWire` makes them and takes them apart.
+/// where the request has it if that has it so. `BrumeRecord` makes them and takes them apart.
 package struct EncodedFields: Equatable, Sendable {
     package let bytes: SharedBytes
     /// How many they are.

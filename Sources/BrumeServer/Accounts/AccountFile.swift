@@ -1,6 +1,5 @@
 package import BrumeModel
 internal import BrumeStore
-internal import BrumeWire
 
 /// The account file: `accounts` in the data folder.
 ///

@@ -1,8 +1,8 @@
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// The server's accounts: names, e-mail addresses and hashes of tokens, in one file of the data folder.
 ///

@@ -1,6 +1,6 @@
 package import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 internal import Glibc
 
 /// The accounts of a data folder that no server has open: for the commands that administer a stopped server.

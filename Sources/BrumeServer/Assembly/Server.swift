@@ -1,8 +1,8 @@
 internal import BrumeLock
 package import BrumeModel
+internal import BrumeProtocol
 package import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 internal import Glibc
 
 /// A Brume server in this process: opens its data folder, recovers, listens, and stops in order.

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// A shard's part of the server's figures, and the operator's request for all. On the shard's loop.
 extension Shard {

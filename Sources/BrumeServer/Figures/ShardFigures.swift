@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call but the first
 /// of its method and the first failure of a kind.

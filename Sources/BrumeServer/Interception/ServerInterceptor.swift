@@ -1,5 +1,5 @@
 package import BrumeModel
-package import BrumeWire
+package import BrumeProtocol
 
 /// What a test wants a server to do otherwise: asked where a session takes a call, where a write meets its database,
 /// and where an event leaves for a device. A server that is not under test has none, and pays one look at nil for each

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// Calls of a session as its server's interceptor wants them.
 extension Session {

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// The operator's way into a running server: a Unix socket in its data folder, which needs neither a certificate nor a
 /// token.

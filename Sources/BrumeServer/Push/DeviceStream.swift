@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 /// A device's notification stream: the events of its user's private database and of the public one, each behind the
 /// other, with positions that hold the place in both.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// Events as streams send them: with their sealed positions, in frames.
 ///

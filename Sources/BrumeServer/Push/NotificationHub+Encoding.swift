@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
-internal import BrumeWire
 
 /// Events as messages.
 extension NotificationHub {

@@ -1,6 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRecord
 internal import BrumeStore
-internal import BrumeWire
 
 /// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to
 /// those users' devices.

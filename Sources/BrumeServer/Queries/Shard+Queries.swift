@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does
 /// all else.

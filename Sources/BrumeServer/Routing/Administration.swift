@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// The Admin service. Its work may wait for the disk, so it runs on a loop of its own.
 extension ServerCore {

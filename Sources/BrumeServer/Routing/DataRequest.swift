@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// A decoded request to one database: it may travel to the loop that owns it.
 enum DataRequest: Sendable {

@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeSystem
-internal import BrumeWire
 
 extension ServerCore {
     /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent

@@ -1,7 +1,8 @@
 internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// The schema's say on requests, before they go to the loop of their database.
 ///

@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// What comes in: frames, of which the first is the hello.
 extension Session {

@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// Notification streams: each listens to the private database's hub, which is on its own loop, and to the public
 /// database's, which may be on another.

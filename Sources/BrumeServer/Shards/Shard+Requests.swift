@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is
 /// durable.

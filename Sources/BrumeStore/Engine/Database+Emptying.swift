@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 extension Database {
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 extension Database {
     /// Records by id, in the order of the request: `unknownItem` for those that are missing, `zoneNotFound` for those

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 extension Database {
     /// Saves and deletes records: each zone's items atomically where the zone can and the request does not say

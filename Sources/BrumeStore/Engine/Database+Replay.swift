@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// A journal entry that can't follow on what a database holds: the journal, or the snapshot before it, is damaged.
 package struct ReplayError: Error, Equatable, Sendable {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What a save makes of a record: the fields that the server has, with those that were sent in their place.
 struct MergedRecord: ~Copyable {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Where a zone keeps the record of a name: slots by the hash of their names. The names stand in the slots alone.
 ///

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// A record as the engine keeps it: its encoded bytes, and where it stands among the changes. 32 bytes beside its own.
 ///

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What the references of one request may cost the loop. A request is decided in one piece, so its cost has to be
 /// bounded before.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The records that a batch's deletions may take with them, and what refers to them after the batch, as numbers.
 ///

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What a record says of others, as far as rules about references need it.
 struct RecordReferences: Sendable {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The rules of references, checked against the state after the batch (cloudkit.md 2.6):
 ///

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// How many `deleteSelf` references point to the names that a batch's saves add some to.
 struct TargetCounts {

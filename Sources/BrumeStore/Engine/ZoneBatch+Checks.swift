@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What is asked about one item by itself: whether the caller may, whether the tag and the type are right, and what
 /// they get to see.

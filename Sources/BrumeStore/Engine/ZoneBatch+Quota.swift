@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What the records of a database may come to, and what they came to before a batch.
 struct QuotaRoom: Sendable {

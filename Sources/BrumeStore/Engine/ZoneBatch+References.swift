@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What the items of a batch refer to. The rules are those of ``ReferenceSettlement``.
 extension ZoneBatch {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Decides the saves and deletions that one request asks for in one zone, without changing the zone.
 ///

@@ -1,6 +1,6 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// One zone of a database: its records by name, the feed of its changes, and the indexes that reference rules need.
 ///

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Encoded entries in a row, laid out as a batch holds them: what a loop has committed and the journal's thread will
 /// write.

@@ -1,6 +1,6 @@
 internal import BrumeGeodesy
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Finds the ways that indexes offer to a predicate's matches, and says what they leave to ask.
 ///

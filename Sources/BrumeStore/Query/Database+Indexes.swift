@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 extension Database {
     /// Puts a record into a zone and into the zone's indexes, and returns its slot.

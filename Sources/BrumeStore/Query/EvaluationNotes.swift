@@ -1,4 +1,4 @@
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What an evaluation that stops within a record keeps of it: the terms that are decided, and where it stands in a
 /// list.

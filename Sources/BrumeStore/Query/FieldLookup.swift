@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Finds the values of some keys in a record, in one walk over it that stops behind the last of them.
 ///

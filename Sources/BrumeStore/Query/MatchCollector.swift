@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Keeps the first matches behind a cursor, whatever order they are offered in: a page and one more.
 ///

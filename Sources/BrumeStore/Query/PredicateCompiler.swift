@@ -1,6 +1,6 @@
 internal import BrumeGeodesy
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Turns a predicate into the flat form of ``PredicateEvaluator``: AND in AND and OR in OR are one, constants are
 /// values as records hold them, lists are sorted, searches are words.

@@ -1,6 +1,6 @@
 internal import BrumeGeodesy
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Says which records match a predicate: for queries, and for query subscriptions.
 ///

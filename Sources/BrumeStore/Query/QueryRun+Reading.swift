@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// How a run reads the records of one zone after the other.
 extension QueryRun {

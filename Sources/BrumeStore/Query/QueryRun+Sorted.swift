@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// How a run walks the index of a query's first sort key.
 extension QueryRun {

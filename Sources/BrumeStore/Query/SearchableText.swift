@@ -1,4 +1,4 @@
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The texts of a record that searches look into, part by part: its texts and the elements of its lists of texts.
 ///

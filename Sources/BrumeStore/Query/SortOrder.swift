@@ -1,6 +1,6 @@
 internal import BrumeGeodesy
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The order of a query's matches: its sort descriptors, then creation.
 ///

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// A container's schema file: `schemas/CONTAINER.schema` in the data folder.
 ///

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes
 /// on.

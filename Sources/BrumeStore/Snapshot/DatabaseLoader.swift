@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says
 /// that bytes are those that were written, not that a sound program wrote them.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The content of a snapshot's block, checked as far as it can be by itself, and its records as the engine keeps them.
 ///

@@ -1,6 +1,6 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and whoever
 /// has made the next in the row puts what is ready into the database.

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Reads snapshots, checking every byte; see ``SnapshotFormat``.
 package struct SnapshotReader {

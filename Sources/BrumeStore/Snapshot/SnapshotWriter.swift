@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Writes snapshots. On a thread of its own choice: a capture does not change.
 package struct SnapshotWriter {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What a record has to have so that a predicate can be true of it: where the predicate's subscription is filed.
 ///

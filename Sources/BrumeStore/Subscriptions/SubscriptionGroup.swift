@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The query subscriptions of one record type in one zone, or in all zones, each filed under what a record has to have
 /// for it.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// Finds the query subscriptions that the records of a commit fire.
 ///

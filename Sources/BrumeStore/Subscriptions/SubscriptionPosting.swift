@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// A subscription under one of the terms that it is filed under.
 struct SubscriptionPosting {

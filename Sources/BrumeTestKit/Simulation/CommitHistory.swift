@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeStore
-internal import BrumeWire
 
 /// Every commit of every database as it went to the journal, and what each of them made of the data, told plainly: the
 /// truth that all that clients see is held against.

@@ -1,5 +1,5 @@
-internal import BrumeModel
 internal import BrumeRandom
+internal import BrumeModel
 
 /// Predicates by chance, over the fields that devices save: `w` a number, `t` and `c` texts, `l` texts, `up` a
 /// reference.

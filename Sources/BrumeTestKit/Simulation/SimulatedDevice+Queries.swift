@@ -1,7 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
-internal import BrumeWire
 
 /// Queries, page by page, and how each page is held against the commits.
 extension SimulatedDevice {

@@ -1,8 +1,8 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeSystem
-internal import BrumeWire
 
 /// What a device does, by chance.
 extension SimulatedDevice {

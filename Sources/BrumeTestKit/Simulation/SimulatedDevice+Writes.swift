@@ -1,7 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
-internal import BrumeWire
 
 /// Writes, and how each answer is held against the commit that it led to.
 extension SimulatedDevice {

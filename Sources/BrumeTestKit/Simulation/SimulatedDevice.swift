@@ -1,7 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
-internal import BrumeWire
 
 /// One device of an account: the SDK's machines, and a transport made of virtual time.
 final class SimulatedDevice: SimulatedConnection.Client {

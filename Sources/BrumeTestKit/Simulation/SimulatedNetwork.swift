@@ -1,7 +1,7 @@
+internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeSystem
-internal import BrumeWire
 
 /// One connection, both of its ends, and the bytes between them: in order, in pieces of any size, late, and gone when
 /// it is cut.

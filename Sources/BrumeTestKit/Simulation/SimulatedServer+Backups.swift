@@ -1,5 +1,5 @@
-internal import BrumeModel
 internal import BrumeRandom
+internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
 

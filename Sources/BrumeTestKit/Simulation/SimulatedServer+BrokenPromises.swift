@@ -1,7 +1,7 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeServer
 internal import BrumeStore
-internal import BrumeWire
 
 /// What the server's machine does wrong on purpose; see ``BrokenPromise``.
 extension SimulatedServer {

@@ -1,9 +1,9 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// The server's machine: its disk, its process, which ends and starts again, and the time that each of its steps takes.
 ///

@@ -1,8 +1,8 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
-internal import BrumeWire
 
 /// One run: accounts with devices, a server, a disk and a network, all under one seed and in virtual time. First
 /// everything works and goes wrong at once; then nothing goes wrong any more, and all has to come to rest in one state.

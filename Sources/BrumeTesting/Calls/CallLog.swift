@@ -1,8 +1,8 @@
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeServer
-internal import BrumeWire
 
 /// The calls that reached a server, in the order in which they came. Bounded: the oldest go.
 final class CallLog: Sendable {

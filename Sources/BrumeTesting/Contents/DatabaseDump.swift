@@ -1,6 +1,6 @@
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeServer
-internal import BrumeWire
 internal import Foundation
 
 /// What a dump of a database shows beside its zones, its records and their fields.

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// What a call of an app asks for, as patterns and the list of calls look at it.
 struct CallRequest {

@@ -1,7 +1,7 @@
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeServer
-internal import BrumeWire
 
 /// Pages of a zone's changes in which records come before those that they refer to.
 ///

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeProtocol
 
 /// Requests for pages, as of a client that wants small ones.
 enum PageLimit {

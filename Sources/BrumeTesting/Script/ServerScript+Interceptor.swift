@@ -1,7 +1,7 @@
 internal import BrumeLock
 package import BrumeModel
+package import BrumeProtocol
 package import BrumeServer
-package import BrumeWire
 
 /// The server asks, on its loops.
 extension ServerScript: ServerInterceptor {

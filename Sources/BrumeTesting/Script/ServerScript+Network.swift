@@ -1,7 +1,7 @@
 public import BrumeKit
 package import BrumeModel
+internal import BrumeRecord
 package import BrumeServer
-internal import BrumeWire
 
 /// What a script does to the way between devices and server, and where it makes the server as slow and as loose as
 /// CloudKit.

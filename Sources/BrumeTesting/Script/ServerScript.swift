@@ -1,8 +1,8 @@
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeProtocol
 internal import BrumeServer
-internal import BrumeWire
 
 /// What a test server does otherwise than a healthy one: calls that fail, connections that break, notifications that
 /// are lost.

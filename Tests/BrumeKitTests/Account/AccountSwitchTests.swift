@@ -1,6 +1,7 @@
 @testable import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
+import BrumeRecord
 import Foundation
 import Testing
 

@@ -1,6 +1,6 @@
 @testable import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 private let second: UInt64 = 1_000_000_000

@@ -1,7 +1,7 @@
 import BrumeRandom
 @testable import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 /// A session's machine under random events, checked against what its host may rely on.

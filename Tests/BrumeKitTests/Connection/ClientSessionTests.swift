@@ -1,7 +1,7 @@
 import BrumeRandom
 @testable import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Foundation
 import Testing
 

@@ -1,6 +1,6 @@
 import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Foundation
 import Synchronization
 

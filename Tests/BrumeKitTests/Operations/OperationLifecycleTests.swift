@@ -1,6 +1,6 @@
 @testable import BrumeKit
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Foundation
 import Testing
 

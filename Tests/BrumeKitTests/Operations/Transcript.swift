@@ -1,7 +1,7 @@
 import BrumeKit
 import BrumeLock
 import BrumeModel
-import BrumeWire
+import BrumeRecord
 import Foundation
 import Testing
 

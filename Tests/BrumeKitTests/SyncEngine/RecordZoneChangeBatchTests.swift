@@ -1,7 +1,7 @@
 @testable import BrumeKit
 import BrumeLock
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Foundation
 import Testing
 

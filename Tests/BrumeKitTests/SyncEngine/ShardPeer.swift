@@ -1,7 +1,7 @@
 @testable import BrumeKit
 import BrumeModel
+import BrumeProtocol
 import BrumeTestKit
-import BrumeWire
 
 /// A device's end of its connection to a ``ShardServer``.
 final class ShardPeer {
@@ -46,7 +46,7 @@ final class ShardPeer {
 
     /// Opens a call and sends its request; returns its stream.
     @discardableResult
-    func start(_ method: BrumeWire.Method, _ request: [UInt8]) -> UInt32 { connection.start(method, request) }
+    func start(_ method: BrumeProtocol.Method, _ request: [UInt8]) -> UInt32 { connection.start(method, request) }
 
     func takeOutcome(_ stream: UInt32) -> Result<[UInt8], ServiceError>? {
         receive()

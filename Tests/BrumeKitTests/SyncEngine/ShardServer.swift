@@ -1,10 +1,10 @@
 @testable import BrumeKit
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
-import BrumeWire
 import Foundation
 
 /// The server's own sessions, shards, journal and feeds, for the devices of a ``SyncEngineWorld``: each request is a
@@ -139,7 +139,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     }
 
     private func call<Answer>(
-        _ device: String, _ method: BrumeWire.Method, _ request: [UInt8],
+        _ device: String, _ method: BrumeProtocol.Method, _ request: [UInt8],
         _ decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Answer
     ) -> Result<Answer, CKError> {
         let peer = peer(device)

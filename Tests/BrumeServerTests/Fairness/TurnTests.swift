@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @testable import BrumeServer

@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
-import BrumeWire
 import Testing
 
 @Suite("A server's figures", .timeLimit(.minutes(4)))

@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 @Suite("Canaries", .timeLimit(.minutes(4)))

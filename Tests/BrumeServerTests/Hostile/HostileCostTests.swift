@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
 import BrumeSystem
-import BrumeWire
 import Testing
 
 /// One account sends the costliest requests that it may, and another one's calls are timed on the same loop.

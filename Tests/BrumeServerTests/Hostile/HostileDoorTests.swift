@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
 import BrumeSystem
-import BrumeWire
 import Foundation
 import Glibc
 import Testing

@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
-import BrumeWire
 import Testing
 
 @Suite("Hostile flow", .timeLimit(.minutes(4)))

@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeServer
-import BrumeWire
 import Testing
 
 /// Bytes that break the frame layer, and what the server says before it closes.

@@ -1,8 +1,8 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeServer
 import BrumeSystem
-import BrumeWire
 import Testing
 
 @Suite("Hostile use of memory", .timeLimit(.minutes(4)))

@@ -1,7 +1,7 @@
 import BrumeLock
 import BrumeModel
+import BrumeProtocol
 import BrumeSystem
-import BrumeWire
 import Testing
 
 /// A TLS peer that sends whatever bytes a test wants and shows what comes back, frame by frame.

@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
-import BrumeWire
 import Testing
 
 /// Positions of notification streams that no server gave.

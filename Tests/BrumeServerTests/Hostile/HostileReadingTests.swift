@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 /// What others may not read is told as what is not there, to the byte.

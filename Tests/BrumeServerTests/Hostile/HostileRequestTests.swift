@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 @Suite("Hostile requests", .timeLimit(.minutes(4)))

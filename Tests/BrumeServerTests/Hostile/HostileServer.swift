@@ -1,8 +1,8 @@
 import BrumeLock
+import BrumeProtocol
 import BrumeServer
 import BrumeStore
 import BrumeSystem
-import BrumeWire
 import Foundation
 import Testing
 

@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 /// What one session may leave undone for another loop, on a server whose turns the test makes: until then nothing is

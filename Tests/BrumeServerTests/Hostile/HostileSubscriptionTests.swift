@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
-import BrumeWire
 import Testing
 
 /// Query subscriptions in numbers and sizes that no honest client has, over TLS.

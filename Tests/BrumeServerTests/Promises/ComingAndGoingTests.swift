@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
-import BrumeWire
 import Testing
 
 /// Clients that come and go on two loops while the operator takes snapshots: also what the thread sanitizer is run

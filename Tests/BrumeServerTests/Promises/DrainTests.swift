@@ -1,9 +1,10 @@
+import BrumeTestKit
 import BrumeLock
 import BrumeModel
+import BrumeProtocol
+import BrumeRecord
 import BrumeServer
 import BrumeSystem
-import BrumeTestKit
-import BrumeWire
 import Foundation
 import Testing
 

@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeServer
 import BrumeStore
-import BrumeWire
 import Foundation
 import Synchronization
 import Testing

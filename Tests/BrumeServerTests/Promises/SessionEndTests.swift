@@ -1,6 +1,6 @@
+import BrumeProtocol
 import BrumeServer
 import BrumeSystem
-import BrumeWire
 import Testing
 
 /// Sessions that end at the worst moment.

@@ -1,8 +1,8 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeServer
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 /// A server started again: the public database, which a subscription of account a is in, is on the disk and not in

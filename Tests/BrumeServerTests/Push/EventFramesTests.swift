@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+import BrumeProtocol
 import Testing
 
 @testable import BrumeServer

@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeStore
-import BrumeWire
 import Testing
 
 @testable import BrumeServer

@@ -1,8 +1,9 @@
 import BrumeModel
+import BrumeProtocol
+import BrumeRecord
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @testable import BrumeServer
@@ -194,7 +195,7 @@ final class SteppedPeer {
 
     /// Opens a call and sends its request; returns its stream.
     @discardableResult
-    func start(_ method: BrumeWire.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8]) -> UInt32 {
+    func start(_ method: BrumeProtocol.Method, timeoutMilliseconds: UInt32 = 0, _ request: [UInt8]) -> UInt32 {
         connection.start(method, timeoutMilliseconds: timeoutMilliseconds, request)
     }
 
@@ -237,7 +238,7 @@ final class SteppedPeer {
     func isAnswered(_ stream: UInt32) -> Bool { connection.frames.contains { $0.stream == stream } }
 
     /// Makes a call and waits for its outcome.
-    func call(_ method: BrumeWire.Method, _ request: [UInt8]) throws -> [UInt8] {
+    func call(_ method: BrumeProtocol.Method, _ request: [UInt8]) throws -> [UInt8] {
         let stream = start(method, request)
         server.settle()
         return try #require(outcome(stream)).get()

@@ -1,6 +1,6 @@
+import BrumeTestKit
 import BrumeModel
 import BrumeStore
-import BrumeTestKit
 import Testing
 
 @Suite("A device's client token")

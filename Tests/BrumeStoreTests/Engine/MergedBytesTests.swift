@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeStore
-import BrumeWire
 import Testing
 
 /// A save reads the older version of its record, however little it sends: what one request reads is bounded.

@@ -1,6 +1,6 @@
 import BrumeModel
 import BrumeRandom
-import BrumeWire
+import BrumeRecord
 import Testing
 
 @testable import BrumeStore

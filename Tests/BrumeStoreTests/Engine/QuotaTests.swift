@@ -1,6 +1,5 @@
 import BrumeModel
 import BrumeRandom
-import BrumeWire
 import Testing
 
 @testable import BrumeStore

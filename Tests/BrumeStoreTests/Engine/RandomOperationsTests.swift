@@ -1,8 +1,8 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeStore
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @Suite("Random operations")

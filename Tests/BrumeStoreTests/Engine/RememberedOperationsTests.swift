@@ -1,5 +1,5 @@
-import BrumeModel
 import BrumeRandom
+import BrumeModel
 import Testing
 
 @testable import BrumeStore

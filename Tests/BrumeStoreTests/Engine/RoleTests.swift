@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeRecord
 import BrumeStore
-import BrumeWire
 import Testing
 
 /// The public database under the grants of a schema: each role, each operation, each type.

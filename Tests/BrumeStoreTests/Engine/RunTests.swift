@@ -1,7 +1,7 @@
-import BrumeModel
-import BrumeRandom
-import BrumeStore
 import BrumeTestKit
+import BrumeRandom
+import BrumeModel
+import BrumeStore
 import Testing
 
 @Suite("Tokens and tags of a lost future")

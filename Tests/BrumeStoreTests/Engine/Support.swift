@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeRecord
 import BrumeStore
-import BrumeWire
 import Testing
 
 /// A database and short ways to ask things of it, as a test would write them on paper.

@@ -1,5 +1,5 @@
-import BrumeModel
 import BrumeRandom
+import BrumeModel
 import BrumeTestKit
 import Testing
 

@@ -1,7 +1,7 @@
 import BrumeModel
 import BrumeRandom
+import BrumeRecord
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @testable import BrumeStore

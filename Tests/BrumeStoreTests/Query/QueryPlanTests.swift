@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
-import BrumeWire
 import Testing
 
 @testable import BrumeStore

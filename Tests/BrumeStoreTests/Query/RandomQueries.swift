@@ -1,5 +1,5 @@
-import BrumeModel
 import BrumeRandom
+import BrumeModel
 
 /// Values, records' fields and predicates by chance, from so few values that they often meet.
 struct RandomQueries {

@@ -1,7 +1,7 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeTestKit
-import BrumeWire
 import Testing
 
 @testable import BrumeStore

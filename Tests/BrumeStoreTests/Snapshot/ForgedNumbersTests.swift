@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeWire
+
 import Testing
 
 @testable import BrumeStore

@@ -1,6 +1,6 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeStore
-import BrumeWire
 import Testing
 
 @Suite("Query subscriptions")

@@ -1,6 +1,6 @@
 internal import BrumeGeodesy
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// What records stand under in an index.
 extension FieldIndex {

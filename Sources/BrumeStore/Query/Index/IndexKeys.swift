@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// The keys that records stand under in indexes. Equal values have equal keys; where different values share one, the
 /// record says which it is.

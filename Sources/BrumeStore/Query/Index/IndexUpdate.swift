@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeWire
+internal import BrumeRecord
 
 /// One record's way into an index, or from its older version's entries to the newer one's, in steps: a record may have
 /// thousands of words or elements.

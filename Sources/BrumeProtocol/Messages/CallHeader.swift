@@ -1,0 +1,60 @@
+package import BrumeModel
+internal import BrumeRecord
+
+/// What a call asks for: raw values of `brume.v1.Method`. An open set, since a client may be newer.
+package struct Method: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    package static let healthCheck = Method(rawValue: 1)
+    package static let zonesModify = Method(rawValue: 16)
+    package static let zonesFetch = Method(rawValue: 17)
+    package static let zonesList = Method(rawValue: 18)
+    package static let recordsModify = Method(rawValue: 32)
+    package static let recordsFetch = Method(rawValue: 33)
+    package static let recordsChanges = Method(rawValue: 34)
+    package static let recordsQuery = Method(rawValue: 35)
+    package static let recordsExplain = Method(rawValue: 36)
+    package static let databasesChanges = Method(rawValue: 48)
+    package static let subscriptionsModify = Method(rawValue: 64)
+    package static let subscriptionsFetch = Method(rawValue: 65)
+    package static let subscriptionsList = Method(rawValue: 66)
+    package static let notificationsOpen = Method(rawValue: 80)
+    package static let adminAddAccount = Method(rawValue: 256)
+    package static let adminListAccounts = Method(rawValue: 257)
+    package static let adminRemoveAccount = Method(rawValue: 258)
+    package static let adminCreateToken = Method(rawValue: 259)
+    package static let adminRevokeTokens = Method(rawValue: 260)
+    package static let adminSnapshot = Method(rawValue: 261)
+    package static let adminExportSchema = Method(rawValue: 262)
+    package static let adminImportSchema = Method(rawValue: 263)
+    package static let adminDeploySchema = Method(rawValue: 264)
+    package static let adminResetSchema = Method(rawValue: 265)
+    package static let adminSetRoleMember = Method(rawValue: 266)
+    package static let adminListRoleMembers = Method(rawValue: 267)
+    package static let adminStats = Method(rawValue: 268)
+    package static let adminQuota = Method(rawValue: 272)
+}
+
+/// Opens a call.
+package struct CallHeader: Equatable, Sendable {
+    package var method: Method
+    /// The call fails with `networkFailure` when it isn't answered by then; 0: the server's default.
+    package var timeoutMilliseconds: UInt32
+    /// Any text up to 64 bytes, for the server's log.
+    package var requestID: String
+    /// The operation group's name, up to 255 bytes, for the server's log.
+    package var operationGroup: String
+    /// What is wrong with the two texts of a header that was received; the call fails with it.
+    package var problem: ServiceError?
+
+    package init(method: Method, timeoutMilliseconds: UInt32 = 0, requestID: String = "", operationGroup: String = "") {
+        self.method = method
+        self.timeoutMilliseconds = timeoutMilliseconds
+        self.requestID = requestID
+        self.operationGroup = operationGroup
+    }
+}

@@ -1,0 +1,192 @@
+package import BrumeModel
+internal import BrumeRecord
+internal import CBrumeProto
+
+/// `Records.Modify`, the server's side.
+extension MessageCoder {
+    /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says
+    /// otherwise; names of records to delete are unique and still to be checked by ``Names``.
+    ///
+    /// A request that is encoded as usual, and right, is read where it lies.
+    package func decodeModifyRecordsRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
+        if bytes.count <= Limits.requestBytes,
+            let request = ModifyRecordsReader.read(bytes, fieldArena: fieldArena)
+        {
+            return request
+        }
+        return try decodeModifyRecordsMessage(bytes)
+    }
+
+    /// The same by way of the message, whatever the request is: what reading in place falls back on.
+    package func decodeModifyRecordsMessage(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
+        let message = try request(brume__v1__modify_records_request__unpack, bytes)
+        let database = try RequestChecks.scope(message.pointee.database)
+        guard let savePolicy = UInt8(exactly: message.pointee.save_policy.rawValue).flatMap(SavePolicy.init) else {
+            throw ServiceError(
+                .invalidArguments,
+                "a request has the unknown save policy \(message.pointee.save_policy.rawValue); use 0, 1 or 2")
+        }
+        let operationID = try RequestChecks.operationID(message.pointee.operation_id)
+        let clientToken = try RequestChecks.clientToken(message.pointee.client_token)
+        try RequestChecks.itemCount(message.pointee.n_zones, "zones")
+        var items = 0
+        for index in 0..<message.pointee.n_zones {
+            let zone = message.pointee.zones[index]!
+            items += zone.pointee.n_saves + zone.pointee.n_deletions
+        }
+        try RequestChecks.itemCount(items, "saves and deletions")
+        try Self.checkListMessages(message)
+        let zones = try values(message.pointee.zones, message.pointee.n_zones) {
+            (zone) throws(ServiceError) in try self.zoneModification(zone)
+        }
+        try RequestChecks.distinctZones(zones, \.zone)
+        return ModifyRecordsRequest(
+            database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
+            operationID: operationID, zones: zones, clientToken: clientToken)
+    }
+
+    /// Before any of them is looked at.
+    private static func checkListMessages(
+        _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
+    ) throws(ServiceError) {
+        var count = 0
+        for zone in UnsafeBufferPointer(start: request.pointee.zones, count: request.pointee.n_zones) {
+            for save in UnsafeBufferPointer(start: zone!.pointee.saves, count: zone!.pointee.n_saves) {
+                for field in UnsafeBufferPointer(start: save!.pointee.fields, count: save!.pointee.n_fields) {
+                    guard let value = field!.pointee.value else { continue }
+                    switch value.pointee.kind_case {
+                    case BRUME__V1__VALUE__KIND_LOCATION_LIST: count += value.pointee.location_list.pointee.n_values
+                    case BRUME__V1__VALUE__KIND_REFERENCE_LIST: count += value.pointee.reference_list.pointee.n_values
+                    default: break
+                    }
+                }
+            }
+        }
+        guard count <= Limits.listMessagesPerRequest else {
+            throw ServiceError(
+                .limitExceeded,
+                """
+                the lists of a request hold \(count) places and references; the limit is \(Limits.listMessagesPerRequest): \
+                send fewer records at a time, and spread longer lists over several records
+                """)
+        }
+    }
+
+    private func zoneModification(
+        _ zone: UnsafeMutablePointer<Brume__V1__ZoneModification>
+    ) throws(ServiceError) -> ZoneModification<CheckedFields> {
+        let id = try ZoneCoder.checked(zone.pointee.zone)
+        let saves = try values(zone.pointee.saves, zone.pointee.n_saves) {
+            (save) throws(ServiceError) in self.recordSave(save)
+        }
+        let deletions = lossyTexts(zone.pointee.deletions, zone.pointee.n_deletions)
+        try Self.distinctRecords(saves, deletions)
+        return ZoneModification(zone: id, saves: saves, deletions: deletions)
+    }
+
+    /// Fails where a record is named twice. Names that no record can have are their items' failures, also when they are
+    /// alike.
+    private static func distinctRecords(
+        _ saves: [RecordSave<CheckedFields>], _ deletions: [String]
+    ) throws(ServiceError) {
+        guard saves.count + deletions.count > 1 else { return }
+        var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
+        for save in saves where !seen.insert(save.name).inserted && isRecordName(save.name) {
+            throw RequestChecks.twice(save.name, "record")
+        }
+        for name in deletions where !seen.insert(name).inserted && isRecordName(name) {
+            throw RequestChecks.twice(name, "record")
+        }
+    }
+
+    private static func isRecordName(_ name: String) -> Bool {
+        Names.isUserRecordName(name) || Names.problemWithRecordName(name) == nil
+    }
+
+    private func recordSave(_ save: UnsafeMutablePointer<Brume__V1__RecordSave>) -> RecordSave<CheckedFields> {
+        let name = save.pointee.name.lossyText
+        let type = save.pointee.type.lossyText
+        var parent = ParentChange.unchanged
+        var problem = Self.problem(name: name, type: type)
+        switch save.pointee.parent_change_case {
+        case BRUME__V1__RECORD_SAVE__PARENT_CHANGE_PARENT:
+            parent = .set(save.pointee.parent.lossyText)
+            problem =
+                problem ?? FieldChecker.problem(recordName: save.pointee.parent).map { "a record's parent: \($0)" }
+        case BRUME__V1__RECORD_SAVE__PARENT_CHANGE_REMOVES_PARENT where save.pointee.removes_parent != 0:
+            parent = .removed
+        default:
+            break
+        }
+        let changeTag = save.pointee.change_tag.lossyText
+        let fields =
+            problem.map { CheckedFields(problem: ServiceError(.invalidArguments, $0)) } ?? FieldChecker.check(save)
+        return RecordSave(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
+    }
+
+    /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may
+    /// write it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so
+    /// refused.
+    static func problem(name: String, type: String) -> String? {
+        if Names.isUserRecordName(name), type == Names.userRecordType { return nil }
+        return Names.problemWithRecordName(name) ?? Names.problemWithRecordType(type)
+    }
+
+    /// Writes the answer; records go into it as they are stored.
+    ///
+    /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the
+    /// message.
+    package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var errors = PackedErrors()
+        for result in results {
+            errors.removeAll()
+            var count = 0
+            for save in result.saves { count += WireSize.message(byteCount(of: save, &errors)) }
+            for deletion in result.deletions { count += WireSize.message(byteCount(of: deletion, &errors)) }
+            bytes.append(byteCount: WireSize.message(count)) { filler in
+                filler.messageHeader(1, count: count)
+                for save in result.saves { Self.write(save, &errors, to: &filler) }
+                for deletion in result.deletions {
+                    let error = deletion.map { _ in errors.next() }
+                    filler.messageHeader(2, count: error.map { WireSize.message($0.count) } ?? 0)
+                    if let error { filler.message(1, error) }
+                }
+            }
+        }
+        return bytes
+    }
+
+    private func byteCount(of save: SaveResult<SharedBytes>, _ errors: inout PackedErrors) -> Int {
+        let outcome: Int
+        switch save.outcome {
+        case .record(let record): outcome = record.count
+        case .failure(let error): outcome = errors.append(encode { $0.itemErrorView(error) })
+        case .deferred: preconditionFailure("only a fetched record can be deferred; a save is done or fails")
+        }
+        return WireSize.message(outcome) + WireSize.integer(save.fieldsOmitted ? 1 : 0)
+    }
+
+    private func byteCount(of deletion: ServiceError?, _ errors: inout PackedErrors) -> Int {
+        deletion.map { error in WireSize.message(errors.append(encode { $0.itemErrorView(error) })) } ?? 0
+    }
+
+    private static func write(
+        _ save: SaveResult<SharedBytes>, _ errors: inout PackedErrors, to filler: inout WireFiller
+    ) {
+        let omission: UInt64 = save.fieldsOmitted ? 1 : 0
+        if case .record(let record) = save.outcome {
+            filler.messageHeader(1, count: WireSize.message(record.count) + WireSize.integer(omission))
+            filler.message(1, record)
+        } else {
+            let error = errors.next()
+            filler.messageHeader(1, count: WireSize.message(error.count) + WireSize.integer(omission))
+            filler.message(2, error)
+        }
+        filler.integer(3, omission)
+    }
+}

@@ -1,0 +1,136 @@
+package import BrumeModel
+internal import BrumeRecord
+internal import CBrumeProto
+
+/// The notification stream: positions up, events down.
+extension MessageCoder {
+    /// The position that a device gives: where to resume, or what it has handled. Empty where it gives none.
+    package func decodeNotificationsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> [UInt8] {
+        try request(brume__v1__notifications_request__unpack, bytes).pointee.position.array
+    }
+
+    package func encodeNotificationsRequest(position: [UInt8]) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__notifications_request__init)
+            message.pointee.position = arena.data(position)
+            return message
+        }
+    }
+
+    package func encodeNotificationEvent(_ event: NotificationEvent) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__notification_event__init)
+            message.pointee.position = arena.data(event.position)
+            message.pointee.notification_id = arena.data(event.notificationID)
+            message.pointee.subscription_id = arena.data(event.subscriptionID)
+            message.pointee.notification_info = arena.notificationInfo(event.notificationInfo)
+            message.pointee.committed_milliseconds = event.committedMilliseconds
+            switch event.kind {
+            case .ready(let resumed):
+                let kind = arena.make(brume__v1__stream_ready__init)
+                kind.pointee.resumed = resumed ? 1 : 0
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_READY
+                message.pointee.ready = kind
+            case .zoneChanged(let zone):
+                let kind = arena.make(brume__v1__zone_changed__init)
+                kind.pointee.zone = arena.zoneID(zone)
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED
+                message.pointee.zone_changed = kind
+            case .databaseChanged(let database):
+                let kind = arena.make(brume__v1__database_changed__init)
+                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED
+                message.pointee.database_changed = kind
+            case .fetchFromToken(let database):
+                let kind = arena.make(brume__v1__fetch_from_token__init)
+                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN
+                message.pointee.fetch_from_token = kind
+            case .recordChanged(let change):
+                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED
+                message.pointee.record_changed = arena.recordChanged(change)
+            case .unknown: break
+            }
+            return message
+        }
+    }
+
+    /// The position of an event as the field that stands before an event which was encoded without one: so devices that
+    /// stand at different places share the rest. A message's fields may stand in any order.
+    package static func positionField(_ position: [UInt8]) -> [UInt8] {
+        var field: [UInt8] = []
+        field.append(byteCount: WireSize.message(position.count)) { $0.message(1, position) }
+        return field
+    }
+
+    /// Reads an event. One of a kind, a database or a reason that this version doesn't know is of the kind
+    /// ``NotificationEvent/Kind/unknown``: its position counts all the same.
+    package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
+        let message = try answer(brume__v1__notification_event__unpack, bytes)
+        let kind: NotificationEvent.Kind
+        switch message.pointee.kind_case {
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_READY:
+            kind = .ready(resumed: message.pointee.ready.pointee.resumed != 0)
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED:
+            guard let zone = message.pointee.zone_changed.pointee.zone else {
+                throw Self.unreadableAnswer("an event names no zone")
+            }
+            kind = .zoneChanged(ZoneCoder.lossy(zone))
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED:
+            let scope = Self.scope(message.pointee.database_changed.pointee.database)
+            kind = scope.map { .databaseChanged($0) } ?? .unknown
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN:
+            let scope = Self.scope(message.pointee.fetch_from_token.pointee.database)
+            kind = scope.map { .fetchFromToken($0) } ?? .unknown
+        case BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED:
+            kind = try Self.recordChange(message.pointee.record_changed).map { .recordChanged($0) } ?? .unknown
+        default: kind = .unknown
+        }
+        return NotificationEvent(
+            position: message.pointee.position.array, notificationID: message.pointee.notification_id.lossyText,
+            subscriptionID: message.pointee.subscription_id.lossyText,
+            notificationInfo: try NotificationInfo(message.pointee.notification_info), kind: kind,
+            committedMilliseconds: message.pointee.committed_milliseconds)
+    }
+
+    /// The database that an event names; nil: none that this version knows.
+    private static func scope(_ scope: Brume__V1__DatabaseScope) -> DatabaseScope? {
+        UInt8(exactly: scope.rawValue).flatMap(DatabaseScope.init)
+    }
+
+    /// The change that an event reports; nil: in a database, or for a reason, that this version doesn't know.
+    private static func recordChange(
+        _ message: UnsafeMutablePointer<Brume__V1__RecordChanged>
+    ) throws(ServiceError) -> RecordChange? {
+        guard let zone = message.pointee.zone else { throw unreadableAnswer("an event names no zone") }
+        guard let database = scope(message.pointee.database),
+            let reason = UInt8(exactly: message.pointee.reason.rawValue).flatMap(RecordChangeReason.init)
+        else { return nil }
+        var fields: [String: FieldValue] = [:]
+        for index in 0..<message.pointee.n_fields {
+            let field = message.pointee.fields[index]!
+            // A value of a kind that this version doesn't know is left out.
+            guard let value = field.pointee.value.flatMap({ FieldValue($0) }) else { continue }
+            fields[field.pointee.key.lossyText] = value
+        }
+        return RecordChange(
+            database: database, zone: ZoneCoder.lossy(zone),
+            recordName: message.pointee.record_name.lossyText, reason: reason, fields: fields,
+            isPruned: message.pointee.pruned != 0)
+    }
+}
+
+extension MessageArena {
+    fileprivate func recordChanged(_ change: RecordChange) -> Pointer<Brume__V1__RecordChanged> {
+        let message = make(brume__v1__record_changed__init)
+        message.pointee.database = Brume__V1__DatabaseScope(UInt32(change.database.rawValue))
+        message.pointee.zone = zoneID(change.zone)
+        message.pointee.record_name = data(change.recordName)
+        message.pointee.reason = Brume__V1__RecordChangeReason(UInt32(change.reason.rawValue))
+        let fields = change.fields.sorted { $0.key < $1.key }
+        message.pointee.n_fields = fields.count
+        message.pointee.fields = messages(fields) { field($0.key, $0.value) }
+        message.pointee.pruned = change.isPruned ? 1 : 0
+        return message
+    }
+}

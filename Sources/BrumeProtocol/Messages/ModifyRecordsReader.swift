@@ -1,0 +1,230 @@
+internal import BrumeModel
+internal import BrumeRecord
+internal import CBrumeProto
+
+/// Reads a request to modify records where it lies, without making its message: the server's hot path.
+///
+/// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what
+/// is wrong with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read
+/// here is the same as that would give, but for its bound of memory, which this does not need. A field that is encoded
+/// as it will be stored is taken as it is; any other one is decoded and packed by itself.
+struct ModifyRecordsReader {
+    private typealias Unusual = WireReader.Damage
+
+    /// The request's bytes. Fields that stand there as they will in a record are shared with it.
+    private let storage: [UInt8]
+    private let fieldArena: MessageArena
+    private var itemCount = 0
+    /// Places and references in lists.
+    private var listMessageCount = 0
+
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena
+    ) -> ModifyRecordsRequest<CheckedFields>? {
+        let storage = [UInt8](bytes)
+        return storage.withUnsafeBytes { bytes in
+            var reader = ModifyRecordsReader(storage, fieldArena: fieldArena)
+            do throws(WireReader.Damage) {
+                return try reader.request(bytes)
+            } catch {
+                return nil
+            }
+        }
+    }
+
+    private init(_ storage: [UInt8], fieldArena: MessageArena) {
+        self.storage = storage
+        self.fieldArena = fieldArena
+    }
+
+    private mutating func request(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> ModifyRecordsRequest<CheckedFields> {
+        var database: DatabaseScope?
+        var request = ModifyRecordsRequest<CheckedFields>(database: .private, zones: [])
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number == 5 && last == 5 else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1: database = try element.scope()
+            case 2:
+                guard let policy = UInt8(exactly: try element.integer()).flatMap(SavePolicy.init) else {
+                    throw Unusual()
+                }
+                request.savePolicy = policy
+            case 3: request.isAtomic = try !element.flag()
+            case 4:
+                request.operationID = [UInt8](try element.message())
+                guard [0, 16].contains(request.operationID.count) else { throw Unusual() }
+            case 5:
+                guard request.zones.count < Limits.itemsPerRequest else { throw Unusual() }
+                request.zones.append(try zone(try element.message()))
+            case 6:
+                request.clientToken = [UInt8](try element.message())
+                guard request.clientToken.count <= Limits.clientTokenBytes else { throw Unusual() }
+            default: throw Unusual()
+            }
+        }
+        guard let database, (try? RequestChecks.distinctZones(request.zones, \.zone)) != nil else {
+            throw Unusual()
+        }
+        request.database = database
+        return request
+    }
+
+    private mutating func zone(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> ZoneModification<CheckedFields> {
+        var id: ZoneID?
+        var saves: [RecordSave<CheckedFields>] = []
+        var deletions: [String] = []
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number > 1 && element.number == last else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1: id = try .read(try element.message())
+            case 2:
+                saves.append(try save(try element.message()))
+                if saves.count == 2 {
+                    // Those that follow are about as large.
+                    let others = (bytes.count - element.range.upperBound) / element.range.count
+                    saves.reserveCapacity(2 + min(others, Limits.itemsPerRequest - itemCount))
+                }
+            case 3: deletions.append(try element.text())
+            default: throw Unusual()
+            }
+            if element.number > 1 { itemCount += 1 }
+            guard itemCount <= Limits.itemsPerRequest else { throw Unusual() }
+        }
+        guard let id else { throw Unusual() }
+        if saves.count + deletions.count > 1 {
+            var seen = Set<String>(minimumCapacity: saves.count + deletions.count)
+            for index in saves.indices {
+                guard seen.insert(saves[index].name).inserted else { throw Unusual() }
+            }
+            for name in deletions where !seen.insert(name).inserted { throw Unusual() }
+        }
+        return .distinct(in: id, saves: saves, deletions: deletions)
+    }
+
+    private mutating func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
+        // Put together at the end: a save that grows field by field would begin as a copy of one without any.
+        var (name, type, changeTag) = ("", "", "")
+        // Before they are texts; what is not right may be a user's record still.
+        var (isNameRight, isTypeRight) = (false, false)
+        var parent = ParentChange.unchanged
+        // Neighbours that stand here as they do in a record, and are taken together: mostly all fields are.
+        var plain = 0..<0
+        var plainCount = 0
+        // Those before them, where not all are.
+        var earlier = EncodedFieldsBuilder()
+        var removals: [String] = []
+        var mayHoldReferences = false
+        var fieldCount = 0
+        var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
+        var reader = WireReader(bytes)
+        var last: UInt64 = 0
+        while let element = try reader.next() {
+            guard element.number > last || element.number == 15 && last == 15 else { throw Unusual() }
+            // One of the two that say what becomes of the parent.
+            guard element.number != 5 || last != 4 else { throw Unusual() }
+            last = element.number
+            switch element.number {
+            case 1:
+                isNameRight = Names.isRecordName(element.content)
+                name = isNameRight ? String(decoding: try element.message(), as: UTF8.self) : try element.text()
+            case 2:
+                isTypeRight = Names.isRecordType(element.content)
+                type = isTypeRight ? String(decoding: try element.message(), as: UTF8.self) : try element.text()
+            case 3: changeTag = try element.text()
+            case 4:
+                let name = try element.text()
+                guard Names.isUserRecordName(name) || Names.problemWithRecordName(name) == nil else {
+                    throw Unusual()
+                }
+                parent = .set(name)
+            case 5: parent = try element.flag() ? .removed : .unchanged
+            case 15:
+                fieldCount += 1
+                let (key, field) = try field(try element.message(), after: lastKey)
+                lastKey = key
+                if case .plain = field, CanonicalValue.isShortest(element) {
+                    let start = plainCount == 0 ? element.range.lowerBound : plain.lowerBound
+                    (plain, plainCount) = (start..<element.range.upperBound, plainCount + 1)
+                    continue
+                }
+                earlier.append(encoded: bytes[plain], count: plainCount)
+                (plain, plainCount) = (0..<0, 0)
+                switch field {
+                case .plain: earlier.append(element.content)
+                case .packed(let packed):
+                    mayHoldReferences = true
+                    packed.withUnsafeBytes { earlier.append($0) }
+                case .removal: removals.append(String(decoding: key, as: UTF8.self))
+                }
+            default: throw Unusual()
+            }
+        }
+        let puts: EncodedFields
+        if earlier.isEmpty, plainCount > 0 {
+            puts = EncodedFields(shared(bytes[plain]), count: plainCount)
+        } else {
+            earlier.append(encoded: bytes[plain], count: plainCount)
+            puts = earlier.fields
+        }
+        guard fieldCount <= Limits.fieldsPerRecord,
+            puts.bytes.count + name.utf8.count + type.utf8.count <= Limits.recordBytes,
+            isNameRight && isTypeRight || MessageCoder.problem(name: name, type: type) == nil
+        else { throw Unusual() }
+        return .read(
+            name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
+            mayHoldReferences: mayHoldReferences)
+    }
+
+    /// A part of the request, which is not copied.
+    private func shared(_ part: Slice<UnsafeRawBufferPointer>) -> SharedBytes {
+        let part = UnsafeRawBufferPointer(rebasing: part)
+        let start = storage.withUnsafeBytes { part.baseAddress! - $0.baseAddress! }
+        return SharedBytes(of: storage, at: start..<start + part.count)
+    }
+
+    // MARK: Fields
+
+    private enum Field {
+        /// It is encoded as it will be stored, and holds no reference.
+        case plain
+        /// Its canonical encoding.
+        case packed([UInt8])
+        /// It removes its key.
+        case removal
+    }
+
+    private mutating func field(
+        _ bytes: UnsafeRawBufferPointer, after lastKey: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, field: Field) {
+        var reader = WireReader(bytes)
+        guard let first = try reader.next(), first.number == 1, CanonicalValue.isShortest(first),
+            Names.isFieldKey(first.content), ByteOrder.compare(lastKey, first.content) < 0
+        else { throw Unusual() }
+        guard let second = try reader.next() else { return (first.content, .removal) }
+        let isPlain =
+            second.number == 2 && CanonicalValue.isShortest(second) && second.range.upperBound == bytes.count
+            && CanonicalValue.isCanonical(second.content)
+        if !isPlain || second.content[0] == 13 << 3 | 2 {
+            listMessageCount += CanonicalValue.listMessages(inField: bytes)
+            guard listMessageCount <= Limits.listMessagesPerRequest else { throw Unusual() }
+        }
+        if isPlain { return (first.content, .plain) }
+        // A reference, or what another encoder makes.
+        fieldArena.reset()
+        guard let field = fieldArena.unpack(brume__v1__field__unpack, bytes),
+            ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
+            let canonical = FieldChecker.canonicalBytes(of: field)
+        else { throw Unusual() }
+        return (first.content, .packed(canonical))
+    }
+}

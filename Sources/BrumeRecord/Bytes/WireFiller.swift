@@ -1,0 +1,103 @@
+package import BrumeModel
+
+/// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and
+/// nothing for a zero or an empty text. Writing beyond the room traps.
+///
+/// The size is counted first (``WireSize``), then all is written at once: see ``Swift/Array/append(byteCount:_:)``. An
+/// array that is asked to grow looks at itself before each byte.
+package struct WireFiller {
+    private let target: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    package init(_ target: UnsafeMutableRawBufferPointer) {
+        self.target = target
+    }
+
+    /// A text, which is left out where it is empty.
+    package mutating func text(_ number: UInt8, _ text: String) {
+        if !text.isEmpty { text.withUTF8Bytes { message(number, $0) } }
+    }
+
+    /// A number, which is left out where it is 0.
+    package mutating func integer(_ number: UInt8, _ value: UInt64) {
+        if value == 0 { return }
+        byte(number << 3)
+        varint(value)
+    }
+
+    /// A field of bytes, which is left out where there are none.
+    package mutating func data(_ number: UInt8, _ content: [UInt8]) {
+        if !content.isEmpty { message(number, content) }
+    }
+
+    /// A field of bytes, which is left out where there are none.
+    package mutating func data(_ number: UInt8, _ content: SharedBytes) {
+        if !content.isEmpty { message(number, content) }
+    }
+
+    /// A field that holds a message, also one without content.
+    package mutating func message(_ number: UInt8, _ content: [UInt8]) {
+        content.withUnsafeBytes { message(number, $0) }
+    }
+
+    /// A field that holds a message, also one without content.
+    package mutating func message(_ number: UInt8, _ content: SharedBytes) {
+        content.withUnsafeBytes { message(number, $0) }
+    }
+
+    /// The beginning of a field that holds a message of `count` bytes, which follow.
+    @inline(__always)
+    package mutating func messageHeader(_ number: UInt8, count: Int) {
+        byte(number << 3 | 2)
+        varint(UInt64(count))
+    }
+
+    package mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
+        messageHeader(number, count: content.count)
+        append(content)
+    }
+
+    /// Fields that are encoded already.
+    package mutating func append(_ encoded: UnsafeRawBufferPointer) {
+        guard let source = encoded.baseAddress, encoded.count > 0 else { return }
+        precondition(encoded.count <= target.count - count, "what is encoded has no room")
+        (target.baseAddress! + count).copyMemory(from: source, byteCount: encoded.count)
+        count += encoded.count
+    }
+
+    @inline(__always)
+    private mutating func varint(_ value: UInt64) {
+        if value < 0x80 { byte(UInt8(truncatingIfNeeded: value)) } else { longVarint(value) }
+    }
+
+    private mutating func longVarint(_ value: UInt64) {
+        var value = value
+        while value >= 0x80 {
+            byte(UInt8(truncatingIfNeeded: value) | 0x80)
+            value >>= 7
+        }
+        byte(UInt8(truncatingIfNeeded: value))
+    }
+
+    @inline(__always)
+    private mutating func byte(_ value: UInt8) {
+        precondition(count < target.count, "what is encoded has no room")
+        target.baseAddress!.storeBytes(of: value, toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+}
+
+extension [UInt8] {
+    /// Appends so many bytes, all of which `fill` writes.
+    @inline(__always)
+    package mutating func append(byteCount: Int, _ fill: (inout WireFiller) -> Void) {
+        append(addingCapacity: byteCount) { span in
+            span.withUnsafeMutableBufferPointer { room, count in
+                var filler = WireFiller(UnsafeMutableRawBufferPointer(room))
+                fill(&filler)
+                precondition(filler.count == byteCount, "what is encoded has another size than was counted")
+                count = byteCount
+            }
+        }
+    }
+}

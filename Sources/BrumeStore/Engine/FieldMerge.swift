@@ -1,0 +1,225 @@
+package import BrumeModel
+internal import BrumeRecord
+
+/// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied
+/// until the record is encoded, and the merge itself never is: every save makes one.
+package struct FieldMerge: ~Copyable {
+    /// Neighbouring fields of one source, their tags included.
+    private enum Piece {
+        case stored(Range<Int>)
+        case sent(Range<Int>)
+    }
+
+    /// The older version; empty for a new record.
+    private let stored: SharedBytes
+    private let sent: EncodedFields
+    /// In the order of keys; nil: what was sent, and nothing else.
+    private var pieces: [Piece]?
+    /// Where the fields of the older version begin.
+    private var storedFieldsStart = 0
+    /// Where the older version says who made the record, and when.
+    private var storedCreation = 0..<0
+
+    /// Fields of the record.
+    package private(set) var count: Int
+
+    /// Fields of the older version.
+    package private(set) var readCount = 0
+
+    /// Whether a field differs from the older version.
+    package private(set) var isChanged: Bool
+
+    /// Whether a field that holds references differs from the older version. Only where somebody watches.
+    package private(set) var changesReferences = false
+
+    private let watchesReferences: Bool
+
+    /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their
+    /// keys, as all ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
+    ///
+    /// - Parameter watchesReferences: Whether ``changesReferences`` is of interest: it costs a look at each field that
+    ///   changes.
+    package init(
+        _ fields: borrowing CheckedFields, over stored: consuming SharedBytes?, watchesReferences: Bool = false
+    ) throws(ServiceError) {
+        sent = fields.puts
+        self.watchesReferences = watchesReferences
+        guard let stored else {
+            self.stored = SharedBytes()
+            (count, isChanged) = (sent.count, true)
+            return
+        }
+        self.stored = stored
+        (count, isChanged) = (0, false)
+        let removals = fields.removals.isEmpty ? [] : fields.removals.sorted { $0 < $1 }
+        guard merge(removals: removals) else { throw StoredRecord.damaged("it is no protobuf message") }
+    }
+
+    /// False where the older version is no protobuf message.
+    private mutating func merge(removals: [String]) -> Bool {
+        let (stored, sent) = (stored, sent.bytes)
+        return stored.withUnsafeBytes { stored in
+            sent.withUnsafeBytes { sent in
+                do throws(WireReader.Damage) {
+                    try merge(stored, sent, removals: removals)
+                    return true
+                } catch {
+                    return false
+                }
+            }
+        }
+    }
+
+    /// Walks the older version's fields beside those that were sent: both are in the order of their keys.
+    private mutating func merge(
+        _ stored: UnsafeRawBufferPointer, _ sent: UnsafeRawBufferPointer, removals: [String]
+    ) throws(WireReader.Damage) {
+        var reader = WireReader(stored)
+        var sentReader = WireReader(sent)
+        var nextSent = try sentReader.next()
+        var nextSentKey = try StoredRecord.key(ofNext: nextSent)
+        var nextRemoval = 0
+        while let element = try reader.next() {
+            guard element.number == UInt64(StoredRecord.fieldsNumber) else {
+                storedFieldsStart = element.range.upperBound
+                // Neighbours: fields stand in the order of their numbers.
+                if element.number == 4 { storedCreation = element.range }
+                if element.number == 5 {
+                    let start = storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound
+                    storedCreation = start..<element.range.upperBound
+                }
+                continue
+            }
+            guard element.isLengthDelimited else { throw WireReader.Damage() }
+            readCount += 1
+            let key = try StoredRecord.key(ofField: element.content)
+            var order = 1
+            while let field = nextSent {
+                order = ByteOrder.compare(nextSentKey, key)
+                if order > 0 { break }
+                // One in the place of this, or a new one before it.
+                if !isChanged, order < 0 || !ByteOrder.isEqual(field.content, element.content) { isChanged = true }
+                if watchesReferences {
+                    try watch(field.content, inPlaceOf: order == 0 ? element.content : nil)
+                }
+                append(sent: field.range)
+                nextSent = try sentReader.next()
+                nextSentKey = try StoredRecord.key(ofNext: nextSent)
+                if order == 0 { break }
+            }
+            if order == 0 { continue }
+            while nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) < 0 { nextRemoval += 1 }
+            if nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) == 0 {
+                isChanged = true
+                if watchesReferences { try watch(nil, inPlaceOf: element.content) }
+            } else {
+                append(stored: element.range, behind: nextSent?.range.lowerBound ?? sent.count)
+            }
+        }
+        while let field = nextSent {
+            isChanged = true
+            if watchesReferences { try watch(field.content, inPlaceOf: nil) }
+            append(sent: field.range)
+            nextSent = try sentReader.next()
+        }
+    }
+
+    /// Notes whether references come, go or change with a field.
+    private mutating func watch(
+        _ newer: UnsafeRawBufferPointer?, inPlaceOf older: UnsafeRawBufferPointer?
+    ) throws(WireReader.Damage) {
+        if changesReferences { return }
+        if let newer, let older, ByteOrder.isEqual(newer, older) { return }
+        if let newer, try StoredRecord.holdsReferences(field: newer) { changesReferences = true }
+        if let older, try StoredRecord.holdsReferences(field: older) { changesReferences = true }
+    }
+
+    private mutating func append(sent range: Range<Int>) {
+        count += 1
+        guard let last = pieces?.indices.last else { return }
+        // No field that was sent is left out, so that two of them without another between them are neighbours.
+        if case .sent(let before) = pieces![last] {
+            pieces![last] = .sent(before.lowerBound..<range.upperBound)
+        } else {
+            pieces!.append(.sent(range))
+        }
+    }
+
+    /// - Parameter sentEnd: Where those that were sent and stand before this field end.
+    private mutating func append(stored range: Range<Int>, behind sentEnd: Int) {
+        count += 1
+        if pieces == nil { pieces = sentEnd == 0 ? [] : [.sent(0..<sentEnd)] }
+        if case .stored(let before)? = pieces!.last, before.upperBound == range.lowerBound {
+            pieces![pieces!.count - 1] = .stored(before.lowerBound..<range.upperBound)
+        } else {
+            pieces!.append(.stored(range))
+        }
+    }
+
+    /// Whether the record has the fields that were sent, and no other.
+    package var isWhatWasSent: Bool { pieces == nil }
+
+    /// The older version's bytes without its fields.
+    package var storedSystemFields: SharedBytes { stored.part(0..<storedFieldsStart) }
+
+    /// Appends the record's bytes, and says how many of them stand before its fields: alone they are the record without
+    /// any.
+    ///
+    /// - Parameters:
+    ///   - bytes: Grown by what the record needs, and no more, where it is empty.
+    ///   - changeTag: Its text in UTF-8.
+    ///   - user: Who saves, and makes the record where it is new.
+    ///   - savedMilliseconds: The server's clock, since 1970.
+    ///   - parent: The name of the parent record, or empty.
+    package func encode(
+        into bytes: inout [UInt8], name: String, type: String, changeTag: [UInt8], user: String,
+        savedMilliseconds: Int64, parent: String
+    ) -> Int {
+        let saved = UInt64(bitPattern: savedMilliseconds)
+        let isNew = stored.isEmpty
+        let savingBytes = WireSize.data(user.utf8.count) + WireSize.integer(saved)
+        let systemByteCount =
+            WireSize.data(name.utf8.count) + WireSize.data(type.utf8.count)
+            + WireSize.data(changeTag.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
+            + WireSize.data(parent.utf8.count)
+        bytes.append(byteCount: systemByteCount + fieldsByteCount) { filler in
+            filler.text(1, name)
+            filler.text(2, type)
+            filler.data(3, changeTag)
+            if isNew {
+                filler.text(4, user)
+                filler.integer(5, saved)
+            } else {
+                stored.withUnsafeBytes { filler.append(UnsafeRawBufferPointer(rebasing: $0[storedCreation])) }
+            }
+            filler.text(6, user)
+            filler.integer(7, saved)
+            filler.text(8, parent)
+            appendFields(to: &filler)
+        }
+        return systemByteCount
+    }
+
+    private var fieldsByteCount: Int {
+        guard let pieces else { return sent.bytes.count }
+        return pieces.reduce(0) { count, piece in
+            switch piece {
+            case .stored(let range), .sent(let range): count + range.count
+            }
+        }
+    }
+
+    private func appendFields(to filler: inout WireFiller) {
+        sent.bytes.withUnsafeBytes { sent in
+            guard let pieces else { return filler.append(sent) }
+            stored.withUnsafeBytes { stored in
+                for piece in pieces {
+                    switch piece {
+                    case .stored(let range): filler.append(UnsafeRawBufferPointer(rebasing: stored[range]))
+                    case .sent(let range): filler.append(UnsafeRawBufferPointer(rebasing: sent[range]))
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package import BrumeModel
+internal import BrumeProtocol
+
+/// Requests, answers and figures with something in every place, for tests of all messages.
+package enum MessageSamples {
+    package static let zone = ZoneID(name: "Notes", owner: "__defaultOwner__")
+
+    package static let operationID = [UInt8](1...16)
+
+    package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
+        var fields: DecodedFields = RecordSamples.fields
+        fields.updateValue(nil, forKey: "gone")
+        return ModifyRecordsRequest(
+            database: .private, savePolicy: .allKeys, isAtomic: false, operationID: operationID,
+            zones: [
+                ZoneModification(
+                    zone: zone,
+                    saves: [
+                        RecordSave(name: "a", type: "Note", changeTag: "1-1", parent: .set("p"), fields: fields),
+                        RecordSave(name: "b", type: "Note", parent: .removed, fields: [:]),
+                        RecordSave(name: RecordSamples.userName, type: "Users", fields: [:]),
+                    ], deletions: ["c", "d"]),
+                ZoneModification(zone: .defaultZone, deletions: ["a"]),
+            ], clientToken: [0, 1, 0xFF])
+    }
+
+    package static var errorWithRecord: ServiceError {
+        ServiceError(
+            .serverRecordChanged, "someone else was faster; merge and save again", retryAfterMilliseconds: 7,
+            serverRecord: RecordSamples.recordBytes)
+    }
+
+    package static let error = ServiceError(
+        .zoneNotFound, "no such zone; é", retryAfterMilliseconds: .max, detail: .encryptedDataReset)
+
+    package static var notificationInfo: NotificationInfo {
+        var info = NotificationInfo()
+        info.alertBody = "a\0b"
+        info.alertLocalizationKey = "k1"
+        info.alertLocalizationArgs = ["x", ""]
+        info.title = "t"
+        info.titleLocalizationKey = "k2"
+        info.titleLocalizationArgs = ["y"]
+        info.subtitle = "s"
+        info.subtitleLocalizationKey = "k3"
+        info.subtitleLocalizationArgs = ["z"]
+        info.alertActionLocalizationKey = "k4"
+        info.alertLaunchImage = "image"
+        info.soundName = "ping"
+        info.desiredKeys = ["one", "two", "three"]
+        info.shouldBadge = true
+        info.shouldSendContentAvailable = true
+        info.shouldSendMutableContent = true
+        info.category = "c"
+        info.collapseIDKey = "i"
+        return info
+    }
+
+    package static var subscriptions: [Subscription] {
+        [
+            Subscription(
+                id: "all\0é", kind: .zone(zone, recordType: "Note"), notificationInfo: notificationInfo),
+            Subscription(id: "db", kind: .database(recordType: "")),
+            Subscription(
+                id: "query",
+                kind: .query(
+                    QuerySubscription(
+                        recordType: "Note",
+                        predicate: .and([
+                            .comparison(.field("title"), .beginsWith, .string("B\0")),
+                            .not(
+                                .isIn(
+                                    .parent, [.reference(Reference(recordName: "up", deletesSelf: false))])
+                            ),
+                        ]), options: [.update, .once], zone: zone))),
+        ]
+    }
+}
+
+extension MessageSamples {
+    /// Another number in each place.
+    package static var figures: ServerFigures {
+        var next: UInt64 = 0
+        func number() -> UInt64 {
+            next += 1
+            return next * 1_000_003
+        }
+        func histogram() -> Histogram {
+            var histogram = Histogram()
+            for shift in 0..<20 { histogram.record(number() << UInt64(shift)) }
+            return histogram
+        }
+        var figures = ServerFigures()
+        figures.health = HealthStatus(
+            isServing: false, uptimeMilliseconds: number(), isDiskFull: true, isDamageFound: true)
+        figures.loops = 3
+        figures.cpuNanoseconds = number()
+        for method in Method.names.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            var method = MethodFigures(method: method.rawValue, name: method.name)
+            method.ended = number()
+            method.cancelled = number()
+            method.failures = [.zoneNotFound: number(), .internalError: number()]
+            method.latencyNanoseconds = histogram()
+            figures.methods.append(method)
+        }
+        figures.refusedCalls = number()
+        figures.openCalls = Int(number())
+        figures.itemFailures = [.serverRecordChanged: number(), ErrorCode(rawValue: -7): number()]
+        figures.commits = number()
+        figures.changes = number()
+        figures.connections.open = Int(number())
+        figures.connections.accepted = number()
+        figures.connections.welcomed = number()
+        figures.connections.refused = number()
+        figures.push.streams = Int(number())
+        figures.push.sent = number()
+        figures.push.published = number()
+        figures.push.lagNanoseconds = histogram()
+        figures.push.missed = number()
+        figures.push.backlogEvents = Int(number())
+        figures.journal.syncNanoseconds = histogram()
+        figures.journal.batchEntries = histogram()
+        figures.journal.batchBytes = histogram()
+        figures.journal.segments = 5
+        figures.databases.loaded = Int(number())
+        figures.databases.loading = Int(number())
+        figures.databases.loads = number()
+        figures.databases.drops = number()
+        figures.databases.runningQueries = Int(number())
+        figures.databases.snapshots = number()
+        figures.databases.snapshotBytes = number()
+        figures.memory.databaseBytes = Int(number())
+        figures.memory.backlogBytes = Int(number())
+        figures.memory.heldAnswerBytes = Int(number())
+        figures.memory.waitingCallBytes = Int(number())
+        figures.memory.undurableBytes = Int(number())
+        figures.memory.residentBytes = Int(number())
+        return figures
+    }
+}

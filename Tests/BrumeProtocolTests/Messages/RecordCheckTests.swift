@@ -1,0 +1,178 @@
+import BrumeModel
+import BrumeProtocol
+import BrumeRecord
+import BrumeTestKit
+import Testing
+
+/// What is wrong with one record of a request is that record's failure, and the others go on.
+struct RecordCheckTests {
+    private let coder = MessageCoder()
+
+    /// What became of one save that stands between two good ones.
+    private func check(_ save: ProtoBytes) throws -> RecordSave<CheckedFields> {
+        let good = [field("key", value().varint(2, 2))]
+        let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes"))
+            .message(2, record(good, name: "first")).message(2, save).message(2, record(good, name: "last"))
+        let request = try ProtoBytes().varint(1, 2).message(5, zone).bytes.decoded(coder.decodeModifyRecordsRequest)
+        let saves = request.zones[0].saves
+        #expect(saves.map(\.name).first == "first" && saves.map(\.name).last == "last")
+        #expect(saves[0].fields.problem == nil && saves[2].fields.problem == nil)
+        #expect(try keys(of: saves[0]) == ["key"])
+        return saves[1]
+    }
+
+    private func keys(of save: RecordSave<CheckedFields>) throws -> [String] {
+        try StoredRecord.parts(of: save.fields.puts.bytes).fields.map(\.key)
+    }
+
+    private func problem(_ save: ProtoBytes) throws -> ErrorCode? {
+        let problem = try check(save).fields.problem
+        if let problem { #expect(!problem.message.isEmpty) }
+        return problem?.code
+    }
+
+    private func record(_ fields: [ProtoBytes], name: String = "name", type: String = "Note") -> ProtoBytes {
+        fields.reduce(ProtoBytes().text(1, name).text(2, type)) { $0.message(15, $1) }
+    }
+
+    private func field(_ key: String, _ value: ProtoBytes) -> ProtoBytes { ProtoBytes().text(1, key).message(2, value) }
+
+    private func value() -> ProtoBytes { ProtoBytes() }
+
+    private func problem(value: ProtoBytes) throws -> ErrorCode? { try problem(record([field("key", value)])) }
+
+    @Test(
+        "a bad record name is its item's problem",
+        arguments: [
+            "", "_x", "a\0b", "tab\t", "é", String(repeating: "x", count: 256), "_" + String(repeating: "a", count: 32),
+        ])
+    func recordNames(name: String) throws {
+        let save = try check(record([], name: name))
+        #expect(save.fields.problem?.code == .invalidArguments)
+        #expect(save.name == name)
+    }
+
+    @Test("names that are no UTF-8 keep their place and fail")
+    func unreadableNames() throws {
+        #expect(try problem(ProtoBytes().bytes(1, [0x61, 0xFF]).text(2, "Note")) == .invalidArguments)
+        #expect(try problem(ProtoBytes().text(1, "a").bytes(2, [0xC3])) == .invalidArguments)
+        #expect(
+            try problem(record([ProtoBytes().bytes(1, [0xED, 0xA0, 0x80]).message(2, value())])) == .invalidArguments)
+    }
+
+    @Test("a user's record passes with its type only, for permission is decided elsewhere")
+    func userRecords() throws {
+        #expect(try problem(record([], name: RecordSamples.userName, type: "Users")) == nil)
+        #expect(try problem(record([], name: RecordSamples.userName, type: "Note")) == .invalidArguments)
+    }
+
+    @Test("a bad type, key or parent is its item's problem")
+    func otherNames() throws {
+        for name in ["", "1", "a-b", "_a", "é", "a\0", String(repeating: "x", count: 256)] {
+            #expect(try problem(record([], type: name)) == .invalidArguments)
+            #expect(try problem(record([field(name, value().varint(2, 0))])) == .invalidArguments)
+        }
+        #expect(try problem(record([ProtoBytes().message(2, value().varint(2, 0))])) == .invalidArguments)
+        #expect(try problem(record([]).text(4, "_bad")) == .invalidArguments)
+        #expect(try problem(record([]).text(4, "")) == .invalidArguments)
+        #expect(try check(record([]).varint(5, 0)).parent == .unchanged)
+    }
+
+    @Test("a key twice is a problem, whether set or removed")
+    func keysTwice() throws {
+        let one = field("key", value().varint(2, 2))
+        let other = field("other", value().varint(2, 2))
+        #expect(try problem(record([one, other, one])) == .invalidArguments)
+        #expect(try problem(record([one, other, ProtoBytes().text(1, "key")])) == .invalidArguments)
+    }
+
+    @Test("fields come out sorted by key")
+    func sorted() throws {
+        let keys = (0..<100).map { "k\($0 * 37 % 100)" }
+        let save = try check(record(keys.map { field($0, value().varint(2, 2)) }))
+        #expect(try self.keys(of: save) == keys.sorted())
+    }
+
+    @Test("4,096 fields are allowed in a record, 4,097 are not")
+    func fieldLimit() throws {
+        let fields = (0..<4_097).map { field("k\($0)", value().varint(2, 2)) }
+        #expect(try problem(record(fields.dropLast())) == nil)
+        #expect(try problem(record(fields)) == .limitExceeded)
+    }
+
+    @Test("text has to be UTF-8 and may hold NUL")
+    func text() throws {
+        #expect(try problem(value: value().text(1, "a\0b")) == nil)
+        for bytes: [UInt8] in [[0xFF], [0x61, 0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] {
+            #expect(try problem(value: value().bytes(1, bytes)) == .invalidArguments)
+            let list = ProtoBytes().text(1, "good").bytes(1, bytes)
+            #expect(try problem(value: value().message(8, list)) == .invalidArguments)
+            #expect(try problem(value: value().bytes(4, bytes)) == nil)
+        }
+    }
+
+    @Test("dates have to be finite", arguments: [Double.nan, .infinity, -.infinity])
+    func dates(seconds: Double) throws {
+        #expect(try problem(value: value().double(5, seconds)) == .invalidArguments)
+        let list = ProtoBytes().double(1, 1).double(1, seconds)
+        #expect(try problem(value: value().message(12, list)) == .invalidArguments)
+        #expect(try problem(value: value().double(3, seconds)) == nil)
+    }
+
+    @Test("locations have to be on Earth, in finite numbers")
+    func locations() throws {
+        let bad: [ProtoBytes] = [
+            ProtoBytes().double(1, 90.001), ProtoBytes().double(1, -90.001), ProtoBytes().double(2, 180.5),
+            ProtoBytes().double(2, -181), ProtoBytes().double(1, .nan), ProtoBytes().double(2, .infinity),
+            ProtoBytes().double(3, .nan), ProtoBytes().double(8, .infinity),
+        ]
+        for location in bad {
+            #expect(try problem(value: value().message(6, location)) == .invalidArguments)
+            let list = ProtoBytes().message(1, ProtoBytes()).message(1, location)
+            #expect(try problem(value: value().message(13, list)) == .invalidArguments)
+        }
+        #expect(try problem(value: value().message(6, ProtoBytes().double(1, 90).double(2, -180))) == nil)
+    }
+
+    @Test("references need a record's name and a known action")
+    func references() throws {
+        let bad: [ProtoBytes] = [
+            ProtoBytes(), ProtoBytes().text(1, "_x"), ProtoBytes().bytes(1, [0xFF]),
+            ProtoBytes().text(1, "a").varint(2, 2),
+        ]
+        for reference in bad {
+            #expect(try problem(value: value().message(7, reference)) == .invalidArguments)
+            #expect(try problem(value: value().message(14, ProtoBytes().message(1, reference))) == .invalidArguments)
+        }
+        #expect(try problem(value: value().message(7, ProtoBytes().text(1, RecordSamples.userName))) == nil)
+    }
+
+    @Test("a value without a kind, or with one of the future, is a problem")
+    func kinds() throws {
+        #expect(try problem(value: value()) == .invalidArguments)
+        #expect(try problem(value: value().text(99, "future")) == .invalidArguments)
+    }
+
+    @Test("a record over 1 MB is its item's problem")
+    func recordBytes() throws {
+        let half = field("a", value().bytes(4, [UInt8](repeating: 0, count: 500_000)))
+        let rest = field("b", value().bytes(4, [UInt8](repeating: 0, count: 499_900)))
+        let more = field("b", value().bytes(4, [UInt8](repeating: 0, count: 500_000)))
+        #expect(try problem(record([half, rest])) == nil)
+        #expect(try problem(record([half, more])) == .limitExceeded)
+    }
+
+    @Test("what a client adds or writes in a roundabout way doesn't change the field's bytes")
+    func canonical() throws {
+        let plain = try check(record([field("key", value().message(7, ProtoBytes().text(1, "a").varint(2, 1)))]))
+        let reference = ProtoBytes().text(9, "?").varint(2, 1).text(1, "wrong").text(1, "a")
+        let odd = try check(
+            record([ProtoBytes().varint(77, 5).message(2, value().text(50, "?").message(7, reference)).text(1, "key")]))
+        #expect(odd.fields.puts == plain.fields.puts)
+        // Lists of no element are one value, whatever type they say.
+        for kind: UInt64 in 8...15 {
+            let save = try check(record([field("key", value().message(kind, ProtoBytes().varint(60, 1)))]))
+            #expect(save.fields.puts == EncodedFields([StoredRecord.encodeField(key: "key", value: .emptyList)]))
+        }
+    }
+}
