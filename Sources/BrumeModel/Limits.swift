@@ -1,6 +1,6 @@
 /// The limits that client and server share, each with its reason. The server names those in force in its welcome.
 package enum Limits {
-    /// Items (saves and deletions together) in one request: CloudKit's own limit (cloudkit.md 2.12).
+    /// Items (saves and deletions together) in one request: CloudKit's own limit (Documentation/CloudKit.md, Limits).
     package static let itemsPerRequest = 400
 
     /// Bytes of one request's message: CloudKit's own limit of 2 MB.
@@ -26,8 +26,8 @@ package enum Limits {
     /// Characters of a record name, zone name, record type or field key.
     package static let nameCharacters = 255
 
-    /// References with `deleteSelf` that may point to one record (cloudkit.md 2.6). In a public database those of one
-    /// user's records: what others refer to is nobody's own limit.
+    /// References with `deleteSelf` that may point to one record (Documentation/CloudKit.md, References). In a public
+    /// database those of one user's records: what others refer to is nobody's own limit.
     package static let cascadeReferencesPerTarget = 750
 
     /// References with `deleteSelf` in one record: more than point to any, so that no app has them.
@@ -115,7 +115,7 @@ package enum Limits {
     /// Fields of one record. A record of 1 MB could otherwise hold 250,000 of them, and each costs a look-up.
     package static let fieldsPerRecord = 4_096
 
-    /// Field keys that a notification may ask for (cloudkit.md 2.8).
+    /// Field keys that a notification may ask for (Documentation/CloudKit.md, Subscriptions).
     package static let notificationDesiredKeys = 3
 
     /// Users of a public database who have no subscription any more and are remembered, so that what a restart keeps
@@ -159,13 +159,13 @@ package enum Limits {
     /// Bytes of those events' subscriptions, which each event carries: as many as a backlog holds.
     package static let queryEventBytesPerUserAndCommit = 1024 * 1024
 
-    /// Characters of a text in a notification (cloudkit.md 2.8): the rest is cut.
+    /// Characters of a text in a notification (Documentation/CloudKit.md, Subscriptions): the rest is cut.
     package static let notificationTextCharacters = 100
 
     /// Bytes of such a text: a character may have any number of them.
     package static let notificationTextBytes = 1_024
 
-    /// Matches in a page of a query when the client names no limit (cloudkit.md, "Decided for Brume").
+    /// Matches in a page of a query when the client names no limit (Documentation/CloudKit.md, Queries).
     package static let matchesPerPage = 100
 
     /// Matches in a page of a query, whatever the client asks for: each is kept beside the others until the last is

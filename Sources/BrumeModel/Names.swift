@@ -1,5 +1,5 @@
-/// The rules for names (cloudkit.md 1.3, 1.4): ASCII, 1 to 255 characters, no leading underscore but for the system's
-/// own.
+/// The rules for names (Documentation/CloudKit.md, Names): ASCII, 1 to 255 characters, no leading underscore but for
+/// the system's own.
 package enum Names {
     /// The zone that every database has. It has no history and no atomic commits.
     package static let defaultZone = "_defaultZone"

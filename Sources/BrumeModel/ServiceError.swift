@@ -1,4 +1,5 @@
-/// CloudKit's error codes: raw values of `CKError.Code` (cloudkit.md 1.12). An open set, since a peer may be newer.
+/// CloudKit's error codes: raw values of `CKError.Code` (Documentation/CloudKit.md, Which error for what). An open set,
+/// since a peer may be newer.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 

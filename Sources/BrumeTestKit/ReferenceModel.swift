@@ -57,7 +57,8 @@ package struct ReferenceModel {
 
     // MARK: Records
 
-    /// Saves and deletes in one zone, by the rules of cloudkit.md 2.1, 2.2 and 2.6. Names must not repeat.
+    /// Saves and deletes in one zone, by the rules of Documentation/CloudKit.md, Change tags and save policies, Atomic
+    /// batches, References. Names must not repeat.
     package mutating func modify(
         zone name: String, policy: SavePolicy, isAtomic: Bool, saves: [Save], deletions: [String]
     ) -> (saves: [SaveOutcome], deletions: [ErrorCode?]) {

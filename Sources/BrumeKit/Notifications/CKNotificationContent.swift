@@ -24,7 +24,8 @@ struct CKNotificationContent: Sendable {
     var isPruned = false
     var alert: CKNotificationAlert
 
-    /// Reads the `ck` dictionary of a push payload (cloudkit.md 1.9); nil when there is none of a kind that is built.
+    /// Reads the `ck` dictionary of a push payload (Documentation/CloudKit.md, Notification payloads); nil when there
+    /// is none of a kind that is built.
     ///
     /// The payload is hostile until checked: values of wrong types count as absent, and names that nothing can have
     /// too.

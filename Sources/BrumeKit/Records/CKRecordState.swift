@@ -91,8 +91,8 @@ struct CKRecordState: Sendable {
         local.refused[.parent] = nil
     }
 
-    /// What a save under the given policy sends (cloudkit.md 2.1): the edited keys, or with `allKeys` also the others
-    /// that the record holds.
+    /// What a save under the given policy sends (Documentation/CloudKit.md, Change tags and save policies): the edited
+    /// keys, or with `allKeys` also the others that the record holds.
     func save(name: String, type: String, policy: SavePolicy) -> RecordSave<DecodedFields> {
         var sent: DecodedFields = policy == .allKeys ? fields.mapValues { $0 } : [:]
         for key in edits.keys {

@@ -1,4 +1,4 @@
-/// What a user wants to be told about in one database (cloudkit.md 1.8, 2.8).
+/// What a user wants to be told about in one database (Documentation/CloudKit.md, Subscriptions).
 package struct Subscription: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// Any change in one custom zone; an empty record type stands for any.
@@ -24,7 +24,7 @@ package struct Subscription: Equatable, Sendable {
     }
 }
 
-/// What a query subscription wants to be told of (cloudkit.md 2.8).
+/// What a query subscription wants to be told of (Documentation/CloudKit.md, Subscriptions).
 ///
 /// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before
 /// did; a deleted one, also one that went with another or with its zone, when its last version matched.

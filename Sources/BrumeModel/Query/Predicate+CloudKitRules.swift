@@ -1,6 +1,6 @@
 extension Predicate {
-    /// What CloudKit itself refuses in this predicate and Brume does not, or nil (cloudkit.md 2.7): OR, and NOT before
-    /// AND, a search for words, a distance and BETWEEN.
+    /// What CloudKit itself refuses in this predicate and Brume does not, or nil (Documentation/CloudKit.md, Queries):
+    /// OR, and NOT before AND, a search for words, a distance and BETWEEN.
     ///
     /// For those who want to know that their queries work with CloudKit too. For trees whose depth is bounded: it
     /// recurses.

@@ -1,4 +1,5 @@
-/// Which records a query or a query subscription wants: the syntax tree of a predicate (cloudkit.md 2.7).
+/// Which records a query or a query subscription wants: the syntax tree of a predicate (Documentation/CloudKit.md,
+/// Queries).
 ///
 /// A comparison with a field that the record does not have is neither true nor false, and so is its negation: Kleene's
 /// logic of three values, in which a record matches when the whole is true. So `x != 5` and `NOT x == 5` both leave out

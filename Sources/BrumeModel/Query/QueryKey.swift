@@ -1,5 +1,5 @@
 /// What a predicate compares and a query sorts by: a field of the app, or one that the server keeps for every record
-/// (cloudkit.md 2.7).
+/// (Documentation/CloudKit.md, Queries).
 package enum QueryKey: Hashable, Sendable {
     case field(String)
     /// Compares with references; only the record's name counts.

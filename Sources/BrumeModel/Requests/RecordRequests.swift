@@ -1,4 +1,5 @@
-/// Raw values of `CKModifyRecordsOperation.RecordSavePolicy` (cloudkit.md 2.1).
+/// Raw values of `CKModifyRecordsOperation.RecordSavePolicy` (Documentation/CloudKit.md, Change tags and save
+/// policies).
 package enum SavePolicy: UInt8, Sendable {
     case ifServerRecordUnchanged = 0
     case changedKeys = 1

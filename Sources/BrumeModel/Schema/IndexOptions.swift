@@ -1,4 +1,4 @@
-/// What queries may do with a field (cloudkit.md 2.7, 3.1).
+/// What queries may do with a field (Documentation/CloudKit.md, Schemas).
 package struct IndexOptions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 

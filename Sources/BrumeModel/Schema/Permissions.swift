@@ -1,4 +1,4 @@
-/// What a role may do with the records of a type in the public database (cloudkit.md 2.5).
+/// What a role may do with the records of a type in the public database (Documentation/CloudKit.md, What works where).
 package struct Permissions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 

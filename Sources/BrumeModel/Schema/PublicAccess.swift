@@ -1,5 +1,5 @@
-/// What a caller may do with records of the public database: grants of the schema to the caller's roles (cloudkit.md
-/// 2.5).
+/// What a caller may do with records of the public database: grants of the schema to the caller's roles
+/// (Documentation/CloudKit.md, What works where).
 ///
 /// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles
 /// that the operator put them into. A type that the schema does not know, of records from before it was kept, grants as

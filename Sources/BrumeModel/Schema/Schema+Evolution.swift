@@ -1,4 +1,4 @@
-/// How schemas change once there are data that rely on them (cloudkit.md 3.3).
+/// How schemas change once there are data that rely on them (Documentation/CloudKit.md, Schemas).
 extension Schema {
     /// Why this schema can't follow the one of production, each problem a line; empty when it can.
     ///

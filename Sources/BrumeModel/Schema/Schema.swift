@@ -1,5 +1,5 @@
 /// The record types, fields, indexes and security roles of a container in one environment, which all its databases
-/// share (cloudkit.md, section 3).
+/// share (Documentation/CloudKit.md, Schemas).
 ///
 /// A value: what learns, imports or deploys makes another one. Copies share their storage.
 package struct Schema: Hashable, Sendable {

@@ -104,7 +104,7 @@ package struct SchemaFieldType: Hashable, Sendable {
         }
     }
 
-    /// The options that an index of this type can have (cloudkit.md 2.7); those that learning gives.
+    /// The options that an index of this type can have (Documentation/CloudKit.md, Queries); those that learning gives.
     package var applicableOptions: IndexOptions {
         if isEncrypted { return [] }
         return switch element {

@@ -1,4 +1,4 @@
-/// Reads a schema in the language of `.ckdb` files (cloudkit.md 3.1).
+/// Reads a schema in the language of `.ckdb` files (Documentation/CloudKit.md, Schemas).
 ///
 /// Keywords may be written in either case. Types, fields and roles may come in any order; each name once. A field of a
 /// type that can't have an option, such as an encrypted one that is `QUERYABLE`, is an error, so that nobody relies on

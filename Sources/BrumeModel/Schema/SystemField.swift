@@ -1,4 +1,5 @@
-/// The fields that every record has without an app's doing, as the schema language names them (cloudkit.md 3.1).
+/// The fields that every record has without an app's doing, as the schema language names them
+/// (Documentation/CloudKit.md, Schemas).
 package enum SystemField: UInt8, Hashable, Sendable, CaseIterable {
     case createTime = 1
     case createdBy = 2

@@ -45,7 +45,7 @@ package struct Location: Hashable, Sendable {
     }
 }
 
-/// A pointer to a record of the same zone, which need not exist (cloudkit.md 2.6).
+/// A pointer to a record of the same zone, which need not exist (Documentation/CloudKit.md, References).
 package struct Reference: Hashable, Sendable {
     package var recordName: String
     /// Whether the record that holds the reference is deleted with its target.

@@ -2,7 +2,8 @@ package import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// What a notification carries of a record: the values of a few keys, each of a bounded size (cloudkit.md 2.8).
+/// What a notification carries of a record: the values of a few keys, each of a bounded size
+/// (Documentation/CloudKit.md, Subscriptions).
 ///
 /// The record is read in place, and only what is carried is decoded, so a stored value costs and holds no more than
 /// what a notification shows of it: lists and bytes are left out without a look at their elements, and texts are cut

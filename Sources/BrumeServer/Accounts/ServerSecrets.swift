@@ -50,7 +50,7 @@ struct ServerSecrets: Sendable {
     }
 
     /// The user record name of an account in a container and environment: `_` and 32 hexadecimal digits, different in
-    /// each (cloudkit.md, section 0), and telling nothing about the account.
+    /// each (Documentation/CloudKit.md, The model), and telling nothing about the account.
     func userRecordName(accountID: [UInt8], container: String, environment: Environment) -> String {
         let message = Array("user".utf8) + accountID + [environment.rawValue] + Array(container.utf8)
         let digits = Array("0123456789abcdef".utf8)

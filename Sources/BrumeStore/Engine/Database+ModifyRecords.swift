@@ -7,7 +7,7 @@ extension Database {
     ///
     /// Results stand in the order of the request; nothing of a failed item is written. All zones of the request are one
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
-    /// checked here are those of cloudkit.md 2.1, 2.2, 2.6 and 2.13.
+    /// checked here are those of Documentation/CloudKit.md, Change tags and save policies, Atomic batches, References.
     ///
     /// - Parameter quotaBytes: What ``storedBytes`` may come to; 0: no limit. A save that would make them more fails
     ///   with `quotaExceeded`. Deletions and saves that store no more than before go through, however much there is.
@@ -64,8 +64,8 @@ extension Database {
         return Decision(answer: results, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// Makes the user's record (cloudkit.md 1.1) in the default zone, unless it exists. Done at a user's first access,
-    /// in the private and in the public database.
+    /// Makes the user's record (Documentation/CloudKit.md, Users' records) in the default zone, unless it exists. Done
+    /// at a user's first access, in the private and in the public database.
     package func ensureUserRecord(named name: String, nowMilliseconds: Int64) -> Commit? {
         if zoneStates[0].liveSlot(of: name) != nil { return nil }
         var builder = CommitBuilder(sequence: sequence + 1)

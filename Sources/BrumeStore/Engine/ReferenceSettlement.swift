@@ -1,7 +1,7 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// The rules of references, checked against the state after the batch (cloudkit.md 2.6):
+/// The rules of references, checked against the state after the batch (Documentation/CloudKit.md, References):
 ///
 /// - A save that names a parent needs it to exist. (`referenceViolation`)
 /// - A requested deletion takes with it every record that points to a deleted one with `deleteSelf`, recursively, over
@@ -95,7 +95,8 @@ struct ReferenceSettlement {
 
     /// Fails saves whose new parent neither exists nor is made by this batch.
     ///
-    /// In an atomic batch a parent whose own save failed counts as made: its child is innocent.
+    /// In an atomic batch a parent whose own save failed counts as made, so that its child's own result is not a
+    /// failure.
     private mutating func failOrphans(namesOfRequest names: () -> [String]) {
         var made: [String: Int]?
         var orphans: [Int] = []

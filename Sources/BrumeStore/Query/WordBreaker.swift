@@ -11,7 +11,7 @@ internal import CICU
 /// are those of the annex (without the address sign and the colon, where versions of ICU differ): only other pieces
 /// cost ICU's time. Not thread-safe.
 final class WordBreaker {
-    /// Of CloudKit (cloudkit.md 2.7), folded.
+    /// Of CloudKit (Documentation/CloudKit.md, Queries), folded.
     static let stopWords: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of", "on",

@@ -1,7 +1,8 @@
 internal import BrumeModel
 
-/// Makes the server's predicate of an app's (cloudkit.md 2.7). What is outside of the language is refused with a
-/// sentence that names it and what to write instead; the sentences hold keys and operators, never values.
+/// Makes the server's predicate of an app's (Documentation/CloudKit.md, Queries). What is outside of the language is
+/// refused with a sentence that names it and what to write instead; the sentences hold keys and operators, never
+/// values.
 ///
 /// The types of fields are the server's business: it refuses what does not suit them.
 struct PredicateTranslator {

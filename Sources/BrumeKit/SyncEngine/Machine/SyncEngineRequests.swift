@@ -104,8 +104,8 @@ package enum SyncEngineReply: Sendable {
 }
 
 extension CKError {
-    /// Whether the engine tries again by itself: the errors that pass (cloudkit.md 1b, rule 17), a cancelled request,
-    /// and an answer that was lost, whose outcome nobody knows.
+    /// Whether the engine tries again by itself: the errors that pass (Documentation/CloudKit.md, The sync engine, 17),
+    /// a cancelled request, and an answer that was lost, whose outcome nobody knows.
     var passesByItself: Bool {
         switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,

@@ -1,4 +1,4 @@
-/// Who is signed in, and what a change of that means (cloudkit.md 1b, rules 1 and 2).
+/// Who is signed in, and what a change of that means (Documentation/CloudKit.md, The sync engine, 1 and 2).
 extension SyncEngineStateMachine {
     mutating func accountChecked(_ result: Result<String?, CKError>, now: UInt64) {
         let name: String?

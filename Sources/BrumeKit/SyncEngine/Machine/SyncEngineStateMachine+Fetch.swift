@@ -1,4 +1,4 @@
-/// Fetching: the zones that changed, and then each zone's changes (cloudkit.md 1b, rule 6).
+/// Fetching: the zones that changed, and then each zone's changes (Documentation/CloudKit.md, The sync engine, 6).
 extension SyncEngineStateMachine {
     struct FetchCycle: Sendable {
         enum Phase: Sendable {

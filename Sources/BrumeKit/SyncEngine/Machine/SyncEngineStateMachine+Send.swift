@@ -1,6 +1,7 @@
 internal import BrumeModel
 
-/// Sending: the changes to zones, and then batches of the changes to records (cloudkit.md 1b, rules 5 and 9 to 13).
+/// Sending: the changes to zones, and then batches of the changes to records (Documentation/CloudKit.md, The sync
+/// engine, 5 and 9 to 13).
 extension SyncEngineStateMachine {
     struct SendCycle: Sendable {
         enum Phase: Sendable {
