@@ -87,7 +87,7 @@ extension ContainerCore {
             timeoutNanoseconds: options.timeoutNanoseconds(), patience: options.patience)
         guard let name = welcome.userRecordName else { throw CKError.noAccount }
         guard CKRecord.ID.problem(withName: name) == nil else {
-            throw CKError.unfitAnswer("it names a user record that no record can be")
+            throw CKError.malformedResponse("it names a user record that no record can be")
         }
         return CKRecord.ID(recordName: name)
     }

@@ -101,7 +101,7 @@ extension CKDatabase {
         let currentUser = account.currentUser
         func zoneID(_ id: ZoneID) throws(CKError) -> CKRecordZone.ID {
             guard let zoneID = CKRecordZone.ID(id, currentUser: currentUser) else {
-                throw .unfitAnswer("a zone has a name that none can have")
+                throw .malformedResponse("a zone has a name that none can have")
             }
             return zoneID
         }
@@ -178,13 +178,13 @@ extension CKDatabase {
         // A record that can't be shown fails the page: its token would leave the record behind.
         let records = try page.records.map { (record) throws(CKError) in
             guard let record = CKRecord(record, zoneID: zoneID, currentUser: currentUser) else {
-                throw .unfitAnswer("a record has names that none can have")
+                throw .malformedResponse("a record has names that none can have")
             }
             return record
         }
         let deletions = try page.deletions.map { (deletion) throws(CKError) in
             guard CKRecord.ID.problem(withName: deletion.name) == nil else {
-                throw .unfitAnswer("a deleted record has a name that none can have")
+                throw .malformedResponse("a deleted record has a name that none can have")
             }
             return RecordZoneChange.Deletion(
                 recordID: CKRecord.ID(recordName: deletion.name, zoneID: zoneID), recordType: deletion.type)

@@ -107,7 +107,7 @@ extension CKDatabase {
     }
 
     private func single<ID: Hashable, Value>(_ id: ID, _ results: [ID: Result<Value, any Error>]) throws -> Value {
-        guard let result = results[id] else { throw CKError.unfitAnswer("it holds no result for \(id)") }
+        guard let result = results[id] else { throw CKError.malformedResponse("it holds no result for \(id)") }
         return try result.get()
     }
 }

@@ -10,7 +10,7 @@ extension CKDatabase {
     /// Differs from CloudKit: a record of the public database that the user may not read fails with `unknownItem`, too.
     public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         guard let result = try await records(for: [recordID])[recordID] else {
-            throw CKError.unfitAnswer("it holds no result for the record")
+            throw CKError.malformedResponse("it holds no result for the record")
         }
         return try result.get()
     }
@@ -73,7 +73,7 @@ extension CKDatabase {
                 .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
             guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
-                throw CKError.unfitAnswer("its results are not those of the records asked for")
+                throw CKError.malformedResponse("its results are not those of the records asked for")
             }
             let currentUser = account.currentUser
             var deferred: [CKRecord.ID] = []
@@ -82,14 +82,14 @@ extension CKDatabase {
                 case .record(let record):
                     guard record.system.name == (id.isCurrentUser ? userName : id.recordName),
                         let fetched = CKRecord(record, zoneID: id.zoneID, currentUser: currentUser)
-                    else { throw CKError.unfitAnswer("a record is not the one that was asked for") }
+                    else { throw CKError.malformedResponse("a record is not the one that was asked for") }
                     receive(id, .success(fetched))
                 case .failure(let error): receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }
             }
             guard deferred.count < missing.count else {
-                throw CKError.unfitAnswer("it puts off every record that was asked for")
+                throw CKError.malformedResponse("it puts off every record that was asked for")
             }
             missing = deferred
         }

@@ -139,7 +139,7 @@ extension CKDatabase {
             }
             guard let zoneID = zoneIDs[match.zone],
                 let record = CKRecord(match.record, zoneID: zoneID, currentUser: currentUser)
-            else { throw CKError.unfitAnswer("a record or its zone has names that none can have") }
+            else { throw CKError.malformedResponse("a record or its zone has names that none can have") }
             matches.append((record.recordID, .success(record)))
         }
         if page.cursor.isEmpty { return (matches, nil) }

@@ -16,7 +16,7 @@ extension CKDatabase {
     public func save(_ record: CKRecord) async throws -> CKRecord {
         let results = try await modifyRecords(saving: [record], deleting: [], atomically: false)
         guard let result = results.saveResults[record.recordID] else {
-            throw CKError.unfitAnswer("it holds no result for the record")
+            throw CKError.malformedResponse("it holds no result for the record")
         }
         return try result.get()
     }
@@ -32,7 +32,7 @@ extension CKDatabase {
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false)
         guard let result = results.deleteResults[recordID] else {
-            throw CKError.unfitAnswer("it holds no result for the deletion")
+            throw CKError.malformedResponse("it holds no result for the deletion")
         }
         try result.get()
         return recordID
@@ -183,12 +183,12 @@ private struct OutgoingBatch: Sendable {
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
         guard answers.count == zones.count else {
-            throw .unfitAnswer("it holds results for \(answers.count) zones instead of \(zones.count)")
+            throw .malformedResponse("it holds results for \(answers.count) zones instead of \(zones.count)")
         }
         var (saves, deletions) = (unsentSaves, unsentDeletions)
         for (zone, answer) in zip(zones, answers) {
             guard answer.saves.count == zone.saves.count else {
-                throw .unfitAnswer("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
+                throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
             }
             for (outgoing, result) in zip(zone.saves, answer.saves) {
                 saves[outgoing.record.recordID] = outgoing.result(result, currentUser: currentUser).erased
@@ -208,7 +208,7 @@ extension OutgoingRecord {
             let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
             if result.fieldsOmitted { saved.fields = sent.fields }
             guard isSame, let answer = CKRecord(saved, zoneID: record.recordID.zoneID, currentUser: currentUser) else {
-                return .failure(.unfitAnswer("a saved record is not the one that was sent"))
+                return .failure(.malformedResponse("a saved record is not the one that was sent"))
             }
             record.applySaved(
                 saved.system, fields: result.fieldsOmitted ? nil : saved.fields, of: self, currentUser: currentUser)
@@ -225,7 +225,7 @@ extension OutgoingRecord {
                     },
                     outgoing: self))
         case .deferred:
-            return .failure(.unfitAnswer("a save is deferred"))
+            return .failure(.malformedResponse("a save is deferred"))
         }
     }
 }

@@ -25,7 +25,7 @@ extension CKDatabase {
     /// - Throws: `unknownItem` when there is none.
     public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
         guard let result = try await subscriptions(for: [subscriptionID])[subscriptionID] else {
-            throw CKError.unfitAnswer("it holds no result for the subscription")
+            throw CKError.malformedResponse("it holds no result for the subscription")
         }
         return try result.get()
     }
@@ -66,7 +66,7 @@ extension CKDatabase {
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let results = try await modifySubscriptions(saving: [subscription], deleting: [])
         guard let result = results.saveResults[subscription.subscriptionID] else {
-            throw CKError.unfitAnswer("it holds no result for the subscription")
+            throw CKError.malformedResponse("it holds no result for the subscription")
         }
         return try result.get()
     }
@@ -80,7 +80,7 @@ extension CKDatabase {
     ) async throws -> CKSubscription.ID {
         let results = try await modifySubscriptions(saving: [], deleting: [subscriptionID])
         guard let result = results.deleteResults[subscriptionID] else {
-            throw CKError.unfitAnswer("it holds no result for the deletion")
+            throw CKError.malformedResponse("it holds no result for the deletion")
         }
         try result.get()
         return subscriptionID
@@ -151,7 +151,7 @@ extension CKDatabase {
         _ subscription: Subscription, currentUser: String?
     ) throws(CKError) -> CKSubscription {
         guard let made = CKSubscription.make(subscription, currentUser: currentUser) else {
-            throw .unfitAnswer("a subscription has names that none can have")
+            throw .malformedResponse("a subscription has names that none can have")
         }
         return made
     }
@@ -160,7 +160,7 @@ extension CKDatabase {
         _ subscriptions: [Result<Subscription, ServiceError>], _ ids: [CKSubscription.ID], currentUser: String?
     ) throws(CKError) -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
         guard subscriptions.count == ids.count else {
-            throw .unfitAnswer("it holds \(subscriptions.count) results for \(ids.count) subscriptions")
+            throw .malformedResponse("it holds \(subscriptions.count) results for \(ids.count) subscriptions")
         }
         var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
         for (id, result) in zip(ids, subscriptions) {

@@ -23,7 +23,7 @@ extension CKDatabase {
     /// - Throws: `zoneNotFound` when there is none.
     public func recordZone(for recordZoneID: CKRecordZone.ID) async throws -> CKRecordZone {
         guard let result = try await recordZones(for: [recordZoneID])[recordZoneID] else {
-            throw CKError.unfitAnswer("it holds no result for the zone")
+            throw CKError.malformedResponse("it holds no result for the zone")
         }
         return try result.get()
     }
@@ -63,7 +63,7 @@ extension CKDatabase {
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
-            throw CKError.unfitAnswer("it holds no result for the zone")
+            throw CKError.malformedResponse("it holds no result for the zone")
         }
         return try result.get()
     }
@@ -74,7 +74,7 @@ extension CKDatabase {
     @discardableResult
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         guard let result = try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults[zoneID] else {
-            throw CKError.unfitAnswer("it holds no result for the deletion")
+            throw CKError.malformedResponse("it holds no result for the deletion")
         }
         try result.get()
         return zoneID
@@ -136,7 +136,7 @@ extension CKDatabase {
 
     private static func recordZone(_ zone: Zone, currentUser: String?) throws(CKError) -> CKRecordZone {
         guard let recordZone = CKRecordZone(zone, currentUser: currentUser) else {
-            throw .unfitAnswer("a zone has a name that none can have")
+            throw .malformedResponse("a zone has a name that none can have")
         }
         return recordZone
     }
@@ -145,7 +145,7 @@ extension CKDatabase {
         _ zones: [Result<Zone, ServiceError>], _ ids: [CKRecordZone.ID], currentUser: String?
     ) throws(CKError) -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
         guard zones.count == ids.count else {
-            throw .unfitAnswer("it holds \(zones.count) results for \(ids.count) zones")
+            throw .malformedResponse("it holds \(zones.count) results for \(ids.count) zones")
         }
         var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
         for (id, zone) in zip(ids, zones) {

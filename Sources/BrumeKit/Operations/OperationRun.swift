@@ -51,7 +51,7 @@ struct ItemOutcomes<ID: Hashable> {
 
     /// The item's own result, or the whole operation's failure.
     mutating func outcome<Value>(_ result: Result<Value, any Error>?, of id: ID) -> Result<Value, any Error> {
-        let result = result ?? .failure(failure ?? CKError.unfitAnswer("it holds no result for \(id)"))
+        let result = result ?? .failure(failure ?? CKError.malformedResponse("it holds no result for \(id)"))
         if case .failure(let error) = result { errors[id] = error }
         return result
     }

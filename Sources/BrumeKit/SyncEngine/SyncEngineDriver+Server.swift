@@ -101,7 +101,7 @@ extension ContainerCore {
         do throws(CKError) {
             guard let name = try await account.welcome().userRecordName else { return nil }
             guard CKRecord.ID.problem(withName: name) == nil else {
-                throw CKError.unfitAnswer("it names a user record that no record can be")
+                throw CKError.malformedResponse("it names a user record that no record can be")
             }
             return name
         } catch {

@@ -19,8 +19,8 @@ final class MetricsListener: Sendable {
     /// Before the server is taken down.
     func stop() { listener.stop() }
 
-    /// The loops' parts on their way to the listener's thread.
-    private final class Parcel: Sendable {
+    /// The loops' figures, handed to the listener's thread.
+    private final class ScrapeResult: Sendable {
         private let parts = Lock<[ServerFigures]>([])
         private let arrived = Semaphore()
 
@@ -29,7 +29,7 @@ final class MetricsListener: Sendable {
             arrived.post()
         }
 
-        /// Nil: it did not come in time.
+        /// Waits for the figures, and returns nil when they do not arrive in time.
         func wait(milliseconds: Int) -> [ServerFigures]? {
             arrived.wait(milliseconds: milliseconds) ? parts.withLock { $0 } : nil
         }
@@ -39,9 +39,9 @@ final class MetricsListener: Sendable {
         guard ["/metrics", "/livez", "/readyz"].contains(path) else {
             return HTTPListener.Response(404, "there are /metrics, /livez and /readyz\n")
         }
-        let parcel = Parcel()
-        server.collectFigures { parcel.put($0) }
-        guard let parts = parcel.wait(milliseconds: ServerLimits.figuresTimeoutMilliseconds) else {
+        let result = ScrapeResult()
+        server.collectFigures { result.put($0) }
+        guard let parts = result.wait(milliseconds: ServerLimits.figuresTimeoutMilliseconds) else {
             return HTTPListener.Response(
                 503, "a loop has not answered within \(ServerLimits.figuresTimeoutMilliseconds) milliseconds\n")
         }

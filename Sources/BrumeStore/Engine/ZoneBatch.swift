@@ -5,7 +5,7 @@ internal import BrumeRecord
 ///
 /// Every item is looked at by itself first (names, permissions, tags, limits: `ZoneBatch+Checks.swift`); what passes is
 /// *staged*. Then references are checked against the state after the whole batch, so that the order of items does not
-/// matter; see `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its innocent items
+/// matter; see `ZoneBatch+References.swift`. An atomic batch with any failure stages nothing, and its other items
 /// fail with `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
 struct ZoneBatch {
     struct StagedSave {
@@ -136,7 +136,7 @@ struct ZoneBatch {
                 isLast = true
             }
         }
-        if isAtomic, hasFailed { failInnocents() }
+        if isAtomic, hasFailed { failUnattempted() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
 
@@ -209,15 +209,15 @@ struct ZoneBatch {
         self.deletions = deletions
     }
 
-    private mutating func failInnocents() {
-        let innocent = ServiceError(
+    private mutating func failUnattempted() {
+        let failure = ServiceError(
             .batchRequestFailed, "nothing was written, because another item of this atomic batch failed; fix that one")
         for index in saveResults.indices {
             if case .failure = saveResults[index].outcome { continue }
-            saveResults[index] = SaveResult(outcome: .failure(innocent))
+            saveResults[index] = SaveResult(outcome: .failure(failure))
         }
         for index in deletionResults.indices where deletionResults[index] == nil {
-            deletionResults[index] = innocent
+            deletionResults[index] = failure
         }
         staged = []
         deletions = []

@@ -60,12 +60,12 @@ extension Database {
         if indexes.hasPending { indexBacklog.add(zoneStates[index].incarnation) }
     }
 
-    /// The indexes of a zone that is worth them, or nil: they are begun, or begun anew where most of their numbers are
-    /// worn.
+    /// Returns the indexes of a zone that is large enough to have them, and starts building those that are missing or
+    /// need a rebuild.
     func indexes(ofZoneAt index: Int) -> ZoneIndexes? {
         let zone = zoneStates[index]
         guard zone.liveCount >= indexedZoneMinimum else { return nil }
-        if let known = zoneIndexes[zone.incarnation], !known.isWorn { return known }
+        if let known = zoneIndexes[zone.incarnation], !known.needsRebuild { return known }
         let indexes = ZoneIndexes(
             breaker: wordBreaker, scratch: indexScratch, limits: indexLimits, remains: indexRemains)
         zoneIndexes[zone.incarnation] = indexes

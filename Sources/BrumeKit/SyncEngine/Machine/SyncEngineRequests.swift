@@ -106,7 +106,7 @@ package enum SyncEngineReply: Sendable {
 extension CKError {
     /// Whether the engine tries again by itself: the errors that pass (Documentation/CloudKit.md, The sync engine, 17),
     /// a cancelled request, and an answer that was lost, whose outcome nobody knows.
-    var passesByItself: Bool {
+    var isTransient: Bool {
         switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
             .requestRateLimited, .serviceUnavailable, .zoneBusy, .operationCancelled, .serverResponseLost:

@@ -84,7 +84,7 @@ struct SyncEngineSchedule: Sendable {
     }
 
     mutating func fetchFailed(_ error: CKError, now: UInt64) {
-        guard error.passesByItself else { return }
+        guard error.isTransient else { return }
         wantFetch(now: now)
         fetch.hold(error, now: now)
     }
@@ -168,7 +168,7 @@ struct SyncEngineSchedule: Sendable {
 
     mutating func subscribingFailed(_ error: CKError, now: UInt64) {
         // Where no subscription can be, fetches happen when the app calls for them, and at the next launch.
-        subscriptionDue = error.passesByItself ? now + subscriptionPause.nextMilliseconds(error) : .max
+        subscriptionDue = error.isTransient ? now + subscriptionPause.nextMilliseconds(error) : .max
     }
 
     mutating func listeningFailed(now: UInt64) {

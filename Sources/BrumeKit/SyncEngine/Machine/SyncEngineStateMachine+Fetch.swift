@@ -134,7 +134,7 @@ extension SyncEngineStateMachine {
                 nil
             }
         // What holds up the zones that have to be fetched again.
-        if let cause = cycle.failure ?? cycle.failedZones.values.first(where: \.passesByItself) {
+        if let cause = cycle.failure ?? cycle.failedZones.values.first(where: \.isTransient) {
             schedule.fetchFailed(cause, now: now)
         } else if error == nil {
             schedule.fetchSucceeded()

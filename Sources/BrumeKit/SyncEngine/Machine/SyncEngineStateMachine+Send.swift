@@ -125,9 +125,9 @@ extension SyncEngineStateMachine {
                 nil
             }
         let errors = Array(cycle.failedZones.values) + Array(cycle.failedRecords.values)
-        let passing = errors.filter(\.passesByItself)
+        let passing = errors.filter(\.isTransient)
         if let cause = cycle.failure ?? passing.max(by: { ($0.retryAfterSeconds ?? 0) < ($1.retryAfterSeconds ?? 0) }),
-            cause.passesByItself
+            cause.isTransient
         {
             schedule.sendFailed(cause, now: now)
         } else if let error {
@@ -182,7 +182,7 @@ extension SyncEngineStateMachine {
         var failedDeletes: [CKRecordZone.ID: CKError] = [:]
         var returned: [CKSyncEngine.PendingDatabaseChange] = []
         func failed(_ change: CKSyncEngine.PendingDatabaseChange, _ error: CKError) {
-            if error.passesByItself, !removedZonesInFlight.contains(change.zoneID) { returned.append(change) }
+            if error.isTransient, !removedZonesInFlight.contains(change.zoneID) { returned.append(change) }
             if case .success = result { sendCycle!.failedZones[change.zoneID] = error }
         }
         if case .failure(let error) = result { sendCycle!.failure = error }
@@ -284,7 +284,7 @@ extension SyncEngineStateMachine {
         var edited: [CKRecord.ID] = []
         func failed(_ change: CKSyncEngine.PendingRecordZoneChange, _ error: CKError) {
             if case .success = result { sendCycle!.failedRecords[change.recordID] = error }
-            guard error.passesByItself, !removedInFlight.contains(change.recordID) else { return }
+            guard error.isTransient, !removedInFlight.contains(change.recordID) else { return }
             if cycle.trackedIDs.contains(change.recordID) {
                 returned.append(change)
             } else {
@@ -334,7 +334,7 @@ extension SyncEngineStateMachine {
 }
 
 extension CKError {
-    static var missingResult: CKError { .unfitAnswer("it lacks the result of an item") }
+    static var missingResult: CKError { .malformedResponse("it lacks the result of an item") }
 }
 
 extension CKRecord {

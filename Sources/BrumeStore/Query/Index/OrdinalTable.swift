@@ -41,8 +41,8 @@ struct OrdinalTable {
 
     var approximateBytes: Int { creations.count * 12 + ordinals.count * 4 + (sorted.count + late.count) * 16 }
 
-    /// Whether so many numbers belong to records that are gone that the zone's indexes are better made anew.
-    var isWorn: Bool { isReady && count > 2 * liveCount + 65_536 }
+    /// Whether most ordinals belong to deleted records, so that the zone's indexes should be rebuilt.
+    var needsRebuild: Bool { isReady && count > 2 * liveCount + 65_536 }
 
     /// The slot of a record, or nil when it is gone.
     func slot(of ordinal: UInt32) -> Int32? {

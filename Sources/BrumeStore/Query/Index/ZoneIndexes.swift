@@ -27,7 +27,7 @@ final class ZoneIndexes {
         indexes.reduce(ordinals.approximateBytes + changes.bytes + 1024) { $0 + $1.tree.approximateBytes + 256 }
     }
 
-    var isWorn: Bool { ordinals.isWorn }
+    var needsRebuild: Bool { ordinals.needsRebuild }
 
     /// One that is ready, or nil.
     func index(_ id: IndexID) -> FieldIndex? {
