@@ -47,12 +47,15 @@ let package = Package(
         library(
             "BrumeStore",
             ["BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "CBrume", "CBrumeProto", "CICU", "CZstd"]),
-        library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL", "CMicrohttpd"]),
+        library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL"]),
+        library("BrumeHTTP", ["BrumeSystem", "CMicrohttpd"]),
         library(
-            "BrumeServer", ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem"]),
+            "BrumeServer",
+            ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeHTTP"]),
         library(
             "BrumeKit",
             ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
+        library("BrumeAdmin", ["BrumeModel", "BrumeProtocol", "BrumeKit"]),
         library("CloudKit", ["BrumeKit"]),
         library(
             "BrumeTesting",
@@ -62,7 +65,8 @@ let package = Package(
         .executableTarget(
             name: "brume",
             dependencies: [
-                "BrumeLock", "BrumeServer", "BrumeStore", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel",
+                "BrumeLock", "BrumeModel", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit", "BrumeAdmin",
+                "BrumeLoad",
             ],
             swiftSettings: settings),
 
@@ -113,13 +117,13 @@ let package = Package(
             "BrumeServerTests",
             [
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeServer", "BrumeTestKit",
+                "BrumeHTTP", "BrumeServer", "BrumeTestKit",
             ]),
         tests(
             "BrumeKitTests",
             [
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeServer", "BrumeKit", "CloudKit", "BrumeTestKit",
+                "BrumeServer", "BrumeKit", "BrumeAdmin", "CloudKit", "BrumeTestKit",
             ]),
         tests(
             "BrumeTestingTests",
@@ -128,7 +132,7 @@ let package = Package(
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests(
             "BrumeCommandTests",
-            ["BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeSystem", "BrumeModel"]),
+            ["BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeSystem", "BrumeModel"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -33,17 +33,19 @@ declare -A arrows=(
     [BrumeRecord]="BrumeModel CBrumeProto"
     [BrumeProtocol]="BrumeModel BrumeRecord CBrumeProto"
     [BrumeStore]="BrumeLock BrumeModel BrumeGeodesy BrumeRecord CBrume CBrumeProto CICU CZstd"
-    [BrumeSystem]="BrumeLock CBrume COpenSSL CMicrohttpd"
-    [BrumeServer]="BrumeLock BrumeModel BrumeRecord BrumeProtocol BrumeStore BrumeSystem"
+    [BrumeSystem]="BrumeLock CBrume COpenSSL"
+    [BrumeHTTP]="BrumeSystem CMicrohttpd"
+    [BrumeServer]="BrumeLock BrumeModel BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeHTTP"
     [BrumeKit]="BrumeLock BrumeRandom BrumeModel BrumeRecord BrumeProtocol BrumeGeodesy BrumeSystem"
+    [BrumeAdmin]="BrumeModel BrumeProtocol BrumeKit"
     [CloudKit]="BrumeKit"
     [BrumeTesting]="BrumeLock BrumeServer BrumeKit BrumeRecord BrumeProtocol BrumeSystem BrumeModel"
     [BrumeLoad]="BrumeLock BrumeRandom BrumeRecord BrumeProtocol BrumeSystem BrumeModel"
-    [brume]="BrumeLock BrumeServer BrumeStore BrumeLoad BrumeKit BrumeSystem BrumeModel"
+    [brume]="BrumeLock BrumeModel BrumeStore BrumeSystem BrumeServer BrumeKit BrumeAdmin BrumeLoad"
     [BrumeTestKit]="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeServer BrumeKit"
     [brume-sim]="BrumeTestKit"
 )
-modules="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeServer BrumeKit CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
+modules="BrumeLock BrumeRandom BrumeModel BrumeGeodesy BrumeRecord BrumeProtocol BrumeStore BrumeSystem BrumeHTTP BrumeServer BrumeKit BrumeAdmin CloudKit BrumeTesting BrumeLoad BrumeTestKit CBrume CBrumeProto CProtobufC COpenSSL CMicrohttpd CICU CLibm CZstd CSQLite"
 
 for folder in Sources/*/; do
     target=$(basename "$folder")
@@ -60,7 +62,7 @@ for folder in Sources/*/; do
     done
 done
 
-below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeHTTP Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
     "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore

@@ -56,7 +56,7 @@ objects=()
 for target in CloudKit BrumeKit BrumeProtocol BrumeRecord BrumeSystem BrumeModel BrumeGeodesy BrumeRandom BrumeLock CBrume CBrumeProto; do
     while IFS= read -r object; do objects+=("$object"); done < <(find "$built/$target.build" -name '*.o')
 done
-libraries=(-lprotobuf-c -lssl -lcrypto -lmicrohttpd -lm)
+libraries=(-lprotobuf-c -lssl -lcrypto -lm)
 for example in "${examples[@]}"; do
     # A file named main.swift may hold statements, as the examples do.
     mkdir "${example%.swift}"

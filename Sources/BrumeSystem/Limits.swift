@@ -40,14 +40,6 @@ enum Limits {
     static let clientSessions = 64
     /// Addresses of one host name that are tried.
     static let addressesPerHost = 8
-    /// Connections of an HTTP listener: a few who watch, and their retries.
-    static let httpConnections: UInt32 = 16
-    /// The same of one address, so that nobody who opens many shuts out what watches the process from elsewhere.
-    static let httpConnectionsPerAddress = Int(httpConnections) / 4
-    /// How long one of them may say nothing.
-    static let httpTimeoutSeconds: UInt32 = 2
-    /// Memory of one of them for headers.
-    static let httpConnectionBytes = 16 * 1024
 
     /// Processes of this machine that the kernel lets wait at a Unix socket: an operator's commands.
     static let localBacklog: Int32 = 64

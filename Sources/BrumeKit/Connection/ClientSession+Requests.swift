@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeProtocol
+package import BrumeProtocol
 
 /// Requests as values, for tools that want neither records as objects nor a session that is shared.
 ///
@@ -24,14 +24,14 @@ extension ClientSession {
                 deviceID: ContainerCore.newOperationID()))
     }
 
-    /// The operator's session with a server on this machine, by the socket in its data folder.
-    package static func operators(
-        socketPath: String, container: String, environment: Environment
+    /// A session of its own without an account, with a server at an endpoint.
+    package static func unshared(
+        _ endpoint: ServerEndpoint, container: String, environment: Environment
     ) throws(ServiceError) -> ClientSession {
         try unshared(
             Key(
-                endpoint: ServerEndpoint(socketPath: socketPath), container: container,
-                environment: environment.rawValue, deviceID: ContainerCore.newOperationID()))
+                endpoint: endpoint, container: container, environment: environment.rawValue,
+                deviceID: ContainerCore.newOperationID()))
     }
 
     private static func unshared(_ key: Key) throws(ServiceError) -> ClientSession {
@@ -85,144 +85,14 @@ extension ClientSession {
             { (coder, bytes) throws(ServiceError) in try coder.decodeQueryResponse(bytes) })
     }
 
-    // MARK: Admin
-
-    /// Makes an account with one token, which is returned this once.
-    package nonisolated func addAccount(
-        name: String, email: String
-    ) async throws(ServiceError) -> (account: Account, token: String) {
-        try await self.request(
-            .adminAddAccount, effect: .once, { $0.encodeAddAccountRequest(name: name, email: email) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeAddAccountResponse(bytes) })
-    }
-
-    /// All accounts, by name.
-    package nonisolated func listAccounts() async throws(ServiceError) -> [Account] {
-        var accounts: [Account] = []
-        while true {
-            let last = accounts.last?.name ?? ""
-            let page = try await self.request(
-                .adminListAccounts, effect: .none, { $0.encodeListAccountsRequest(after: last) },
-                { (coder, bytes) throws(ServiceError) in try coder.decodeListAccountsResponse(bytes) })
-            accounts += page.accounts
-            if !page.moreComing || page.accounts.isEmpty { return accounts }
-        }
-    }
-
-    /// Removes an account with its tokens. Its data stays.
-    package nonisolated func removeAccount(name: String) async throws(ServiceError) {
-        try await self.request(
-            .adminRemoveAccount, effect: .once, { $0.encodeRemoveAccountRequest(name: name) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeRemoveAccountResponse(bytes) })
-    }
-
-    /// Makes another token for an account.
-    package nonisolated func createToken(name: String) async throws(ServiceError) -> String {
-        try await self.request(
-            .adminCreateToken, effect: .once, { $0.encodeCreateTokenRequest(name: name) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeCreateTokenResponse(bytes) })
-    }
-
-    /// Revokes all tokens of an account and returns how many there were.
-    package nonisolated func revokeTokens(name: String) async throws(ServiceError) -> Int {
-        try await self.request(
-            .adminRevokeTokens, effect: .once, { $0.encodeRevokeTokensRequest(name: name) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeRevokeTokensResponse(bytes) })
-    }
-
-    /// What an account's private database in the connection's container may hold and holds, after the change, if there
-    /// is one.
-    package nonisolated func quota(
-        ofAccount name: String, change: QuotaChange? = nil
-    ) async throws(ServiceError) -> AccountQuota {
-        // To change it twice is to change it once.
-        try await self.request(
-            .adminQuota, effect: .none, { $0.encodeQuotaRequest(name: name, change: change) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeQuotaResponse(bytes) })
-    }
-
-    /// Writes a snapshot of every database that changed and cuts the journal.
-    package nonisolated func snapshot() async throws(ServiceError) -> SnapshotSummary {
-        try await self.request(
-            .adminSnapshot, effect: .once, { $0.encodeSnapshotRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeSnapshotResponse(bytes) })
-    }
-
-    /// What the server has done and what it holds. Needs the operator's token.
-    package nonisolated func stats() async throws(ServiceError) -> ServerFigures {
-        try await self.request(
-            .adminStats, effect: .none, { $0.encodeStatsRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeStatsResponse(bytes) })
-    }
-
-    /// How the server is. Needs no account.
-    package nonisolated func health() async throws(ServiceError) -> HealthStatus {
-        try await self.request(
-            .healthCheck, effect: .none, { $0.encodeHealthRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeHealthResponse(bytes) })
-    }
-
-    // MARK: Schemas
-
-    /// The schema of the connection's container and environment, and what tells it from a later one.
-    package nonisolated func exportSchema() async throws(ServiceError) -> (text: String, fingerprint: UInt32) {
-        try await self.request(
-            .adminExportSchema, effect: .none, { $0.encodeExportSchemaRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeExportSchemaResponse(bytes) })
-    }
-
-    /// Replaces development's schema, or only says whether that could be.
-    package nonisolated func importSchema(text: String, validatesOnly: Bool) async throws(ServiceError) {
-        try await self.request(
-            .adminImportSchema, effect: .once,
-            { $0.encodeImportSchemaRequest(text: text, validatesOnly: validatesOnly) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeImportSchemaResponse(bytes) })
-    }
-
-    /// Adds development's schema, which has to be the one with that fingerprint, to production's.
-    package nonisolated func deploySchema(fingerprint: UInt32) async throws(ServiceError) {
-        try await self.request(
-            .adminDeploySchema, effect: .once, { $0.encodeDeploySchemaRequest(fingerprint: fingerprint) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeDeploySchemaResponse(bytes) })
-    }
-
-    /// Gives development production's schema, and empties its databases.
-    package nonisolated func resetSchema() async throws(ServiceError) -> ResetSummary {
-        try await self.request(
-            .adminResetSchema, effect: .once, { $0.encodeResetSchemaRequest() },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeResetSchemaResponse(bytes) })
-    }
-
-    /// Puts an account into a security role, or takes it out.
-    package nonisolated func setRoleMember(
-        role: String, account: String, isMember: Bool
-    ) async throws(ServiceError) {
-        try await self.request(
-            .adminSetRoleMember, effect: .once,
-            { $0.encodeSetRoleMemberRequest(role: role, account: account, isMember: isMember) },
-            { (coder, bytes) throws(ServiceError) in try coder.decodeSetRoleMemberResponse(bytes) })
-    }
-
-    /// All accounts in roles.
-    package nonisolated func listRoleMembers() async throws(ServiceError) -> [RoleMember] {
-        var members: [RoleMember] = []
-        while true {
-            let last = members.last?.userRecordName ?? ""
-            let page = try await self.request(
-                .adminListRoleMembers, effect: .none, { $0.encodeListRoleMembersRequest(after: last) },
-                { (coder, bytes) throws(ServiceError) in try coder.decodeListRoleMembersResponse(bytes) })
-            members += page.members
-            if !page.moreComing || page.members.isEmpty { return members }
-        }
-    }
-
     // MARK: Inside
 
     private static func effect(_ operationID: [UInt8]) -> UnaryCall.Effect {
         operationID.isEmpty ? .once : .onceByOperationID
     }
 
-    private nonisolated func request<Response>(
+    /// Sends a request and decodes its answer.
+    package nonisolated func request<Response>(
         _ method: Method, effect: UnaryCall.Effect, _ encode: (MessageCoder) -> [UInt8],
         _ decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {

@@ -94,6 +94,21 @@ package final class Listener: @unchecked Sendable {
         fd = -1
     }
 
+    /// Opens a socket that listens, for a library that accepts connections by itself.
+    ///
+    /// - Returns: The descriptor, which the caller closes, and the port, also where 0 was asked for.
+    package static func socket(
+        host: String, port: UInt16, backlog: Int32
+    ) throws(SystemError) -> (fd: Int32, port: UInt16) {
+        let fd = try open(host: host, port: port, backlog: backlog, sharesPort: false)
+        do throws(SystemError) {
+            return (fd, try Socket.localAddress(fd).port)
+        } catch {
+            SystemCall.close(fd)
+            throw error
+        }
+    }
+
     /// A socket that listens; see `init`.
     static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32 {
         // One IPv6 socket takes IPv4 as well; where the machine has no IPv6, all of IPv4.

@@ -18,6 +18,11 @@ package struct PeerNetwork: Hashable, Sendable {
     /// Peers that have no address of the network: Unix sockets, simulated ones.
     package static let local = PeerNetwork(.other, 0)
 
+    /// The network of the peer of a connected socket.
+    package init(ofPeerAt fd: Int32) {
+        self.init(SocketAddress { address, length in _ = getpeername(fd, address, length) })
+    }
+
     init(_ address: SocketAddress) {
         switch address.family {
         case AF_INET:

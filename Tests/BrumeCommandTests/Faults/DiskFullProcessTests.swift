@@ -1,3 +1,4 @@
+import BrumeAdmin
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel

@@ -1,3 +1,4 @@
+import BrumeAdmin
 import BrumeKit
 import BrumeLock
 import BrumeModel

@@ -2,6 +2,7 @@ import BrumeServer
 import Glibc
 import Testing
 
+@testable import BrumeHTTP
 @testable import BrumeSystem
 
 @Suite("Figures over HTTP", .timeLimit(.minutes(4)))

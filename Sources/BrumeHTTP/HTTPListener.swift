@@ -1,3 +1,4 @@
+package import BrumeSystem
 internal import CMicrohttpd
 internal import Glibc
 
@@ -40,23 +41,18 @@ package final class HTTPListener: @unchecked Sendable {
     /// Begins to listen.
     ///
     /// - Parameters:
-    ///   - host: As for ``Listener``.
+    ///   - host: As for `Listener` of BrumeSystem.
     ///   - port: 0 takes any free one.
     package init(host: String, port: UInt16, handler: @escaping Handler) throws(SystemError) {
-        let fd = try Listener.open(host: host, port: port, backlog: Int32(Limits.httpConnections), sharesPort: false)
-        do throws(SystemError) {
-            self.port = try Socket.localAddress(fd).port
-        } catch {
-            SystemCall.close(fd)
-            throw error
-        }
+        let (fd, port) = try Listener.socket(host: host, port: port, backlog: Int32(HTTPLimits.connections))
+        self.port = port
         context = Context(handler)
         daemon = brume_http_start(
             fd, HTTPListener.respond, HTTPListener.changed, Unmanaged.passUnretained(context).toOpaque(),
             // Those that have to end take their places until the thread has closed them.
-            2 * Limits.httpConnections, Limits.httpTimeoutSeconds, Limits.httpConnectionBytes)
+            2 * HTTPLimits.connections, HTTPLimits.timeoutSeconds, HTTPLimits.connectionBytes)
         guard daemon != nil else {
-            SystemCall.close(fd)
+            close(fd)
             throw SystemError(call: "MHD_start_daemon", errno: 0, message: "no thread for the HTTP listener")
         }
     }
@@ -77,8 +73,7 @@ package final class HTTPListener: @unchecked Sendable {
         let fd = brume_http_descriptor(connection)
         guard fd >= 0 else { return }
         guard brume_http_has_begun(code) != 0 else { return listener.connections.ended(fd) }
-        let peer = SocketAddress { address, length in _ = getpeername(fd, address, length) }
-        if let oldest = listener.connections.began(fd, from: PeerNetwork(peer)) { brume_http_end(oldest) }
+        if let oldest = listener.connections.began(fd, from: PeerNetwork(ofPeerAt: fd)) { brume_http_end(oldest) }
     }
 
     /// Called at a request's headers, at each part of its body, and at its end.

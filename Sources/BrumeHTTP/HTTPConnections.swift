@@ -1,3 +1,5 @@
+internal import BrumeSystem
+
 /// The connections of an HTTP listener, oldest first, and which of them gives way to a new one.
 ///
 /// Whoever opens connections and says nothing shuts out nobody: beyond the limits the newest is served, and the oldest
@@ -7,7 +9,7 @@ struct HTTPConnections {
     private let limit: Int
     private let limitPerAddress: Int
 
-    init(limit: Int = Int(Limits.httpConnections), limitPerAddress: Int = Limits.httpConnectionsPerAddress) {
+    init(limit: Int = Int(HTTPLimits.connections), limitPerAddress: Int = HTTPLimits.connectionsPerAddress) {
         self.limit = limit
         self.limitPerAddress = limitPerAddress
     }
