@@ -13,9 +13,10 @@ package protocol CommitLog: AnyObject {
     func append(_ entry: JournalEntry) throws(StoreError) -> UInt64
     /// Every commit up to this position is durable. Positions begin at 1.
     var durablePosition: UInt64 { get }
-    /// Keeps a database as it was at a durable commit, so that the log before it may go. Returns the snapshot's bytes.
+    /// Keeps a database as it was at a durable commit, so that the log before it can be removed. Returns the snapshot's
+    /// bytes.
     @discardableResult
     func writeSnapshot(_ capture: DatabaseCapture) throws(StoreError) -> UInt64
-    /// Gives a database up: the log will take no more of its commits from this owner.
+    /// Releases a database: the log will take no more of its commits from this owner.
     func close(_ id: DatabaseID)
 }

@@ -3,7 +3,7 @@ internal import BrumeRecord
 
 /// The local journal behind the ``CommitLog`` seam, without a thread: ``flush()`` makes durable what was appended.
 ///
-/// For tools and tests, which want each step in their hand. A server gives the ``JournalWriter`` to a thread of its own
+/// For tools and tests, which control each step themselves. A server gives the ``JournalWriter`` to a thread of its own
 /// instead, and opens databases as this does.
 package final class LocalCommitLog: CommitLog {
     private let disk: any Disk
@@ -84,7 +84,7 @@ package final class LocalCommitLog: CommitLog {
     package func trim() throws(StoreError) {
         do throws(DiskError) {
             try writer.rotate()
-            // The journal lets go only of what is known to be elsewhere.
+            // The journal drops only what is known to be elsewhere.
             try recovery.manifest.save()
             try writer.removeSegments(before: coverage.firstNeeded(current: writer.segment))
             preparation.removeUseless()
@@ -102,7 +102,7 @@ package final class LocalCommitLog: CommitLog {
         }
     }
 
-    /// A database that comes back is read from its snapshot: write one before.
+    /// A database that is opened again is read from its snapshot: write one before.
     package func close(_ id: DatabaseID) {
         waiting[id] = nil
     }

@@ -1,7 +1,7 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that the journal speaks of.
+/// Opens a data folder: reads its own file, its journal, and the snapshots of the databases that are in the journal.
 /// The other snapshots are checked, as long as they are few (``StartCheck``), and loaded when they are used.
 ///
 /// Nothing but the torn tail is changed, and that only when all else has been read without damage. Files with temporary
@@ -19,10 +19,10 @@ package struct Recovery {
         /// Entries among them that no snapshot had.
         package var entriesApplied = 0
         package var snapshotsRead = 0
-        /// Snapshots beside those that were read whole and are sound; nil: there are too many for a start, see
+        /// The other snapshots that were read whole and are sound; nil when there are too many for a start, see
         /// ``StartCheck``.
         package var snapshotsChecked: Int?
-        /// Bytes of the torn tail that were cut; 0: the journal's end was whole.
+        /// Bytes of the torn tail that were cut; 0 when the journal's end was whole.
         package var tornBytes = 0
         package var isNewFolder = false
     }
@@ -30,14 +30,14 @@ package struct Recovery {
     package let epoch: UInt32
     /// Names this run of the server in what it commits.
     package let run: UInt32
-    /// Those with commits in the journal. The others are loaded by ``openDatabase(_:)`` when they are used.
+    /// The databases with commits in the journal. The others are loaded by ``openDatabase(_:)`` when they are used.
     package let databases: [DatabaseID: Database]
     /// Ready to append.
     package let writer: JournalWriter
-    /// What keeps which segment.
+    /// Which databases still need which segments.
     package let coverage: SegmentCoverage
     package let report: Report
-    /// What has to be in the folder beside the journal.
+    /// What has to be in the folder besides the journal.
     package let manifest: FolderManifest
     private let history: HistoryLimits
     private let threads: LoadThreads
@@ -47,9 +47,9 @@ package struct Recovery {
     ///
     /// - Parameters:
     ///   - newEpoch: Random and not 0: names this run of the server, and is the folder's epoch if that is made.
-    ///   - startCheck: Which of the snapshots are read that the journal says nothing of.
-    ///   - history: Of all databases.
-    ///   - threads: What loading a snapshot may use.
+    ///   - startCheck: Which snapshots are read of databases that are not in the journal.
+    ///   - history: The limits of all databases.
+    ///   - threads: The threads that loading a snapshot may use.
     package init(
         opening disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32, startCheck: StartCheck = .automatic,
         history: HistoryLimits = .standard, threads: LoadThreads = .one
@@ -61,7 +61,7 @@ package struct Recovery {
         do throws(DiskError) {
             try disk.makeDirectory(JournalFormat.folder)
             try disk.makeDirectory(SnapshotFormat.folder)
-            // A process that ended may have left names that are to be seen and not durable yet.
+            // A process that ended may have left names that are visible and not durable yet.
             try disk.syncDirectory(JournalFormat.folder)
             try disk.syncDirectory(SnapshotFormat.folder)
             try disk.syncDirectory("")
@@ -132,7 +132,7 @@ package struct Recovery {
     /// Only for databases that are not in ``databases``, and have not been used since: the journal is not looked at.
     package func openDatabase(_ id: DatabaseID) throws(StoreError) -> Database { try snapshots.open(id) }
 
-    /// As ``openDatabase(_:)``, to look at: nil when there is no snapshot.
+    /// The same as ``openDatabase(_:)``, to look at it only; nil when there is no snapshot.
     package func loadDatabase(_ id: DatabaseID) throws(StoreError) -> Database? {
         let database = try manifest.checking(id, on: disk) { () throws(StoreError) in
             try SnapshotReader.load(id, epoch: epoch, from: disk)
@@ -141,7 +141,7 @@ package struct Recovery {
         return database
     }
 
-    /// The databases that the journal speaks of; others have snapshots.
+    /// The databases that are in the journal; others have snapshots.
     package var journaledDatabases: Set<DatabaseID> {
         Set(databases.values.lazy.filter { $0.sequence > 0 }.map(\.id))
     }
@@ -151,7 +151,7 @@ package struct Recovery {
         try SnapshotListing.containers(on: disk).union(journaledDatabases.lazy.map(\.container))
     }
 
-    /// ``openDatabase(_:)`` without the rest, which holds on to all that was replayed.
+    /// Opens databases like ``openDatabase(_:)``, without holding on to all that was replayed.
     package var snapshots: SnapshotSource {
         SnapshotSource(
             disk: disk, manifest: manifest, epoch: epoch, run: run, history: history, threads: threads)
@@ -160,14 +160,14 @@ package struct Recovery {
     /// Databases as their snapshots have them.
     package struct SnapshotSource: Sendable {
         fileprivate let disk: any Disk
-        /// That a snapshot is missing is damage, where there was one.
+        /// Tells a snapshot that is missing, which is damage, from one that never existed.
         package let manifest: FolderManifest
         fileprivate let epoch: UInt32
         fileprivate let run: UInt32
         fileprivate let history: HistoryLimits
         fileprivate let threads: LoadThreads
 
-        /// Whether there is a snapshot of the database. One that can't be looked for is taken to be there.
+        /// Whether there is a snapshot of the database. One that can't be looked for is assumed to exist.
         package func holds(_ id: DatabaseID) -> Bool {
             do throws(DiskError) {
                 disk.close(try disk.openForReading(SnapshotFormat.path(of: id, on: disk)))
@@ -177,10 +177,11 @@ package struct Recovery {
             }
         }
 
-        /// Empty when there is no snapshot. What is committed to it is of this run of the server.
+        /// The database as its snapshot has it; empty when there is none. Its next commits belong to this run of the
+        /// server.
         ///
-        /// - Parameter goesOn: Asked now and then; when it says no, the rest is not read, and this fails as if the disk
-        ///   had.
+        /// - Parameter goesOn: Called now and then; when it returns false, the rest is not read, and this fails as if
+        ///   the disk had failed.
         package func open(
             _ id: DatabaseID, while goesOn: @escaping @Sendable () -> Bool = { true }
         ) throws(StoreError) -> Database {
@@ -190,7 +191,7 @@ package struct Recovery {
             return begin(loaded ?? Database(id: id, epoch: epoch))
         }
 
-        /// As ``open(_:while:)`` where that is short work; nil where it is not.
+        /// The same as ``open(_:while:)`` where that is short work; nil where it is not.
         package func openIfShort(_ id: DatabaseID, limits: ShortLoadLimits) throws(StoreError) -> Database? {
             let path = SnapshotFormat.path(of: id, on: disk)
             // Before the file is opened: it may be replaced by a newer one meanwhile.
@@ -227,8 +228,7 @@ package struct Recovery {
         }
     }
 
-    /// What has to be in the folder; nothing that was not there in folders of version 1, which get a manifest of what
-    /// there is.
+    /// What has to be in the folder; nothing for folders of version 1, which get a manifest of what they hold.
     private static func obligations(
         of meta: MetaFile?, on disk: any Disk
     ) throws(StoreError) -> (FolderManifest, JournalExtent?) {
@@ -250,7 +250,7 @@ package struct Recovery {
             if extent == nil { throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0)) }
         }
         let before = file
-        // What a process left that ended before it had named them.
+        // Files of a process that ended before it had named them.
         for name in names where file.files[name] == nil { file.files[name] = 0 }
         let isChanged = file != before || meta?.hasManifest != true
         return (FolderManifest(file, on: disk, isChanged: isChanged), extent)

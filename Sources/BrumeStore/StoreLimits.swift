@@ -1,13 +1,13 @@
 /// The store's own limits, each with its reason. What clients share is in `Limits`.
 package enum StoreLimits {
-    /// Snapshots that a start reads whole before it serves, all together: a quarter of a second at the speed of the
-    /// checksum. Above it the start would keep clients waiting, and they are read behind it.
+    /// Bytes of the snapshots that a start reads whole before it serves, all together: a quarter of a second at the
+    /// speed of the checksum. With more the start would keep clients waiting, and they are read after it.
     package static let startCheckBytes: UInt64 = 256 * 1024 * 1024
 
-    /// Files of those: opening one costs more than reading a small one.
+    /// The number of those files: opening one costs more than reading a small one.
     package static let startCheckFiles = 10_000
 
-    /// Bytes a second that are read behind the start, a small file counted as ``checkedFileBytesMin``: a tenth of what
+    /// Bytes a second that are read after the start, a small file counted as ``checkedFileBytesMin``: a tenth of what
     /// one core checks, so that the loops don't notice.
     package static let backgroundCheckBytesPerSecond: UInt64 = 32 * 1024 * 1024
 
@@ -17,8 +17,8 @@ package enum StoreLimits {
     /// What a small file counts at least: opening it is a seek.
     package static let checkedFileBytesMin: UInt64 = 4096
 
-    /// What the databases may take that a verification holds at a time. One database is always held, however large it
-    /// is.
+    /// Bytes of memory that the databases may take that a verification holds at a time. One database is always held,
+    /// however large it is.
     package static let verificationBytes = 128 * 1024 * 1024
 
     /// Bytes of a file's content that a block of a backup file holds: large enough for its header to cost nothing.
@@ -65,9 +65,8 @@ package enum StoreLimits {
     /// ones.
     package static let indexedWords = 16_384
 
-    /// Bytes of a record, older and newer version together, up to which a commit brings the indexes in step at once. A
-    /// record of so many bytes has two thousand elements at most: some two milliseconds at worst, some microseconds
-    /// mostly.
+    /// Bytes of a record, older and newer version together, up to which a commit updates the indexes at once. A record
+    /// of so many bytes has two thousand elements at most: some two milliseconds at worst, usually some microseconds.
     package static let promptIndexBytes = 4 * 1024
 
     /// Microseconds of work on indexes, about, that one commit does at once, before what else it changes has to wait.

@@ -2,7 +2,7 @@ internal import BrumeModel
 internal import BrumeRecord
 
 /// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, and
-/// that what has to be there is (``ManifestFile``, ``JournalExtent``).
+/// that everything exists that has to (``ManifestFile``, ``JournalExtent``).
 ///
 /// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage
 /// where it can: each snapshot is looked at by itself, the journal up to its first damage.
@@ -39,15 +39,15 @@ package struct Verification: Equatable, Sendable {
 
     private var manifest: ManifestFile?
     private var extent: JournalExtent?
-    /// Files that have to be there, and are not.
+    /// Files that have to exist, and don't.
     private var missing = Set<String>()
 
     package var isSound: Bool { problems.isEmpty }
 
-    /// Checks the folder that `disk` stands for. Throws only what the disk says.
+    /// Checks the folder that `disk` stands for. Throws only errors of the disk.
     ///
     /// - Parameters:
-    ///   - others: Files beside those of the store that a folder always has.
+    ///   - others: Files besides those of the store that a folder always has.
     ///   - memoryBytes: About what the databases may take that are held at a time; one is always held.
     package init(
         of disk: any Disk, others: [String] = [], memoryBytes: Int = StoreLimits.verificationBytes
@@ -75,16 +75,16 @@ package struct Verification: Equatable, Sendable {
         try readSchemas(on: disk)
         try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes)
         if case .failure(let error) = journalEnd { try note(error, affects: "every commit from here on") }
-        // Of no use any more; two verifications that say the same are equal.
+        // No longer needed; two verifications with the same findings are equal.
         (manifest, extent, missing) = (nil, nil, [])
     }
 
-    /// Of something that can't be read as a folder at all. Throws what the disk says.
+    /// The verification of something that can't be read as a folder at all. Throws errors of the disk.
     package init(failing error: StoreError) throws(DiskError) {
         try note(error, affects: "the whole backup")
     }
 
-    /// Reads what has to be there, and looks whether it is.
+    /// Reads what has to exist, and checks that it does.
     private mutating func readObligations(on disk: any Disk, others: [String]) throws(DiskError) {
         do throws(StoreError) {
             manifest = try ManifestFile.read(from: disk)
@@ -111,13 +111,13 @@ package struct Verification: Equatable, Sendable {
         }
     }
 
-    /// That a snapshot holds what it has to; one that is missing has been told.
+    /// Checks that a snapshot holds what it has to; one that is missing has been reported.
     private func check(_ path: String, holds database: Database?) throws(StoreError) {
         if missing.contains(path) { return }
         try ManifestFile.check(path, holds: database?.sequence, atLeast: manifest?.files[path])
     }
 
-    /// Checks the journal, up to its first damage. Gives the bytes of each database's entries.
+    /// Checks the journal, up to its first damage. Returns the bytes of each database's entries.
     private mutating func readJournal(
         on disk: any Disk
     ) throws(DiskError) -> (tails: [DatabaseID: Int], end: Result<JournalReader.End?, StoreError>) {
@@ -141,7 +141,7 @@ package struct Verification: Equatable, Sendable {
         return (tails, end)
     }
 
-    /// Checks the snapshots of the databases of which the journal says nothing, one at a time.
+    /// Checks the snapshots of the databases that are not in the journal, one at a time.
     private mutating func readSnapshots(
         on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int]
     ) throws(DiskError) {
@@ -172,7 +172,7 @@ package struct Verification: Equatable, Sendable {
         }
     }
 
-    /// Loads the databases that the journal speaks of, group by group, and replays it over each.
+    /// Loads the databases that are in the journal, group by group, and replays it over each.
     private mutating func replay(
         _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int
     ) throws(DiskError) {
@@ -221,7 +221,7 @@ package struct Verification: Equatable, Sendable {
                 }
             }
         } catch {
-            // The first reading has found it as well, and it is told once.
+            // The first reading has found it as well, and it is reported once.
             if case .disk(let error) = error { throw error }
         }
         problems += found

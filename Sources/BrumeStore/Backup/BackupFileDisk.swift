@@ -1,6 +1,6 @@
 internal import BrumeLock
 
-/// A backup file as the data folder that it holds, to read: what is checked and copied of a folder is so of a file.
+/// A backup file, read as the data folder that it holds: it is checked and copied like a folder.
 ///
 /// Making one reads the whole file and checks every byte of it (see ``BackupFormat``). It keeps the names, and where
 /// the blocks stand: 8 bytes for each MiB.
@@ -28,12 +28,12 @@ package final class BackupFileDisk: Disk {
     private let contents: [String: Content]
     private let state = Lock(State())
 
-    /// Of the backup file itself.
+    /// The size of the backup file itself.
     package let byteCount: UInt64
 
     /// - Parameters:
-    ///   - others: The files that a data folder may have beside those of the store.
-    ///   - progress: Told how many bytes of the file have been read.
+    ///   - others: The files that a data folder may have besides those of the store.
+    ///   - progress: Called with the number of bytes of the file that have been read.
     package init(
         reading path: String, on disk: any Disk, others: [String], progress: (UInt64) -> Void = { _ in }
     ) throws(StoreError) {
@@ -224,7 +224,7 @@ package final class BackupFileDisk: Disk {
         DiskError(call: call, path: path, message: "a backup file is not changed")
     }
 
-    /// The reader of single blocks. Its decompressor has working memory, so it is used behind the lock of ``state``
+    /// The reader of single blocks. Its decompressor has working memory, so it is used under the lock of ``state``
     /// only.
     private final class Reader: @unchecked Sendable {
         private let reader: BackupFileReader

@@ -37,7 +37,7 @@ struct BackupFileReader {
     /// Whether all has been read.
     var isAtEnd: Bool { offset == size }
 
-    /// The next block in the row.
+    /// Reads the next block.
     mutating func next() throws(StoreError) -> Block {
         let start = offset
         let (block, length, previous, crc) = try read(at: start)

@@ -8,7 +8,7 @@ struct BackupFileWriter {
     private let compressor = ZstandardCompressor()
     private var fileCount: UInt64 = 0
     private var byteCount: UInt64 = 0
-    /// Of the file that was begun: the bytes still to come.
+    /// The bytes still to come of the file that was begun.
     private var missingBytes: UInt64 = 0
 
     /// Makes the file `path`, which must not exist.

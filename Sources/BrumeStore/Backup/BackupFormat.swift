@@ -31,10 +31,10 @@ enum BackupFormat {
     static let version: UInt32 = 1
     static let fileHeaderBytes = 16
     static let blockHeaderBytes = 20
-    /// Of a file block's content, before the name.
+    /// The bytes of a file block's content that are before the name.
     static let lengthBytes = 8
     static let endBytes = 16
-    /// Of a name: its folder, a slash, and what file systems take.
+    /// The most bytes of a name: its folder, a slash, and what file systems take.
     static let nameBytesLimit = 300
 
     enum Kind: UInt32 {
@@ -43,9 +43,9 @@ enum BackupFormat {
         case end = 3
     }
 
-    /// Of the file's path or, for one in a folder, `folder/name`: whether a data folder may have it.
+    /// Whether a data folder may have a file of this name: its path or, for one in a folder, `folder/name`.
     ///
-    /// - Parameter others: Files beside those of the store.
+    /// - Parameter others: Files besides those of the store.
     static func isName(_ name: String, others: [String]) -> Bool {
         if [MetaFile.path, ManifestFile.path, JournalExtent.path].contains(name) || others.contains(name) {
             return true
@@ -56,7 +56,7 @@ enum BackupFormat {
         return false
     }
 
-    /// What a file of that name may have.
+    /// The most bytes of a file of that name.
     static func byteLimit(ofFile name: String) -> UInt64 {
         if name.inFolder(SnapshotFormat.folder) != nil { return .max }
         if name.inFolder(JournalFormat.folder) != nil { return StoreLimits.backupSegmentBytes }

@@ -4,7 +4,7 @@ extension FolderCopy {
     ///
     /// - Parameters:
     ///   - salt: Random, for a journal that is made.
-    ///   - progress: Told how many bytes have been copied.
+    ///   - progress: Called with the number of bytes that have been copied.
     package func run(
         toFile path: String, on target: any Disk, salt: UInt64, progress: (UInt64) -> Void
     ) throws(StoreError) {
@@ -39,7 +39,7 @@ extension FolderCopy {
     ) throws(DiskError) {
         let input = try disk.openForReading(path)
         defer { disk.close(input) }
-        // Open, it does not change: what takes its place meanwhile is another file.
+        // An open file does not change: a newer one that takes its place meanwhile is another file.
         let size = try disk.size(of: input)
         try writer.begin(path, byteCount: size)
         var offset: UInt64 = 0

@@ -1,15 +1,15 @@
 /// Copies a data folder: to a backup, and from one. A backup is itself a data folder, without what only a running
 /// server needs, or one file that holds such a folder (``BackupFileDisk``): `brume verify` checks both.
 ///
-/// Of a folder that nobody uses, journal and snapshots are copied as they are. Of one that a server uses, snapshots
-/// alone: a snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes its
-/// place by a rename), so that each database is copied as it was at one commit. The server has to be asked for
-/// snapshots before: what was committed until then is in them. The copy gets a journal of its own, without entries.
+/// From a folder that nobody uses, journal and snapshots are copied as they are. From one that a server uses, snapshots
+/// alone are: a snapshot that has its name is whole, holds durable commits only, and does not change (a newer one takes
+/// its place by a rename), so that each database is copied as it was at one commit. The server has to be asked for
+/// snapshots before: they hold what was committed until then. The copy gets a journal of its own, without entries.
 ///
-/// What the folder's ``ManifestFile`` names is in the copy, or there is none; the copy has one of its own.
+/// The copy holds all that the folder's ``ManifestFile`` names, or no copy is made; it has a manifest of its own.
 ///
-/// `brume.meta` comes last. A folder that holds data and no such file is opened by no server, so that a copy that was
-/// cut short is not taken for a whole one.
+/// `brume.meta` comes last. No server opens a folder that holds data and no such file, so that a copy that was cut
+/// short is not taken for a whole one.
 package struct FolderCopy: Sendable {
     package enum Source: Sendable {
         /// Nobody writes to the folder while it is copied.
@@ -25,23 +25,23 @@ package struct FolderCopy: Sendable {
 
     /// Bytes that are read, and then written, at a time.
     private static let chunkBytes = 1024 * 1024
-    /// Of a journal without entries: a server makes its next segment as large as it is told to.
+    /// The size of a journal without entries: a server makes its next segment as large as it is told to.
     static let emptyJournalBytes = 64 * 1024
 
     /// What will be copied, `brume.meta` left out. In a folder that is in use a snapshot's size may change until then.
     package let items: [Item]
-    /// Of all items.
+    /// The bytes of all items.
     package var byteCount: UInt64 { items.reduce(0) { $0 + $1.byteCount } }
 
     let kind: Source
     let disk: any Disk
     let meta: MetaFile
-    /// The copy's manifest; nil: neither the folder nor its copy has one.
+    /// The copy's manifest; nil when neither the folder nor its copy has one.
     let manifest: ManifestFile?
 
     /// Looks at the folder that `disk` stands for.
     ///
-    /// - Parameter others: Files of the folder that the store knows nothing of; those that are not there are left out.
+    /// - Parameter others: Files of the folder that the store knows nothing of; those that don't exist are left out.
     package init(of disk: any Disk, _ kind: Source, others: [String]) throws(StoreError) {
         self.disk = disk
         self.kind = kind
@@ -50,7 +50,8 @@ package struct FolderCopy: Sendable {
                 Damage(file: MetaFile.path, offset: 0, problem: "the file is missing: this is no data folder"))
         }
         self.meta = meta
-        // Before the folder's names are read: what it names stays, and what comes meanwhile it need not name.
+        // Read before the folder's names: the files that it names stay, and it need not name those that are added
+        // meanwhile.
         var manifest = meta.hasManifest ? try ManifestFile.read(from: disk) : nil
         if meta.hasManifest, manifest == nil {
             throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0))
@@ -76,7 +77,7 @@ package struct FolderCopy: Sendable {
                     .map { JournalFormat.folder + "/" + $0 }
                 if meta.hasManifest { paths.append(JournalExtent.path) }
             }
-            // Behind the data: a schema that knows more than the data use is no harm.
+            // After the data: a schema that knows more than the data use does no harm.
             paths += try disk.list(SchemaFile.folder).filter { SchemaFile.isFileName($0) }
                 .map { SchemaFile.folder + "/" + $0 }
             paths += others.filter(names.contains)
@@ -96,9 +97,9 @@ package struct FolderCopy: Sendable {
     /// in the target is of no use.
     ///
     /// - Parameters:
-    ///   - epoch: The copy's; nil keeps the folder's. A folder that will be served gets another one.
+    ///   - epoch: The copy's epoch; nil keeps the folder's. A folder that will be served gets another one.
     ///   - salt: Random, for a journal that is made; see ``JournalFormat``.
-    ///   - progress: Told how many bytes have been copied.
+    ///   - progress: Called with the number of bytes that have been copied.
     package func run(
         to target: any Disk, epoch: UInt32?, salt: UInt64, progress: (UInt64) -> Void
     ) throws(StoreError) {

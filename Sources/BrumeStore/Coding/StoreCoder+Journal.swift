@@ -8,7 +8,7 @@ extension StoreCoder {
     /// Every save comes through here, so it is written in place, each record copied once; the bytes are those that
     /// protobuf-c makes of the message.
     package static func encodeJournalEntry(_ entry: JournalEntry, into bytes: inout [UInt8]) {
-        // Changes of other kinds than most are packed before, in their order.
+        // Changes other than saved records are packed first, in their order.
         var packedChanges: [[UInt8]] = []
         var packedToken: [UInt8]?
         let database = entry.database
@@ -91,7 +91,7 @@ extension StoreCoder {
         }
     }
 
-    /// Nil where there is none.
+    /// The digest of an operation's request; nil when there is none.
     static func digest(_ data: ProtobufCBinaryData) throws(StoreCodingError) -> OperationDigest? {
         if data.len == 0 { return nil }
         guard let digest = OperationDigest(UnsafeRawBufferPointer(start: data.data, count: data.len)) else {

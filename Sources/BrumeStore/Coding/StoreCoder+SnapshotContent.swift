@@ -1,19 +1,19 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// Records of a snapshot's block where they stand: what a block holds most of, and what loading is to be quick with.
+/// Reads and writes records in a snapshot's block in place: most of a block is records, and loading has to be quick.
 extension StoreCoder {
     /// A record in a block's content.
     package struct SnapshotItem {
         package var zone: UInt64 = 0
         package var position = ChangePosition.start
-        /// Of the change that created the record.
+        /// The position of the change that created the record.
         package var created = ChangePosition.start
         /// Where the encoded record stands in the content.
         package var record = 0..<0
     }
 
-    /// Walks the content of a block: gives its records, and decodes what else there is.
+    /// Walks the content of a block: returns its records, and decodes everything else.
     package static func readSnapshotBlock(
         _ content: UnsafeRawBufferPointer
     ) throws(StoreCodingError) -> (records: [SnapshotItem], rest: SnapshotBlock) {

@@ -5,7 +5,7 @@ internal import CBrumeProto
 /// The bodies that the data folder holds in its checksummed envelopes, as values: `brume.store.v1` in `proto/`.
 ///
 /// Envelopes have been checked before a body is decoded, so that damage here means another program or version wrote it.
-/// It is told all the same, never trapped on and never read past the end.
+/// It is reported all the same; it never traps, and nothing is read past the end.
 package enum StoreCoder {
     /// A body in memory takes at most this many times its bytes: the worst is a list of empty messages.
     private static let arenaBytesPerByte = 128

@@ -24,7 +24,7 @@ extension [UInt8] {
         }
     }
 
-    /// The index of the last byte at or behind `start` that is not zero; nil: all are zero.
+    /// The index of the last byte at or after `start` that is not zero; nil when all are zero.
     func lastNonzeroIndex(from start: Int) -> Int? {
         withUnsafeBytes { bytes in
             var index = bytes.count

@@ -2,7 +2,7 @@ internal import CBrume
 
 /// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), as iSCSI, ext4 and SSE 4.2 have it.
 ///
-/// By the processor's instructions where it has them (SSE 4.2, ARMv8), else by tables.
+/// Computed by the processor's instructions where it has them (SSE 4.2, ARMv8), else by tables.
 package struct CRC32C: Equatable, Sendable {
     private var state: UInt32 = 0xFFFF_FFFF
 

@@ -12,27 +12,27 @@ package protocol Disk: AnyObject, Sendable {
     func create(_ path: String) throws(DiskError) -> DiskFile
     /// Closes without syncing.
     func close(_ file: DiskFile)
-    /// Closes a file, open for writing, that has lost its name. A large one gives its room back bit by bit before,
-    /// where nobody else has it open: all at once others' syncs would wait for it.
+    /// Closes a file, open for writing, that has lost its name. The room of a large one is freed bit by bit before, if
+    /// nobody else has it open: others' syncs would wait if it were freed all at once.
     func giveBack(_ file: DiskFile)
 
-    /// Writes all bytes at an offset; the file grows when they end behind its end.
+    /// Writes all bytes at an offset; the file grows when they end after its end.
     func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError)
     /// Reads up to `length` bytes; fewer only where the file ends.
     func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8]
-    /// Reads until `target` is full or the file ends; returns how many bytes that were. For those who read much:
-    /// nothing is allocated.
+    /// Reads until `target` is full or the file ends; returns how many bytes that were. Allocates nothing, for those
+    /// who read much.
     func read(_ file: DiskFile, at offset: UInt64, into target: UnsafeMutableRawBufferPointer) throws(DiskError) -> Int
     func size(of file: DiskFile) throws(DiskError) -> UInt64
     /// Makes what was written durable, the file's size included. After it failed once nothing is known about what is on
     /// the disk: it is never tried again.
     func sync(_ file: DiskFile) throws(DiskError)
-    /// Has the bytes on their way to the disk, and waits for those that were told of before. It makes nothing durable:
-    /// a large file that is told of part by part, as it is written, leaves little to its sync, and so to those of
-    /// others that wait behind it.
+    /// Starts writing the bytes to the disk, and waits for those of earlier calls. It makes nothing durable: if it is
+    /// called for each part of a large file as that is written, little is left to the file's sync, and so to those of
+    /// others that wait for it.
     func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError)
     /// Makes all bytes up to `length` zero, whatever they were before, and allocated on the disk, so that later writes
-    /// there don't grow the file. What is behind them stays.
+    /// there don't grow the file. What comes after them stays.
     func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError)
 
     /// Replaces `target` if it exists.
@@ -41,7 +41,7 @@ package protocol Disk: AnyObject, Sendable {
     func remove(_ path: String) throws(DiskError)
     /// The names in a folder, sorted; none for a folder that does not exist.
     func list(_ path: String) throws(DiskError) -> [String]
-    /// Makes a folder; it is no error that it is there already.
+    /// Makes a folder; it is no error when it exists already.
     func makeDirectory(_ path: String) throws(DiskError)
     /// Makes the names in a folder durable. The data folder itself is the empty path.
     func syncDirectory(_ path: String) throws(DiskError)
@@ -62,7 +62,7 @@ package struct DiskFile: Hashable, Sendable {
 
 /// A call to the disk that failed.
 package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// As the system names it: `write`, `fdatasync`, `rename` …
+    /// The system's name for the call: `write`, `fdatasync`, `rename` …
     package let call: String
     package let path: String
     /// The system's text.
@@ -80,8 +80,8 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
         self.isMissing = isMissing
     }
 
-    /// Whether what was written, or named, is on the disk is not known, and no later call tells: whoever hears of it
-    /// stops (P8).
+    /// Whether a sync failed: then it is not known whether what was written, or named, is on the disk, and no later
+    /// call tells. Whoever gets such an error stops (P8).
     package var isFailedSync: Bool { ["fsync", "fdatasync", "sync_file_range"].contains(call) }
 
     package var description: String { "\(call) of \(path): \(message)" }
@@ -90,7 +90,7 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
 extension Disk {
     package func giveBack(_ file: DiskFile) { close(file) }
 
-    /// Nothing: for disks that hold nothing back.
+    /// Does nothing, for disks that hold nothing back.
     package func writeBack(_ range: Range<UInt64>, of file: DiskFile) throws(DiskError) {}
 
     /// Reads a whole file; nil when it does not exist.
@@ -142,7 +142,7 @@ extension Disk {
             try sync(file)
             try rename(temporary, to: path)
         } catch {
-            // What is left of it would take room that a full disk has not.
+            // What is left of it would take room that a full disk does not have.
             try? remove(temporary)
             throw error
         }
@@ -155,5 +155,5 @@ extension Disk {
     }
 }
 
-/// How the names of unfinished files end. They mean nothing and are removed.
+/// The suffix of the names of unfinished files. These mean nothing and are removed.
 let temporaryFileSuffix = ".tmp"

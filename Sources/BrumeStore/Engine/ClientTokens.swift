@@ -2,26 +2,26 @@ internal import BrumeModel
 
 /// The client tokens of a zone: each device's latest.
 ///
-/// Bounded: of too many devices the one is forgotten whose token changed longest ago. It gets none with the feed then,
-/// and takes it that its latest request may not have arrived.
+/// Bounded: when there are too many devices, the one whose token changed longest ago is forgotten. It then gets no
+/// token with the feed, and assumes that its latest request may not have arrived.
 struct ClientTokens: Equatable, Sendable {
-    /// The one that changed longest ago first.
+    /// Ordered by their last change, oldest first.
     private(set) var all: [ClientToken] = []
 
-    /// A device's; empty when it has none.
+    /// The token of a device; empty when it has none.
     subscript(device: [UInt8]) -> [UInt8] { all.first { $0.device == device }?.bytes ?? [] }
 
-    /// Keeps a device's token instead of the one before.
+    /// Keeps a device's token in place of its earlier one.
     mutating func put(_ token: ClientToken) {
         all.removeAll { $0.device == token.device }
         all.append(token)
         if all.count > Limits.clientTokensPerZone { all.removeFirst() }
     }
 
-    /// What a quota counts of them.
+    /// The bytes that a quota counts.
     var storedBytes: Int { all.reduce(0) { $0 + $1.storedBytes } }
 
-    /// A device's id and the two lists' own.
+    /// The size of a device's id, and what the two arrays take themselves.
     private static let entryBytes = 128
 
     var approximateBytes: Int { all.reduce(0) { $0 + $1.bytes.count + Self.entryBytes } }

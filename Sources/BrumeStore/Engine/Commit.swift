@@ -3,7 +3,7 @@ package import BrumeModel
 /// An engine's answer, and what has to become durable before the answer may be given.
 package struct Decision<Answer: Sendable>: Sendable {
     package var answer: Answer
-    /// Nil: nothing changed.
+    /// Nil when nothing changed.
     package var commit: Commit?
 
     package init(answer: Answer, commit: Commit?) {
@@ -18,11 +18,11 @@ package struct Decision<Answer: Sendable>: Sendable {
 /// ``Database/remember(operation:answer:digest:user:)``.
 package struct Commit: Sendable {
     package var entry: JournalEntry
-    /// In the order in which the commit touched them, each once.
+    /// The zones in the order in which the commit touched them, each once.
     package var zones: [TouchedZone]
     /// The query subscriptions that it fires.
     package var matches = CommitMatches()
-    /// Zone subscriptions that went with their zones.
+    /// Zone subscriptions that were deleted with their zones.
     package var endedHints: [KeptSubscription] = []
 
     package var sequence: UInt64 { entry.sequence }
@@ -30,7 +30,7 @@ package struct Commit: Sendable {
 
 /// What a commit did to one zone.
 package struct TouchedZone: Equatable, Sendable {
-    /// The owner is empty: the database's own.
+    /// The owner is empty, which means the database's own.
     package var zone: ZoneID
     /// The zone's incarnation; 0 is the default zone.
     package var incarnation: UInt64
@@ -42,16 +42,16 @@ package struct TouchedZone: Equatable, Sendable {
     package var isNewOrDeleted: Bool { isNew || isDeleted }
 }
 
-/// Who asks. The server has authenticated them; the engine knows only what its own rules need.
+/// The caller of a request. The server has authenticated them; the engine knows only what its own rules need.
 package struct Caller: Sendable {
     /// The user record name; empty for a caller without an account.
     package var user: String
     /// Whether a private database is the caller's own.
     package var isOwner: Bool
-    /// What the schema grants in the public database. Nil where no schema says: everybody reads and makes records, and
-    /// who made one changes it.
+    /// What the schema grants in the public database. Nil where no schema exists: everybody may read and create
+    /// records, and only the creator of a record may change it.
     package var access: PublicAccess?
-    /// The id that the caller's device goes by; empty where it is of no interest.
+    /// The id of the caller's device; empty where it does not matter.
     package var device: [UInt8]
 
     package init(user: String, isOwner: Bool, access: PublicAccess? = nil, device: [UInt8] = []) {

@@ -10,10 +10,10 @@ struct CommitBuilder: ~Copyable {
     private(set) var records: [CommittedRecord] = []
     /// Query subscriptions that it fires, as far as they are known.
     private(set) var matches = CommitMatches()
-    /// Zone subscriptions that go with their zones, and tell of that.
+    /// Zone subscriptions that are deleted with their zones, and report that.
     private(set) var endedHints: [KeptSubscription] = []
     private(set) var clientToken: ClientTokenPut?
-    /// Changes that have a position: those of records and zones.
+    /// The number of changes that have a position: those of records and zones.
     private(set) var positions: UInt32 = 0
 
     init(sequence: UInt64) {
@@ -28,7 +28,7 @@ struct CommitBuilder: ~Copyable {
         return ChangePosition(sequence: sequence, index: positions)
     }
 
-    /// So many changes are about to come.
+    /// Reserves room for so many more changes.
     mutating func expect(_ count: Int) {
         changes.reserveCapacity(changes.count + count)
     }
@@ -41,7 +41,7 @@ struct CommitBuilder: ~Copyable {
         records.append(record)
     }
 
-    /// The records that were noted, which are none of the builder's any more.
+    /// Returns the records that were noted, and removes them from the builder.
     mutating func takeRecords() -> [CommittedRecord] {
         defer { records = [] }
         return records
@@ -60,7 +60,7 @@ struct CommitBuilder: ~Copyable {
         touched.append(zone)
     }
 
-    /// A zone keeps the request's client token.
+    /// Notes that a zone keeps the request's client token.
     mutating func note(_ token: ClientToken, inZone incarnation: UInt64) {
         clientToken = ClientTokenPut(token: token, zones: (clientToken?.zones ?? []) + [incarnation])
     }

@@ -11,9 +11,9 @@ extension Database {
     /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change
     /// first.
     ///
-    /// Without a token: the records that exist, no deletions. (A first fetch of several pages tells of deletions that
-    /// happened while it went on; a device that does not know the record ignores them.) Always ends in a token, which
-    /// is never ahead of what the page holds.
+    /// Without a token: the records that exist, no deletions. (A first fetch of several pages reports deletions that
+    /// happen during it; a device that does not know the record ignores them.) Always ends in a token, which is never
+    /// ahead of what the page holds.
     ///
     /// The server's own page (`resultsLimit` 0) ends at ``Limits/changesPerPage`` or ``Limits/pageBytes``, and then
     /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A
@@ -84,7 +84,7 @@ extension Database {
         var moreComing = false
         let slots = zoneStates[index].slots
         for entry in zoneStates[index].feed.entries(after: last) {
-            // Asked for part by part: a slot's copy counts a reference for each of its texts.
+            // Read property by property: a copy of the slot would cost reference counting.
             let isDeleted = slots.isDeleted(entry.slot)
             if slots.position(of: entry.slot) != entry.position || isDeleted && entry.position <= firstFetchHead {
                 continue
@@ -112,7 +112,7 @@ extension Database {
             bytes += cost
             last = entry.position
         }
-        // At the end nothing is behind the last change, whether or not it was of a kind that the page shows.
+        // At the end nothing comes after the last change, whether or not it was of a kind that the page shows.
         let head = zoneStates[index].lastChange
         if !moreComing { last = head }
         return ZoneChangesPage(
@@ -124,13 +124,13 @@ extension Database {
             moreComing: moreComing)
     }
 
-    /// What showing a record in part costs: its fields, of which none has fewer than eight bytes or so.
+    /// The most fields that showing a record in part reads: no field has fewer than about eight bytes.
     static func fieldsReadAtMost(inBytes byteCount: Int) -> Int { min(byteCount / 8, Limits.fieldsPerRecord) }
 
-    /// One page of the zones that changed, came or went since a token, by their last change. The default zone never
-    /// appears.
+    /// One page of the zones that changed, were made or were deleted since a token, ordered by their last change. The
+    /// default zone never appears.
     ///
-    /// Without a token: the zones that exist. Of a zone that was deleted and made again both are told, each at its
+    /// Without a token: the zones that exist. For a zone that was deleted and made again both are reported, each at its
     /// place: the deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
     ///
     /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and
@@ -184,7 +184,7 @@ extension Database {
         return page
     }
 
-    /// For a page that ends at `position`; more is to come if the feed goes on behind it.
+    /// The token of a page that ends at `position`; more is to come if the feed goes on after it.
     private func databaseToken(at position: ChangePosition, _ firstFetchHead: ChangePosition) -> ChangeToken {
         ChangeToken(
             kind: .database, epoch: run(of: zoneFeedHead), incarnation: 0, position: position,

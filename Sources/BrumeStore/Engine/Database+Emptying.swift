@@ -3,12 +3,12 @@ internal import BrumeRecord
 
 extension Database {
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
-    /// records of the default zone. User records stay, without fields, and so do subscriptions that are no custom
-    /// zone's; what they are about is told to them as if users had deleted it. One commit of bounded size at a time;
-    /// nil when nothing is left.
+    /// and the records of the default zone. User records stay, without their fields. Subscriptions that belong to no
+    /// custom zone stay too, and are notified as if users had deleted the records. Makes one commit of bounded size at
+    /// a time; returns nil when nothing is left.
     ///
-    /// - Parameter limit: Records of the default zone that one commit changes, and of custom zones that go with it: at
-    ///   least one zone, and some hundreds at the most.
+    /// - Parameter limit: The records of the default zone that one commit changes, and those of the custom zones that
+    ///   it deletes. It deletes at least one zone whatever its size, and some hundreds at the most.
     package func empty(limit: Int = 4_096, nowMilliseconds: Int64) -> (commit: Commit, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0
@@ -18,7 +18,7 @@ extension Database {
             if case .success(let index) = zoneIndex(of: zone) { records += zoneStates[index].liveCount }
             _ = delete(zone, into: &builder)
         }
-        // They would follow each record on its way out.
+        // The indexes would be updated for each deleted record.
         zoneIndexes[0] = nil
         var types = Set<String>()
         var budget = ReferenceBudget()
@@ -33,7 +33,7 @@ extension Database {
                     SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false, replacing: slot,
                     inZoneAt: 0, of: 0, into: &builder)
             } else {
-                // A commit is one piece of work.
+                // A commit is made in one piece, so its work is limited.
                 guard let cascades = budget.read(record) else { break }
                 note(slot, .deleted, inZoneAt: 0, into: &builder)
                 deleteRecord(
@@ -52,10 +52,10 @@ extension Database {
         return finish(builder, nowMilliseconds: nowMilliseconds).map { ($0, records) }
     }
 
-    /// Zones that one commit may take with it.
+    /// The most zones that one commit deletes.
     private static let zonesPerEmptying = 256
 
-    /// The next custom zones that go together.
+    /// The custom zones that the next commit deletes.
     private func zonesToEmpty(records limit: Int) -> [ZoneID] {
         if zoneIndexOfIncarnation.count == 1 { return [] }
         var leaving: [ZoneID] = []
@@ -68,7 +68,7 @@ extension Database {
         return leaving
     }
 
-    /// A user record that has fields or a parent; nil for one that has none.
+    /// The parts of a user record, without its parent; nil when it has neither fields nor a parent.
     private func emptied(_ record: RecordSlot) -> StoredRecord.Parts? {
         do throws(ServiceError) {
             var parts = try StoredRecord.parts(of: record.bytes)
@@ -83,7 +83,7 @@ extension Database {
     /// Looks at some more records for a lesson; records that are saved between two steps are learned from when they are
     /// saved.
     ///
-    /// - Parameter places: Of records of a few hundred bytes, that this step looks at; of large ones fewer.
+    /// - Parameter places: How many records of a few hundred bytes this step looks at; of larger ones fewer.
     /// - Returns: Whether it has seen all.
     package func advance(_ scan: inout LessonScan, places: Int) -> Bool {
         var left = places

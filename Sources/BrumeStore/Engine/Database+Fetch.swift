@@ -52,12 +52,12 @@ extension Database {
 
     private static let missingRecord = ServiceError(.unknownItem, "there is no such record; it may be deleted")
 
-    /// Whether the caller may read the record. What they may not is as if it were not there, whatever they ask.
+    /// Whether the caller may read the record. One that they may not read appears missing to them, whatever they ask.
     static func mayRead(_ record: RecordSlot, _ caller: Caller) -> Bool {
         guard let access = caller.access else { return true }
         return record.withBytes { bytes in
             let type = String(decoding: StoredRecord.head(of: bytes).type, as: UTF8.self)
-            // Looked up first without the creator: mostly everybody reads.
+            // Looked up first without the creator, because usually everybody may read.
             if access.permissions(type: type, isCreator: false).contains(.read) { return true }
             let creator = String(decoding: StoredRecord.creator(of: bytes), as: UTF8.self)
             return access.may(.read, type: type, creator: creator)

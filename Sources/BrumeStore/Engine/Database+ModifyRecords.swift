@@ -9,8 +9,8 @@ extension Database {
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
     /// checked here are those of Documentation/CloudKit.md, Change tags and save policies, Atomic batches, References.
     ///
-    /// - Parameter quotaBytes: What ``storedBytes`` may come to; 0: no limit. A save that would make them more fails
-    ///   with `quotaExceeded`. Deletions and saves that store no more than before go through, however much there is.
+    /// - Parameter quotaBytes: The most that ``storedBytes`` may reach; 0 for no limit. A save that would exceed it
+    ///   fails with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64, quotaBytes: Int = 0
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
@@ -39,7 +39,7 @@ extension Database {
                     tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
                     bytesLeft: bytesLeft, referenceBudget: referenceBudget,
                     quota: quotaBytes > 0 ? QuotaRoom(limit: quotaBytes, used: storedBytes) : nil)
-                // Where the zone stands: a copy counts a reference for each of its parts.
+                // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
                 let before = bytesLeft
@@ -48,7 +48,7 @@ extension Database {
                     inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots))
                 {
                     results.append(ZoneBatch.refusal(of: modification, refusal))
-                    // Nothing is answered, though it was read.
+                    // The refusal takes no room in the answer; what was read stays counted.
                     bytesLeft.answer = before.answer
                     continue
                 }
@@ -83,7 +83,7 @@ extension Database {
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 
-    /// Counts the commit, if anything changed.
+    /// Finishes a commit: fires subscriptions, and counts the commit. Returns nil when nothing changed.
     func finish(_ builder: consuming CommitBuilder, nowMilliseconds: Int64) -> Commit? {
         if !builder.records.isEmpty { matchSubscriptions(into: &builder) }
         if builder.isEmpty { return nil }
@@ -91,7 +91,7 @@ extension Database {
         return builder.commit(of: id, run: run, nowMilliseconds: nowMilliseconds)
     }
 
-    /// What every commit ends with, when it is made and when it is replayed.
+    /// The last step of every commit, both when it is made and when it is replayed.
     func count(_ sequence: UInt64, run: UInt32) {
         self.sequence = sequence
         runHistory.note(sequence, run: run, limit: history.runs)
@@ -123,7 +123,7 @@ extension Database {
         builder.expect(batch.staged.count + batch.deletions.count)
         for place in batch.staged.indices {
             let (item, existing) = (batch.staged[place].item, batch.staged[place].existing)
-            // Mostly all are of one type.
+            // Usually all are of one type.
             if batch.modification.saves[item].type != types.last { types.append(batch.modification.saves[item].type) }
             let slot = put(
                 SharedBytes(of: batch.records, at: batch.staged[place].range),
@@ -147,11 +147,11 @@ extension Database {
                 recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false))
     }
 
-    /// Keeps a request's client token in a zone that has a feed to give it back with. One that the zone has already is
+    /// Keeps a request's client token in a zone that has a feed to return it with. A token that the zone already has is
     /// no change.
     ///
-    /// One for which the quota has no room is not kept: with the feed the device gets the one before, and takes it that
-    /// its latest request may not have arrived.
+    /// A token for which the quota has no room is not kept: with the feed the device then gets its earlier one, and
+    /// assumes that its latest request may not have arrived.
     private func keep(
         _ token: ClientToken, quotaBytes: Int, inZoneAt index: Int, into builder: inout CommitBuilder
     ) {
@@ -164,9 +164,9 @@ extension Database {
         builder.note(token, inZone: zoneStates[index].incarnation)
     }
 
-    /// Keeps what query subscriptions need to know of a change; nothing where nobody subscribed to the type.
+    /// Notes a changed record for query subscriptions, if somebody subscribed to its type.
     ///
-    /// - Parameter slot: Of the record as it is now, or as it is before it is deleted.
+    /// - Parameter slot: The slot of the record: after it was saved, or before it is deleted.
     func note(_ slot: Int32, _ reason: RecordChangeReason, inZoneAt index: Int, into builder: inout CommitBuilder) {
         if subscriptionTable.index.isEmpty { return }
         let record = zoneStates[index][slot]
@@ -181,7 +181,7 @@ extension Database {
     ///
     /// - Parameters:
     ///   - existing: The slot of its older version, or nil for a new record.
-    ///   - references: How it refers to others than before, where that is known.
+    ///   - references: How its references differ from those of the older version, where that is known.
     @discardableResult
     func put(
         _ record: SharedBytes, refersToOthers: Bool, replacing existing: Int32?, references: ReferenceChange = .unknown,

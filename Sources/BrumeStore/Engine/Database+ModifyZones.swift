@@ -4,12 +4,12 @@ extension Database {
     /// Saves and deletes zones, each by itself. Saving a zone that exists succeeds and changes nothing; deleting a
     /// missing zone succeeds.
     ///
-    /// A deleted zone takes its records and its subscriptions with it, which are told of that: zone subscriptions of
-    /// the change, query subscriptions of the records if they want to know of deletions. Made again, it is empty and
-    /// another incarnation, and tokens of the earlier one have expired. A zone that is both saved and deleted in one
-    /// request fails twice.
+    /// A deleted zone takes its records and its subscriptions with it. The subscriptions are notified: zone
+    /// subscriptions of the change, query subscriptions of the records if they ask for deletions. A zone made again
+    /// under the name is empty and has another incarnation, and tokens of the earlier one have expired. A zone that is
+    /// both saved and deleted in one request fails twice.
     ///
-    /// - Parameter deletionReason: Why the zones go, as the feed tells it. Clients delete.
+    /// - Parameter deletionReason: The reason that the feed reports; `.deleted` for what a client asks.
     package func modifyZones(
         _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64,
         deletionReason: ZoneDeletionReason = .deleted
@@ -112,7 +112,8 @@ extension Database {
             guard let reason = zoneStates[known].deletion else {
                 preconditionFailure("a zone is made whose name is taken")
             }
-            // The deletion keeps its entry in the feed: whoever knew the earlier zone is told of it first.
+            // The deletion keeps its entry in the feed: a device that knew the earlier zone is told of its deletion
+            // first.
             state.earlierDeletion = EarlierDeletion(position: zoneStates[known].lastChange, reason: reason)
             index = known
             zoneStates[known] = state
@@ -133,25 +134,25 @@ extension Database {
 
     /// Drops all that a zone holds, with work of a bounded size; its name and the deletion stay in the database's feed.
     func deleteZone(at index: Int, reason: ZoneDeletionReason, position: ChangePosition) {
-        // While its indexes are known.
+        // Before its indexes are dropped.
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
         zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
         zoneIndexes[zoneStates[index].incarnation] = nil
         var state = ZoneState(
             name: zoneStates[index].name, incarnation: zoneStates[index].incarnation, lastChange: position)
         state.deletion = reason
-        // This deletion tells of all zones of the name.
+        // This deletion stands for all earlier zones of the name.
         if zoneStates[index].earlierDeletion != nil { zoneFeed.noteStale() }
         replaceZone(at: index, with: state)
         noteChange(inZoneAt: index, isNewEntry: false)
     }
 
-    /// Deleted zones that the database's feed still tells of.
+    /// Deleted zones that the database's feed still reports.
     var deletedZoneCount: Int { zoneStates.count - zoneIndexOfIncarnation.count - freeZoneIndexes.count }
 
     /// Forgets the older half of the deleted zones when there are too many; tokens that need them expire.
     func forgetDeletedZones() {
-        // Mostly there are none. Asked for after every commit.
+        // Called after every commit, and usually there are none.
         if zoneStates.count == zoneIndexOfIncarnation.count { return }
         let count = deletedZoneCount
         if count < max(history.deletedZones, zoneIndexOfIncarnation.count - 1) { return }

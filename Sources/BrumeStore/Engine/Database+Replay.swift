@@ -1,7 +1,7 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// A journal entry that can't follow on what a database holds: the journal, or the snapshot before it, is damaged.
+/// A journal entry that does not follow from what a database holds: the journal, or the snapshot before it, is damaged.
 package struct ReplayError: Error, Equatable, Sendable {
     package let sequence: UInt64
     package let problem: String
@@ -11,7 +11,7 @@ extension Database {
     /// Applies a commit of the journal again. Entries up to ``sequence`` are skipped, so that replay from an older
     /// place is harmless; one that is not the next is damage, and so is one that does not fit what the database holds.
     ///
-    /// After an error the database is of no more use.
+    /// After an error the database must not be used any more.
     package func apply(_ entry: JournalEntry) throws(ReplayError) {
         guard entry.database == id else {
             throw ReplayError(sequence: entry.sequence, problem: "an entry is of another database")

@@ -2,7 +2,7 @@ package import BrumeModel
 
 extension Database {
     /// Saves and deletes the caller's subscriptions, each by itself. A save replaces the subscription of the same id;
-    /// saving one that is the same changes nothing. A subscription to a zone goes with its zone.
+    /// saving one that is the same changes nothing. A subscription to a zone is deleted with its zone.
     ///
     /// In the public database every user has their own, under ids of their own: nobody sees, replaces or deletes
     /// another's.
@@ -42,16 +42,16 @@ extension Database {
         return Decision(answer: result, commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// The zone and database subscriptions that a commit fires: hints that something changed. Those that records fire
-    /// are in ``Commit/matches``.
+    /// The zone and database subscriptions that a commit fires: hints that something changed. The query subscriptions,
+    /// which records fire, are in ``Commit/matches``.
     ///
-    /// Changes in the default zone fire nothing. With a record type, a subscription fires for changes of records of
-    /// that type, and, since what was lost with a zone is not looked at, for the deletion of any zone.
+    /// Changes in the default zone fire nothing. A subscription with a record type fires for changes of records of that
+    /// type, and for the deletion of any zone, because the records of a deleted zone are not looked at.
     package func matchingSubscriptions(for commit: Commit) -> [KeptSubscription] {
         let hints = subscriptionTable.hints
-        // Mostly there are few, and all are.
+        // Usually there are few, and all fire.
         if commit.endedHints.isEmpty, hints.allSatisfy({ Database.fires($0, for: commit) }) { return hints }
-        // A zone's own tell of its end, and went with it.
+        // A zone's own subscriptions report its end, and were deleted with it.
         return commit.endedHints + hints.filter { Database.fires($0, for: commit) }
     }
 
@@ -68,9 +68,9 @@ extension Database {
 
     /// Finds the query subscriptions that the commit fires, and removes those among them that fire once.
     ///
-    /// Such a removal is part of the commit that fires the subscription: after a crash either both are there or
-    /// neither, so it never fires twice. Whether its event was delivered is another matter: what was not delivered when
-    /// a server stops is told as "fetch from your token", like all events.
+    /// Such a removal is part of the commit that fires the subscription: after a crash either both exist or neither, so
+    /// it never fires twice. This says nothing about delivery: an event that was not delivered when a server stops
+    /// becomes "fetch from your token", like all events.
     func matchSubscriptions(into builder: inout CommitBuilder) {
         let matches = subscriptionMatcher.matches(
             of: builder.takeRecords(), in: subscriptionTable, gate: subscriptionGate)
@@ -82,14 +82,14 @@ extension Database {
         }
     }
 
-    /// Zones are about to go with their records: query subscriptions that want to know of deletions are told, those of
-    /// the zones themselves included, and before these go.
+    /// Matches the records of zones that are about to be deleted against the query subscriptions that ask for
+    /// deletions. Those of the zones themselves are included, so this runs before they are removed.
     ///
-    /// Up to ``Limits/recordsToldPerZoneDeletion`` records are told one by one; of more the subscribers are told to
-    /// fetch.
+    /// Up to ``Limits/recordsToldPerZoneDeletion`` records are reported one by one; above that the subscribers are told
+    /// to fetch.
     func matchDeletion(ofZones zones: [ZoneID], into builder: inout CommitBuilder) {
         if subscriptionTable.index.isEmpty { return }
-        // Looked at once, whatever the number of zones.
+        // Looks at the subscriptions once, however many zones there are.
         var concerned: [String?: (types: Set<String>, owners: Set<String>)] = [:]
         for kept in subscriptionTable.all {
             guard let query = kept.query, query.options.contains(.deletion) else { continue }
@@ -126,7 +126,7 @@ extension Database {
     func removeSubscription(_ id: String, of owner: String) {
         guard let slot = subscriptionTable.remove(id, of: owner) else { return }
         subscriptionMatcher.forget(slot)
-        // Of the commit that is being made or replayed.
+        // The next sequence is that of the commit that is being made or replayed.
         if !owner.isEmpty, !hasSubscriptions(of: owner) { formerSubscribers.left(owner, at: sequence + 1) }
     }
 

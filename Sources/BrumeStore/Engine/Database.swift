@@ -3,11 +3,11 @@ package import BrumeModel
 /// A database in memory: zones, records, feeds, subscriptions, and the answers to recent operations.
 ///
 /// It decides a request and applies it at once; the commit in the ``Decision`` has to become durable before the answer
-/// is given, or a read is answered that could show it. Not thread-safe: all of a database belongs to one event loop. It
-/// knows no clock (time is an argument), no disk and no network.
+/// is given, and before any read is answered that could show it. Not thread-safe: all of a database belongs to one
+/// event loop. It knows no clock (time is an argument), no disk and no network.
 ///
-/// `@exclusivity(unchecked)`: asked for several times with every request, and whatever changes it only computes. It
-/// calls nothing that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`: these properties are read several times with every request. The code that changes one
+/// only computes, and calls nothing that could read it meanwhile, which is what the check would find.
 ///
 /// Every commit has the next sequence number. All changes of a request, in whatever zones, are one commit.
 package final class Database {
@@ -17,16 +17,16 @@ package final class Database {
     /// The run of the server that the next commit belongs to: part of new change tags.
     @exclusivity(unchecked) private(set) var run: UInt32
     @exclusivity(unchecked) package var history: HistoryLimits
-    /// Of the last commit that was applied.
+    /// The sequence number of the last applied commit.
     @exclusivity(unchecked) package internal(set) var sequence: UInt64 = 0
 
     /// The default zone first; a deleted zone keeps its place, for its name.
     @exclusivity(unchecked) var zoneStates: [ZoneState]
-    /// Deleted zones included.
+    /// Indexes in ``zoneStates`` by name, deleted zones included.
     @exclusivity(unchecked) var zoneIndexOfName: [String: Int]
-    /// Where the zone is kept that was asked for last: mostly it is asked for again.
+    /// The index of the zone that was asked for last, which usually is asked for again.
     @exclusivity(unchecked) private var recentZoneIndex = 0
-    /// Zones that exist.
+    /// Indexes in ``zoneStates`` of the zones that exist, by incarnation.
     @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
     /// The incarnations of the zones that hold records, in rising order: what a query of all zones reads.
     @exclusivity(unchecked) var populatedZones: [UInt64] = []
@@ -39,17 +39,17 @@ package final class Database {
     @exclusivity(unchecked) var zoneFeedHead = ChangePosition.start
     /// Tokens of the database's feed below it have expired, because deleted zones that they need are forgotten.
     var zoneFeedFloor = ChangePosition.start
-    /// Places in ``zoneStates`` that a forgotten zone has left.
+    /// Places in ``zoneStates`` that forgotten zones have left.
     var freeZoneIndexes: [Int] = []
-    /// Of the zones that queries have asked, by incarnation.
+    /// The indexes of the zones that queries have asked, by incarnation.
     var zoneIndexes: [UInt64: ZoneIndexes] = [:]
-    /// What their indexes have yet to do for commits.
+    /// The work that the indexes still have to do for commits.
     @exclusivity(unchecked) var indexBacklog = IndexBacklog()
     let indexRemains = IndexRemains()
     let indexScratch = IndexScratch()
     var indexLimits = IndexLimits()
     private(set) lazy var wordBreaker = WordBreaker()
-    /// Zones with fewer records are looked through, whatever is asked.
+    /// Zones with fewer records than this are scanned, whatever the query.
     package var indexedZoneMinimum = 256
     @exclusivity(unchecked) var subscriptionTable = SubscriptionTable()
     let subscriptionMatcher = SubscriptionMatcher()
@@ -57,7 +57,7 @@ package final class Database {
     package var subscriptionGate = SubscriptionGate.open {
         didSet { subscriptionMatcher.forgetAll() }
     }
-    /// Takes what a deleted zone held, to give it back on another thread; nil: it is given back at once.
+    /// Takes what a deleted zone held, to free it on another thread; when nil, it is freed at once.
     package var giveBack: ((Remains) -> Void)?
     /// Only a public database has any.
     var formerSubscribers = FormerSubscribers()
@@ -65,7 +65,7 @@ package final class Database {
 
     /// An empty database.
     ///
-    /// - Parameter epoch: The data folder's: stands for the run of commits that name none.
+    /// - Parameter epoch: The data folder's epoch, which stands for the run of commits that name none.
     package init(id: DatabaseID, epoch: UInt32, history: HistoryLimits = .standard) {
         self.id = id
         runHistory = RunHistory(epoch: epoch)
@@ -101,8 +101,8 @@ package final class Database {
         return liveSlot(of: name, inZoneAt: index) != nil
     }
 
-    /// The slot of a record that exists. Of the two parts of the zone that it takes: all of it is a handful of
-    /// references more to hold, for each record that is asked for.
+    /// The slot of a record that exists. Reads only the two parts of the zone that it needs: holding the whole zone
+    /// would cost a handful of retains more for each record that is asked for.
     func liveSlot(of name: String, inZoneAt index: Int) -> Int32? {
         let slots = zoneStates[index].slots
         guard let slot = zoneStates[index].names.slot(of: name, in: slots), !slots.isDeleted(slot) else { return nil }
@@ -112,10 +112,10 @@ package final class Database {
     /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. What a
     /// quota counts.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
-    /// Deleted records that the feeds of all zones tell of.
+    /// Deleted records that the feeds of all zones still report.
     @exclusivity(unchecked) private(set) var tombstoneCount = 0
 
-    /// Changes what a zone holds, and counts it. `change` does nothing else with the database.
+    /// Changes a zone, and keeps the database's counts up to date. `change` must not use the database otherwise.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
         let (value, grownBytes, newTombstones, changesPopulation) = zoneStates.withUnsafeMutableBufferPointer { zones in
@@ -133,15 +133,16 @@ package final class Database {
         return value
     }
 
-    /// How many deletions a zone keeps behind the next one in it: see ``Limits/tombstonesPerZone`` and
-    /// ``Limits/tombstonesPerDatabase``. One comes, so that where there are too many two go: work of a bounded size.
+    /// How many tombstones a zone keeps after the next deletion in it: see ``Limits/tombstonesPerZone`` and
+    /// ``Limits/tombstonesPerDatabase``. The deletion adds one, so that where there are too many two go: work of a
+    /// bounded size.
     func tombstoneLimit(ofZoneAt index: Int) -> Int {
         let liveCount = zoneStates[index].liveCount - 1
         if tombstoneCount < history.tombstones { return max(history.tombstonesPerZone, liveCount) }
         return max(2, liveCount, zoneStates[index].tombstoneCount - 1)
     }
 
-    /// Zones, deleted ones included.
+    /// The number of zones, deleted ones included.
     package var zoneCount: Int { zoneStates.count }
 
     /// About what the database takes in memory.
@@ -155,7 +156,7 @@ package final class Database {
 
     static let emptyBytes = 4 * 1024
 
-    /// From now on commits are those of another run of the server. Before the first one of them.
+    /// Begins another run of the server, to which the commits from now on belong. Call it before the first of them.
     ///
     /// - Parameter run: Random, and not 0.
     package func begin(run: UInt32) {
@@ -163,7 +164,7 @@ package final class Database {
         self.run = run
     }
 
-    /// What names the run that wrote the database's beginning.
+    /// The id of the run that wrote the database's beginning.
     package var epoch: UInt32 { runHistory.runs[0].id }
 
     /// The run that wrote the commit of a position: what a token of that position names.
@@ -180,7 +181,8 @@ package final class Database {
         zoneIndex(of: zone).map { Database.answer(for: zoneStates[$0]) }
     }
 
-    /// Tells a zone from an earlier one of the same name; 0 for the default zone, nil for a zone that does not exist.
+    /// The number that tells a zone from an earlier one of the same name: 0 for the default zone, nil for a zone that
+    /// does not exist.
     package func incarnation(of zone: ZoneID) -> UInt64? {
         guard case .success(let index) = zoneIndex(of: zone) else { return nil }
         return zoneStates[index].incarnation
@@ -190,7 +192,7 @@ package final class Database {
         Zone(id: state.id, capabilities: state.isDefault ? [] : .custom)
     }
 
-    /// Where a zone that exists is kept. Another owner's zone is as unknown here as one that never was.
+    /// The index of a zone that exists. Another owner's zone is as unknown here as one that never existed.
     func zoneIndex(of zone: ZoneID) -> Result<Int, ServiceError> {
         guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner,
             let index = zoneStates[recentZoneIndex].name == zone.name ? recentZoneIndex : zoneIndexOfName[zone.name],
@@ -220,15 +222,15 @@ package final class Database {
 
     /// Moves a custom zone that has changed to the end of the database's feed.
     func noteChange(inZoneAt index: Int, isNewEntry: Bool) {
-        // The default zone. Asked by its number alone, for the same reason as below.
+        // The default zone has no entry. Only the zone's number is read, for the same reason as below.
         if zoneStates[index].incarnation == 0 { return }
         zoneFeedHead = zoneStates[index].lastChange
         zoneFeed.append(zoneFeedHead, slot: Int32(index), replacesEntry: !isNewEntry)
         if zoneFeed.needsCompaction {
             zoneStates.withUnsafeBufferPointer { zones in
                 zoneFeed.compact {
-                    // As `ZoneState.isTold(at:)`, of two properties alone: for a function all of a zone would have to
-                    // be held.
+                    // The same as `ZoneState.isTold(at:)`, but it reads two properties alone: a method call would
+                    // retain the whole zone.
                     zones[Int($0.slot)].lastChange == $0.position
                         || zones[Int($0.slot)].earlierDeletion?.position == $0.position
                 }
@@ -244,8 +246,8 @@ package final class Database {
     /// The caller also puts all of it into the commit's entry before it is appended: replay remembers it again.
     ///
     /// - Parameters:
-    ///   - digest: Of the request.
-    ///   - user: Who sent it, in a public database.
+    ///   - digest: The digest of the request.
+    ///   - user: The user who sent it, in a public database.
     package func remember(operation id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
         operations.add(id: id, answer: answer, digest: digest, user: user)
     }
@@ -257,9 +259,10 @@ package final class Database {
         case otherRequest
     }
 
-    /// Nil: the operation has not been done, or is forgotten.
+    /// What is known of an operation; nil when it was never done, or is forgotten.
     ///
-    /// - Parameter digest: Of the request that came now. Nothing is compared where one of the two is unknown.
+    /// - Parameter digest: The digest of the request that came now. Nothing is compared where one of the two is
+    ///   unknown.
     package func rememberedOperation(_ id: [UInt8], digest: OperationDigest?) -> RememberedOperation? {
         guard let known = operations[id] else { return nil }
         if let digest, let former = known.digest, digest != former { return .otherRequest }
@@ -270,10 +273,10 @@ package final class Database {
 
     // MARK: Subscriptions
 
-    /// Those of all users.
+    /// The subscriptions of all users.
     package var subscriptions: [Subscription] { subscriptionTable.all.map(\.subscription) }
 
-    /// A user's own, in the order of their first save. In a private database all are its owner's.
+    /// A user's own subscriptions, in the order of their first save. In a private database all are its owner's.
     package func subscriptions(of caller: Caller) -> [Subscription] {
         subscriptionTable.subscriptions(of: subscriptionOwner(caller)).map(\.subscription)
     }
@@ -281,7 +284,7 @@ package final class Database {
     /// Whether a user has any, by the name under which they are kept.
     package func hasSubscriptions(of owner: String) -> Bool { subscriptionTable.hasSubscriptions(of: owner) }
 
-    /// Whether a user has subscriptions, or had some behind a commit. In the public database most never have any.
+    /// Whether a user has subscriptions, or had some after a commit. In the public database most never have any.
     package func hadSubscriptions(of owner: String, behind sequence: UInt64) -> Bool {
         hasSubscriptions(of: owner) || formerSubscribers.hadSubscriptions(owner, behind: sequence)
     }
@@ -290,6 +293,6 @@ package final class Database {
         subscriptionTable.subscription(id, of: subscriptionOwner(caller))?.subscription
     }
 
-    /// Under which name a caller's subscriptions are kept.
+    /// The name under which a caller's subscriptions are kept.
     func subscriptionOwner(_ caller: Caller) -> String { id.scope == .public ? caller.user : "" }
 }

@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// What a database counts while it works beside what counting everything again gives, and how much of its past it
-/// holds.
+/// The counts that a database keeps while it works, next to what counting everything again gives, and how much history
+/// it holds.
 ///
 /// For tests and checks: making one looks at every record.
 package struct DatabaseAudit: Equatable, Sendable {
@@ -23,11 +23,11 @@ package struct DatabaseAudit: Equatable, Sendable {
         /// Empty for the database's own feed, whose items are zones.
         package var zone: String
         package var live = 0
-        /// Deleted items that the feed tells of.
+        /// Deleted items that the feed still reports.
         package var tombstones = 0
-        /// Deleted items whose names others have, and that the feed tells of.
+        /// Deleted items whose names were taken again, and that the feed still reports.
         package var earlierDeletions = 0
-        /// Stale ones included.
+        /// The entries of the feed, stale ones included.
         package var feedEntries = 0
 
         package init(
@@ -41,7 +41,7 @@ package struct DatabaseAudit: Equatable, Sendable {
         }
     }
 
-    /// As the engine keeps them from commit to commit.
+    /// The counts that the engine keeps from commit to commit.
     package var kept = Counts()
     package var recounted = Counts()
     package var histories: [History] = []
@@ -105,6 +105,6 @@ extension Database {
         return audit
     }
 
-    /// Makes ``storedBytes`` wrong, for the proof that somebody notices.
+    /// Makes ``storedBytes`` wrong, so that a test can prove that it is noticed.
     package func testOnly_miscount(by bytes: Int) { storedBytes += bytes }
 }

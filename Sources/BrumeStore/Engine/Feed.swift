@@ -42,12 +42,12 @@ package struct Feed: Sendable {
     package var first: Entry? { chunks.first?.first }
     package var last: Entry? { chunks.last?.last }
 
-    /// All entries, or those behind a position, oldest first; stale ones too.
+    /// All entries, or those after a position, oldest first; stale ones too.
     ///
     /// - Complexity: O(log n) for the first one.
     package func entries(after position: ChangePosition? = nil) -> Entries {
         guard let position else { return Entries(chunks: chunks, chunk: 0, index: 0) }
-        // The first chunk that ends behind the position.
+        // The first chunk that ends after the position.
         let chunk = Feed.partition(chunks.count) { chunks[$0][chunks[$0].count - 1].position > position }
         guard chunk < chunks.count else { return Entries(chunks: [], chunk: 0, index: 0) }
         let entries = chunks[chunk]
@@ -95,7 +95,7 @@ package struct Feed: Sendable {
         if replacesEntry { staleCount += 1 }
     }
 
-    /// The entries of so many items have become stale without newer ones.
+    /// Notes that the entries of so many items have become stale without newer ones.
     package mutating func noteStale(_ items: Int = 1) { staleCount += items }
 
     /// Removes the oldest entry, stale or not. `isStale` says which.
@@ -109,8 +109,8 @@ package struct Feed: Sendable {
     /// Whether ``compact(isCurrent:)`` is due.
     package var needsCompaction: Bool { count >= Feed.compactionMinimum && staleCount * 2 > count }
 
-    /// Removes the stale entries of one chunk; an entry is stale when its position is not its slot's latest. With each
-    /// append, while it is due.
+    /// Removes the stale entries of one chunk; an entry is stale when its position is not its slot's latest. Call it
+    /// with each append, while it is due.
     package mutating func compact(isCurrent: (Entry) -> Bool) {
         if nextChunk >= chunks.count { nextChunk = 0 }
         let before = chunks[nextChunk].count

@@ -1,8 +1,8 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// The fields that a save makes of a record: those that it has, with what was sent in their place. Nothing is copied
-/// until the record is encoded, and the merge itself never is: every save makes one.
+/// The fields of a record after a save: the stored ones, with what was sent in their place. Nothing is copied until the
+/// record is encoded, and the merge itself is never copied: every save makes one.
 package struct FieldMerge: ~Copyable {
     /// Neighbouring fields of one source, their tags included.
     private enum Piece {
@@ -13,7 +13,7 @@ package struct FieldMerge: ~Copyable {
     /// The older version; empty for a new record.
     private let stored: SharedBytes
     private let sent: EncodedFields
-    /// In the order of keys; nil: what was sent, and nothing else.
+    /// In the order of keys; nil when the record has what was sent, and nothing else.
     private var pieces: [Piece]?
     /// Where the fields of the older version begin.
     private var storedFieldsStart = 0
@@ -29,7 +29,8 @@ package struct FieldMerge: ~Copyable {
     /// Whether a field differs from the older version.
     package private(set) var isChanged: Bool
 
-    /// Whether a field that holds references differs from the older version. Only where somebody watches.
+    /// Whether a field that holds references differs from the older version. Set only where `watchesReferences` was
+    /// asked.
     package private(set) var changesReferences = false
 
     private let watchesReferences: Bool
@@ -55,7 +56,7 @@ package struct FieldMerge: ~Copyable {
         guard merge(removals: removals) else { throw StoredRecord.damaged("it is no protobuf message") }
     }
 
-    /// False where the older version is no protobuf message.
+    /// Returns false when the older version is no protobuf message.
     private mutating func merge(removals: [String]) -> Bool {
         let (stored, sent) = (stored, sent.bytes)
         return stored.withUnsafeBytes { stored in
@@ -82,7 +83,7 @@ package struct FieldMerge: ~Copyable {
         while let element = try reader.next() {
             guard element.number == UInt64(StoredRecord.fieldsNumber) else {
                 storedFieldsStart = element.range.upperBound
-                // Neighbours: fields stand in the order of their numbers.
+                // The two are neighbours: fields stand in the order of their numbers.
                 if element.number == 4 { storedCreation = element.range }
                 if element.number == 5 {
                     let start = storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound
@@ -97,7 +98,7 @@ package struct FieldMerge: ~Copyable {
             while let field = nextSent {
                 order = ByteOrder.compare(nextSentKey, key)
                 if order > 0 { break }
-                // One in the place of this, or a new one before it.
+                // It replaces this field, or is a new one before it.
                 if !isChanged, order < 0 || !ByteOrder.isEqual(field.content, element.content) { isChanged = true }
                 if watchesReferences {
                     try watch(field.content, inPlaceOf: order == 0 ? element.content : nil)
@@ -124,7 +125,7 @@ package struct FieldMerge: ~Copyable {
         }
     }
 
-    /// Notes whether references come, go or change with a field.
+    /// Notes whether references are added, removed or changed with a field.
     private mutating func watch(
         _ newer: UnsafeRawBufferPointer?, inPlaceOf older: UnsafeRawBufferPointer?
     ) throws(WireReader.Damage) {
@@ -145,7 +146,7 @@ package struct FieldMerge: ~Copyable {
         }
     }
 
-    /// - Parameter sentEnd: Where those that were sent and stand before this field end.
+    /// - Parameter sentEnd: The end of the sent fields that come before this one.
     private mutating func append(stored range: Range<Int>, behind sentEnd: Int) {
         count += 1
         if pieces == nil { pieces = sentEnd == 0 ? [] : [.sent(0..<sentEnd)] }
@@ -162,13 +163,13 @@ package struct FieldMerge: ~Copyable {
     /// The older version's bytes without its fields.
     package var storedSystemFields: SharedBytes { stored.part(0..<storedFieldsStart) }
 
-    /// Appends the record's bytes, and says how many of them stand before its fields: alone they are the record without
-    /// any.
+    /// Appends the record's bytes, and returns how many of them stand before its fields: alone they are the record
+    /// without any.
     ///
     /// - Parameters:
-    ///   - bytes: Grown by what the record needs, and no more, where it is empty.
+    ///   - bytes: The array to append to. An empty one grows by what the record needs, and no more.
     ///   - changeTag: Its text in UTF-8.
-    ///   - user: Who saves, and makes the record where it is new.
+    ///   - user: The user who saves, and who makes the record if it is new.
     ///   - savedMilliseconds: The server's clock, since 1970.
     ///   - parent: The name of the parent record, or empty.
     package func encode(

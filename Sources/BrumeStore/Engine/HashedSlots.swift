@@ -1,16 +1,16 @@
-/// A small open table with linear probing: numbers from 0 on by the hashes of what they stand for, which stands
-/// elsewhere.
+/// A small hash table with linear probing: it finds numbers from 0 on by the hashes of what they stand for, which is
+/// kept elsewhere.
 ///
 /// Hashes are kept, so that neither growth nor a removal looks at what the numbers stand for. A number takes 8 bytes,
-/// and the room between them. What is full has to be told to grow.
+/// and its share of the free places. A full table does not grow by itself: see ``grow()``.
 struct HashedSlots: Sendable {
     typealias Hash = UInt32
 
-    /// The hash in the upper half, the number and 1 in the lower one.
+    /// The hash in the upper half, the number plus 1 in the lower one.
     typealias Entry = UInt64
 
     private(set) var count = 0
-    /// 0: nothing. A power of 2 of them.
+    /// A power of 2 of places; a free one holds 0.
     private var places: [Entry]
 
     static let placesMin = 8
@@ -20,7 +20,7 @@ struct HashedSlots: Sendable {
         places = [Entry](repeating: 0, count: count)
     }
 
-    /// With room for so many, a quarter of the places left free.
+    /// A table with room for so many entries, with at least a quarter of its places left free.
     init(roomFor count: Int) {
         var places = HashedSlots.placesMin
         while count * 4 > places * 3 { places *= 2 }
@@ -46,13 +46,13 @@ struct HashedSlots: Sendable {
 
     var placeCount: Int { places.count }
 
-    /// Whether another one needs ``grow()`` before.
+    /// Whether another entry needs ``grow()`` first.
     var isFull: Bool { (count + 1) * 4 > places.count * 3 }
 
     /// All entries, in no order.
     var entries: [Entry] { places.filter { $0 != 0 } }
 
-    /// The number under a hash that `isMeant` says yes to.
+    /// The number under a hash for which `isMeant` returns true.
     @inline(__always)
     func slot(hash: Hash, where isMeant: (Int32) -> Bool) -> Int32? {
         places.withUnsafeBufferPointer { places in
@@ -69,7 +69,7 @@ struct HashedSlots: Sendable {
         }
     }
 
-    /// Puts an entry, for which there is room.
+    /// Adds an entry, for which there must be room.
     mutating func insert(_ entry: Entry) {
         places.withUnsafeMutableBufferPointer { places in
             let mask = places.count - 1
@@ -80,7 +80,7 @@ struct HashedSlots: Sendable {
         count += 1
     }
 
-    /// Removes an entry, which is there.
+    /// Removes an entry, which must exist.
     mutating func remove(_ entry: Entry) {
         places.withUnsafeMutableBufferPointer { places in
             let mask = places.count - 1
@@ -89,7 +89,7 @@ struct HashedSlots: Sendable {
                 precondition(places[hole] != 0, "what is not in a table is removed from it")
                 hole = (hole + 1) & mask
             }
-            // What would not be found behind an empty place moves into it.
+            // An entry that would not be found after an empty place moves into it.
             var place = hole
             while true {
                 place = (place + 1) & mask

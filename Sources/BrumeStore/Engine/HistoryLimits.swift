@@ -2,7 +2,7 @@ internal import BrumeModel
 
 /// How much of its past a database keeps. Every database has the standard limits; tests take small ones.
 ///
-/// What goes is decided by commits alone: a database that is replayed, or read from a snapshot, has lost the same.
+/// Commits alone decide what is dropped: a database that is replayed, or read from a snapshot, has dropped the same.
 package struct HistoryLimits: Equatable, Sendable {
     /// See ``Limits/tombstonesPerZone``. At least 2, so that the newest one always stays.
     package var tombstonesPerZone: Int
@@ -13,7 +13,7 @@ package struct HistoryLimits: Equatable, Sendable {
     /// See ``Limits/runsPerDatabase``.
     package var runs: Int
 
-    /// - Parameter tombstones: Of all zones; nil: no limit but the zones'.
+    /// - Parameter tombstones: The limit of all zones together; nil for none but the zones' own.
     package init(tombstonesPerZone: Int, tombstones: Int? = nil, deletedZones: Int, runs: Int) {
         precondition(tombstonesPerZone >= 2 && deletedZones >= 2 && runs >= 1, "a history needs room for two deletions")
         self.tombstonesPerZone = tombstonesPerZone

@@ -18,10 +18,10 @@ struct MergedRecord: ~Copyable {
         self.isChanged = isChanged
     }
 
-    /// Throws `limitExceeded` for too many fields, `invalidArguments` for a parent that a record can't have: itself, a
-    /// user record, or a name that no record has.
+    /// Merges a save into the older version. Throws `limitExceeded` for too many fields, `invalidArguments` for a
+    /// parent that a record can't have: itself, a user record, or a name that no record has.
     ///
-    /// - Parameter budget: Has room for the bytes of `existing`; its fields are taken from it.
+    /// - Parameter budget: The bytes of `existing` have been taken from it; this takes its fields.
     static func of(
         _ save: RecordSave<CheckedFields>, over existing: RecordSlot?, budget: inout ByteBudget
     ) throws(ServiceError) -> MergedRecord {

@@ -1,13 +1,13 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Where a zone keeps the record of a name: slots by the hash of their names. The names stand in the slots alone.
+/// Finds the record of a name in a zone: slots by the hash of their names. The names are kept in the slots alone.
 ///
 /// No addition takes long, however many records there are. The slots lie in leaves, small open tables with linear
 /// probing; a leaf that is full is split in two by the next bit of its hashes (extendible hashing), and hashes are
 /// kept, so that neither a split nor a growing leaf looks at a name. A record takes about 16 bytes.
 ///
-/// Hashes are the process's own (SipHash with a key of chance): nobody outside can choose names that collide.
+/// Hashes are the process's own (SipHash with a random key): nobody outside can choose names that collide.
 struct NameIndex: Sendable {
     /// The first bits of a hash choose the leaf, the last ones the place in it.
     typealias Hash = HashedSlots.Hash
@@ -24,17 +24,17 @@ struct NameIndex: Sendable {
     private static let depthMax = 24
 
     private var leaves = [Leaf(depth: 0)]
-    /// Leaves by the first bits of a hash. A leaf of lesser depth stands there several times.
+    /// Leaves by the first bits of a hash. A leaf of lesser depth appears several times.
     private var directory: [Int32] = [0]
     private var directoryDepth = 0
 
     init() {}
 
-    /// Makes the index of all slots at once; nil when two have the same name.
+    /// Makes the index of all slots at once. Returns nil when two have the same name.
     ///
     /// The slots are sorted by leaf first, so that each leaf is filled while it is in the processor's caches.
     ///
-    /// - Parameter hashes: Of the names, by slot.
+    /// - Parameter hashes: The hashes of the names, by slot.
     init?(of slots: RecordSlots, hashes: [Hash]) {
         precondition(slots.count == hashes.count, "slots are indexed whose names' hashes are unknown")
         while hashes.count >> directoryDepth > Self.leafPlacesMax / 8 * 5 && directoryDepth < Self.depthMax {
@@ -86,7 +86,7 @@ struct NameIndex: Sendable {
         name.withUTF8Bytes { HashedSlots.hash($0) }
     }
 
-    /// Adds a slot under the hash of its name, which is not there yet.
+    /// Adds a slot under the hash of its name, which must not be in the index yet.
     mutating func insert(_ slot: Int32, hash: Hash) {
         var index = leafIndex(of: hash)
         while leaves[index].slots.isFull {
@@ -96,7 +96,7 @@ struct NameIndex: Sendable {
         leaves[index].slots.insert(HashedSlots.entry(slot, hash: hash))
     }
 
-    /// Removes a slot, which is there under this hash.
+    /// Removes a slot, which must be in the index under this hash.
     mutating func remove(_ slot: Int32, hash: Hash) {
         leaves[leafIndex(of: hash)].slots.remove(HashedSlots.entry(slot, hash: hash))
     }

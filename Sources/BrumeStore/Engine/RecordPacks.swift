@@ -1,13 +1,13 @@
-/// The arrays that records of a snapshot share, so that little of one stays in memory for which no record is left.
+/// The arrays that records of a snapshot share, kept so that little of an array stays in memory that no record uses.
 ///
-/// A pack holds the bytes of neighbouring slots, one behind the other. Records that are saved later have arrays of
-/// their own, and what they leave in a pack is lost room: when that is half of a pack, those that are left move to a
-/// new one. So packs take twice the bytes of their records at the most, and a change moves ``targetBytes`` at the most.
+/// A pack holds the bytes of neighbouring slots, one after the other. A record that is saved later gets an array of its
+/// own, and the room that it leaves in its pack is wasted: when half of a pack is, the remaining records move to a new
+/// one. So packs take twice the bytes of their records at the most, and a change moves ``targetBytes`` at the most.
 struct RecordPacks: Sendable {
-    /// About what a pack holds: little enough to be moved in a few microseconds, and much more than an allocation costs
-    /// beside it.
+    /// About what a pack holds: little enough to be moved in a few microseconds, and much more than the overhead of an
+    /// allocation.
     static let targetBytes = 64 * 1024
-    /// A record from here on has an array of its own.
+    /// A record of this size or more has an array of its own.
     static let recordBytesMax = targetBytes / 8
 
     private struct Pack {
@@ -20,14 +20,15 @@ struct RecordPacks: Sendable {
     /// In the order of their slots.
     private var packs: [Pack] = []
 
-    /// The slots of a range have a pack: those of them that are packed.
+    /// Adds a pack for those slots of a range that are packed.
     mutating func add(_ slots: Range<Int32>, bytes: Int) {
         precondition(slots.lowerBound >= packs.last?.endSlot ?? 0, "packs overlap")
         packs.append(
             Pack(firstSlot: slots.lowerBound, endSlot: slots.upperBound, bytes: Int32(bytes), usedBytes: Int32(bytes)))
     }
 
-    /// A record leaves its pack. Gives the slots whose packed records are to move to a new pack, if it is time.
+    /// Notes that a record leaves its pack. Returns the slots whose packed records are to move to a new pack, or nil
+    /// when it is not time.
     mutating func leave(_ slot: Int32, bytes: Int) -> Range<Int32>? {
         var low = 0
         var high = packs.count

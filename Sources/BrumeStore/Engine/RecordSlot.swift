@@ -9,17 +9,17 @@ internal import BrumeRecord
 ///
 /// In a custom zone a deleted record keeps its slot as a tombstone: name, type and position, nothing else.
 struct RecordSlot: Sendable {
-    /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version takes
-    /// its place where nobody else reads it; see ``replace(with:refersToOthers:position:)``.
+    /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version
+    /// overwrites it if nobody else holds it; see ``replace(with:refersToOthers:position:)``.
     private var storage: [UInt8]
     /// Where the record begins in ``storage``.
     private var start: UInt32
-    /// How many bytes it has, and above them the marks.
+    /// The number of bytes, and the marks in the bits above it.
     private var countAndMarks: UInt32
-    /// Of the latest change.
+    /// The position of the latest change.
     var position: ChangePosition
-    /// Of the change that created the record: unique in the database, and the same as long as the record lives. It is
-    /// the last of all orders that queries answer in. A newer version keeps it.
+    /// The position of the change that created the record: unique in the database, and the same as long as the record
+    /// lives. It is the last sort key of all queries. A newer version keeps it.
     var created: ChangePosition
 
     private static let deletedMark: UInt32 = 1 << 31
@@ -34,7 +34,7 @@ struct RecordSlot: Sendable {
             position: position, created: position)
     }
 
-    /// Another's record in an array that it shares.
+    /// The record of another slot, moved into a shared array.
     init(in pack: [UInt8], at range: Range<Int>, as other: RecordSlot) {
         precondition(range.count == other.byteCount && range.upperBound <= pack.count, "a record is moved in part")
         self.init(
@@ -51,7 +51,7 @@ struct RecordSlot: Sendable {
             created: created)
     }
 
-    /// What is left of a deleted record; without a name nothing is, and the slot waits for another one.
+    /// What is left of a deleted record. Without a name nothing is left, and the slot is free for another record.
     static func tombstone(name: String, type: String, position: ChangePosition) -> RecordSlot {
         let bytes = name.isEmpty ? [] : StoredRecord.encode(SystemFields(name: name, type: type), fields: [])
         return RecordSlot(
@@ -73,9 +73,9 @@ struct RecordSlot: Sendable {
 
     /// Takes a newer version of the record.
     ///
-    /// It is written over the older one where that has an array of its own, of about the size, which nobody else holds:
-    /// who does, as a snapshot that is being written or an index that compares the two, keeps the older version. So a
-    /// save allocates nothing that stays, mostly, and a record that is saved again and again stays where it is.
+    /// It overwrites the older one where that has an array of its own, of about the same size, that nobody else holds:
+    /// a snapshot that is being written, or an index that compares the two, keeps the older version by holding it. So
+    /// most saves allocate nothing that stays, and a record that is saved again and again stays where it is.
     mutating func replace(with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
         let newer = record.count
         if isPacked || newer > storage.capacity || !SharedBytes.isSnug(newer, in: storage.capacity) {
@@ -100,7 +100,7 @@ struct RecordSlot: Sendable {
 
     var byteCount: Int { Int(countAndMarks & RecordSlot.countMask) }
 
-    /// The encoded record. Where it is packed its neighbours stay in memory with it.
+    /// The encoded record. If it is packed, its neighbours stay in memory with it.
     var bytes: SharedBytes { SharedBytes(of: storage, at: Int(start)..<Int(start) + byteCount) }
 
     func withBytes<Value, Failure: Error>(
@@ -149,7 +149,7 @@ struct RecordSlot: Sendable {
     /// - Complexity: O(fields and references).
     var cascades: StoredRecord.Cascades { cascades(within: .unlimited) }
 
-    /// The same, read no further than there is room; what does not fit into it is not whole.
+    /// The same, read only as far as there is room; when they don't fit, the result is incomplete.
     func cascades(within room: StoredRecord.Cascades.Room) -> StoredRecord.Cascades {
         if !refersToOthers { return StoredRecord.Cascades() }
         return withBytes { bytes in
@@ -160,7 +160,7 @@ struct RecordSlot: Sendable {
         }
     }
 
-    /// What it says of others.
+    /// Its parent, and the targets of its `deleteSelf` references.
     var references: RecordReferences { RecordReferences(parent: parent, targets: cascades.targets) }
 
     /// Whether it has a parent or references that delete it with their targets.
@@ -175,7 +175,7 @@ struct RecordSlot: Sendable {
 }
 
 extension RecordSlot {
-    /// Throws for bytes that are no record of the server's making.
+    /// Checks stored bytes. Throws when they are no record of the server's making.
     static func check(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> StoredRecord.Summary {
         let summary = try StoredRecord.summary(of: bytes)
         guard summary.changeTag != nil else {

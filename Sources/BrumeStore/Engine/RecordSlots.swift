@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// The records of a zone by slot, in chunks of a fixed size.
 ///
-/// A copy shares the chunks. What changes behind it copies the chunk that it touches and the row of chunks, whatever
-/// the zone's size: so a snapshot can be written of a copy while commits go on, and none of them waits for it.
+/// A copy shares the chunks. A later change copies the chunk that it touches and the array of chunks, whatever the
+/// zone's size: so a snapshot can be written from a copy while commits go on, and none of them waits for it.
 struct RecordSlots: Sendable {
     /// A commit may touch as many chunks as it has records: a small chunk is copied in a microsecond or two.
     static let chunkSlots = 64
@@ -21,17 +21,17 @@ struct RecordSlots: Sendable {
         set { chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots] = newValue }
     }
 
-    /// Where the slot's latest change stands, without a copy of its texts.
+    /// The position of the slot's latest change, without a copy of the slot.
     func position(of slot: Int32) -> ChangePosition {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].position
     }
 
-    /// The change that created the slot's record, without a copy of its texts.
+    /// The change that created the slot's record, without a copy of the slot.
     func created(_ slot: Int32) -> ChangePosition {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].created
     }
 
-    /// Whether the slot's record is of a type, without a copy of its texts.
+    /// Whether the slot's record is of a type, without a copy of the slot.
     func isOfType(_ type: String, _ slot: Int32) -> Bool {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isOfType(type)
     }
@@ -107,7 +107,7 @@ struct RecordSlots: Sendable {
         let slot = Int32(count)
         if Int(slot) % RecordSlots.chunkSlots == 0 {
             var chunk: [RecordSlot] = []
-            // A zone of one record is not to take the room of many.
+            // A zone of one record should not take the room of many.
             if !chunks.isEmpty { chunk.reserveCapacity(RecordSlots.chunkSlots) }
             chunk.append(record)
             chunks.append(chunk)

@@ -4,15 +4,15 @@ internal import BrumeRecord
 /// What the references of one request may cost the loop. A request is decided in one piece, so its cost has to be
 /// bounded before.
 ///
-/// Records are read no further than there is room. What was read is taken also where it turned out to be too much:
-/// items after such a one find no room, and are not read.
+/// Records are read only as far as there is room. What was read is taken even if it turned out to be too much: the
+/// items after it find no room, and are not read.
 ///
-/// The first record always has room, so that each can be changed and deleted by itself, whatever was stored before a
-/// limit was lower.
+/// The first record always has room, so that each can be changed and deleted by itself, even one that was stored before
+/// a limit was lowered.
 struct ReferenceBudget: Sendable {
     /// `deleteSelf` references that may still come or go.
     private(set) var references = Limits.cascadeReferencesPerRequest
-    /// Fields and references of whatever kind that may still be looked at for them.
+    /// Fields and references of any kind that may still be looked at for them.
     private(set) var steps = StoreLimits.referenceStepsPerRequest
     /// Records that may still fall with those that the request deletes.
     private(set) var cascades = Limits.cascadesPerRequest
@@ -20,7 +20,7 @@ struct ReferenceBudget: Sendable {
     private(set) var visits = StoreLimits.referenceVisitsPerRequest
     private var isUntouched = true
 
-    /// The references of a record that goes, or nil when there is no room for them.
+    /// The references of a record that is deleted, or nil when there is no room for them.
     mutating func read(_ record: RecordSlot) -> StoredRecord.Cascades? {
         read(older: record, newer: nil)?.older
     }
@@ -44,7 +44,7 @@ struct ReferenceBudget: Sendable {
         return (before, after ?? StoredRecord.Cascades())
     }
 
-    /// For what a settlement looked at, whether it stands or not.
+    /// Takes what a settlement looked at, whether or not it stands.
     mutating func take(_ cost: ReferenceGraph.Cost) {
         cascades = max(0, cascades - cost.cascades)
         visits = max(0, visits - cost.visits)
@@ -61,7 +61,7 @@ struct ReferenceBudget: Sendable {
         isFirst ? .unlimited : StoredRecord.Cascades.Room(weight: references, steps: steps)
     }
 
-    /// False where it is more than there was room for.
+    /// Returns false when it is more than there was room for.
     private mutating func take(_ read: StoredRecord.Cascades?, isFirst: Bool) -> Bool {
         guard let read, read.steps > 0 else { return true }
         let fits = isFirst || read.fits(room(isFirst: false))

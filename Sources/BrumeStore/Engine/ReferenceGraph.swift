@@ -3,7 +3,7 @@ internal import BrumeRecord
 
 /// The records that a batch's deletions may take with them, and what refers to them after the batch, as numbers.
 ///
-/// Everything is looked up once: what is asked in later rounds of a settlement are numbers alone.
+/// Everything is looked up once: later rounds of a settlement work with the numbers alone.
 struct ReferenceGraph {
     typealias Node = Int32
 
@@ -14,9 +14,9 @@ struct ReferenceGraph {
         let save: Int32
         let name: String
         let mayFall: Bool
-        /// Of the version that the zone has; looked up when it is about to fall.
+        /// The references of the version that the zone has; looked up when it is about to fall.
         var cascades: StoredRecord.Cascades?
-        /// The caller's records that refer to it by what the zone has, looked up when it falls.
+        /// The caller's records that refer to it in the zone as it is; looked up when it falls.
         var referrers: [Node]?
         /// The records that it refers to among those that fall.
         var targets: [Node] = []
@@ -53,14 +53,15 @@ struct ReferenceGraph {
     /// Saves that change their references or parents, by what they refer to afterwards.
     private var saveReferrers: [String: [Int32]] = [:]
     private var saveChildren: [String: [Int32]] = [:]
-    /// Nothing in the zone or the batch refers to anything: deletions stand alone.
+    /// Whether nothing in the zone or the batch refers to anything, so that deletions stand alone.
     private let isWithoutReferences: Bool
     private var round: Int32 = 0
     /// What fell in this round, the requested deletions first.
     private(set) var fallen: [Node] = []
-    /// What may still be looked at again. Below 0 it was too much.
+    /// How much may still be looked at again. Below 0 when it was too much.
     private(set) var visitsLeft: Int
-    /// See ``ReferenceBudget/steps``: of whatever round, none are given back. Below 0 it was too much.
+    /// What is left of ``ReferenceBudget/steps`` in all rounds together: none are given back. Below 0 when it was too
+    /// much.
     private var stepsLeft: Int
     private let budget: ReferenceBudget
     private var roundCost = Cost()
@@ -90,7 +91,7 @@ struct ReferenceGraph {
 
     func name(of node: Node) -> String { records[Int(node)].name }
 
-    /// Those of the version that the zone has of a record that fell.
+    /// The references of a record that fell, in the version that the zone has.
     func cascades(of node: Node) -> StoredRecord.Cascades { records[Int(node)].cascades ?? StoredRecord.Cascades() }
 
     func hasFallen(save: Int) -> Bool {
@@ -101,13 +102,13 @@ struct ReferenceGraph {
 
     private func hasFallen(_ node: Node) -> Bool { records[Int(node)].round == round }
 
-    /// The saves that bring the records of some that fell, or nil for a record that no save changes.
+    /// The save that brings a record, or nil for a record that no save changes.
     func save(of node: Node) -> Int? {
         let save = records[Int(node)].save
         return save < 0 ? nil : Int(save)
     }
 
-    /// Who made the record, as the zone has it; nil for one that the batch makes.
+    /// The user who made the record, as the zone has it; nil for a record that the batch makes.
     func user(of node: Node) -> UserKey? { records[Int(node)].slot.map { zone.references.user(of: zone[$0]) } }
 
     /// What all rounds have cost so far.
@@ -118,16 +119,17 @@ struct ReferenceGraph {
         return cost
     }
 
-    /// Something else was looked at again.
+    /// Counts other things that were looked at again.
     mutating func visit(_ count: Int) { visitsLeft -= count }
 
     // MARK: Falling
 
-    /// Finds what falls with the deletions. False where it is too much.
+    /// Finds what falls with the deletions. Returns false when it is too much.
     ///
     /// - Parameters:
-    ///   - caller: Whose records have to find room, and are taken first. Others' fall as far as there is some.
-    ///   - visitsAreFree: What is looked at for the first time is paid for as what it is.
+    ///   - caller: The user whose records have to find room, and are taken first. Others' records fall as far as there
+    ///     is some.
+    ///   - visitsAreFree: Whether visits cost nothing: what is looked at for the first time is charged as what it is.
     mutating func fall(
         with deletions: [ZoneBatch.StagedDeletion], by caller: UserKey, stands: [Bool], visitsAreFree: Bool
     ) -> Bool {
@@ -165,7 +167,7 @@ struct ReferenceGraph {
     /// Others' records fall in the order in which they are found, until there is no room.
     private mutating func takeOthers(in room: inout Room, by caller: UserKey, stands: [Bool]) {
         var next = 0
-        // Some never fall, whoever they are: they must not make this long.
+        // Some records never fall, whoever made them: they must not make this long.
         var looksLeft = 2 * Limits.cascadesPerRequest
         while next < fallen.count {
             let target = fallen[next]
@@ -233,7 +235,8 @@ struct ReferenceGraph {
 
     // MARK: Parents
 
-    /// Slots of what fell and can't go: the parents of records that stay, and everything whose deletion would take one.
+    /// Slots of what fell and can't be deleted: the parents of records that stay, and everything whose deletion would
+    /// take such a parent with it.
     mutating func blocked(stands: [Bool]) -> Set<Int32> {
         if isWithoutReferences { return [] }
         var blocked = Set<Node>()
@@ -247,7 +250,8 @@ struct ReferenceGraph {
         return Set(blocked.compactMap { records[Int($0)].slot })
     }
 
-    /// Where all of them fall, it is noted of each that the record stays if it does.
+    /// Whether a record has a child that stays. If all its children fall, it is noted that they refer to it: should one
+    /// of them have to stay, so must the record.
     private mutating func hasChildThatStays(_ node: Node, stands: [Bool]) -> Bool {
         let name = records[Int(node)].name
         for slot in zone.references.children(of: name) {

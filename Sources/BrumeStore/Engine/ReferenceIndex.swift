@@ -1,7 +1,7 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// What a record says of others, as far as rules about references need it.
+/// A record's references to others, as far as the rules about references need them.
 struct RecordReferences: Sendable {
     /// The name of the parent record, or empty.
     var parent = ""
@@ -9,7 +9,7 @@ struct RecordReferences: Sendable {
     var targets: [String] = []
 }
 
-/// How a save changes what its record says of others.
+/// How a save changes the references of its record.
 enum ReferenceChange: Sendable {
     /// It is to be found out from both versions.
     case unknown
@@ -20,9 +20,10 @@ enum ReferenceChange: Sendable {
 
 /// The records of a zone by what they refer to.
 ///
-/// In a public database parents hold nothing up, and so nobody asks for children: none are kept.
+/// In a public database children don't keep their parent from being deleted, so nobody asks for them, and none are
+/// kept.
 struct ReferenceIndex: Sendable {
-    /// Whether it is told apart whose records refer to a name.
+    /// Whether the records that refer to a name are told apart by their users.
     let tellsUsersApart: Bool
     /// Live records by their parent's name.
     private var children = NameTable<Set<Int32>>()
@@ -47,7 +48,7 @@ struct ReferenceIndex: Sendable {
     /// The records with a `deleteSelf` reference to `name`.
     func referrers(of name: String) -> Referrers { referrers[name] ?? Referrers() }
 
-    /// Under whose name a record's references are counted.
+    /// The user under whom a record's references are counted.
     func user(of record: RecordSlot) -> UserKey {
         tellsUsersApart ? record.withBytes { UserKey(StoredRecord.creator(of: $0)) } : .all
     }
@@ -101,7 +102,7 @@ struct ReferenceIndex: Sendable {
     private static func bytes(ofName name: String) -> Int { nameBytes + name.utf8.count }
 }
 
-/// Values by names, in parts that grow by themselves: no addition makes room for all of them at once.
+/// Values by names, in parts that grow separately: no addition makes room for all of them at once.
 private struct NameTable<Value: Sendable>: Sendable {
     /// Hashed once: the hash chooses the part, too.
     private struct Key: Hashable, Sendable {

@@ -7,7 +7,8 @@ internal import BrumeRecord
 /// - A requested deletion takes with it every record that points to a deleted one with `deleteSelf`, recursively, over
 ///   cycles and through lists. A record that is saved and falls to a cascade in the same batch is saved, then deleted.
 /// - A deletion that would leave a record whose parent is gone, directly or by its cascade, is refused whole.
-///   (`referenceViolation`) Not so in the public database: there one user's record must not keep another's from going.
+///   (`referenceViolation`) Not so in the public database: there one user's record must not keep another's from being
+///   deleted.
 /// - At most ``Limits/cascadeReferencesPerTarget`` `deleteSelf` references point to one name. (`limitExceeded`) In the
 ///   public database each user's records have that many.
 /// - What falls has to find room in the request, or the deletions fail. (`limitExceeded`) In the public database that
@@ -23,9 +24,9 @@ struct ReferenceSettlement {
     struct Save {
         let staged: ZoneBatch.StagedSave
         let name: String
-        /// Nil: it refers to others as before.
+        /// Nil when it refers to others as before.
         let change: ZoneBatch.StagedReferences?
-        /// Who made the record.
+        /// The user who made the record.
         let user: UserKey
     }
 
@@ -36,10 +37,10 @@ struct ReferenceSettlement {
     /// The caller, whose records go first; ``UserKey/all`` where users are not told apart.
     let user: UserKey
 
-    /// Those of the saves that stand.
+    /// Whether each of the saves stands.
     private(set) var stands: [Bool]
-    /// Those that stand, the requested ones first, then their cascades by slot, so that the order is the same each
-    /// time.
+    /// The deletions that stand: the requested ones first, then their cascades by slot, so that the order is the same
+    /// each time.
     private(set) var deletions: [ZoneBatch.StagedDeletion]
     private(set) var saveFailures: [(save: Int, error: ServiceError)] = []
     private(set) var deletionFailures: [(item: Int, error: ServiceError)] = []
@@ -47,7 +48,7 @@ struct ReferenceSettlement {
 
     private var graph: ReferenceGraph
     private var counts: TargetCounts
-    /// Saves whose parents are made by other saves, by those.
+    /// Saves whose parents other saves make, by the save that makes the parent.
     private var dependents: [Int: [Int]] = [:]
 
     init(
@@ -66,9 +67,9 @@ struct ReferenceSettlement {
         counts = TargetCounts(zone: zone, saves: saves)
     }
 
-    /// - Parameter names: Of all saves of the request, those that failed before included.
+    /// - Parameter names: The names of all saves of the request, those that failed before included.
     mutating func settle(namesOfRequest names: () -> [String]) {
-        // Also for what does not stand in the end: the zones after this one must not cost as much again.
+        // What does not stand in the end counts, too: the zones after this one must not cost as much again.
         defer { budget.take(graph.cost) }
         failOrphans(namesOfRequest: names)
         var isFirst = true
@@ -143,7 +144,7 @@ struct ReferenceSettlement {
         deletions = []
     }
 
-    /// The items undo each other too often: all that refer to others fail.
+    /// Fails all items that refer to others, and all deletions, because the items undo each other too often.
     private mutating func giveUp() {
         for (index, save) in saves.enumerated() where save.change != nil {
             fail(index, ReferenceSettlement.tooEntangled)
@@ -155,7 +156,7 @@ struct ReferenceSettlement {
 
     private mutating func finish() {
         let fallen = graph.fallen
-        // What was staged as new and falls to a cascade never was: it has no slot, and leaves no trace.
+        // A record that was staged as new and falls to a cascade has no slot, and leaves no trace.
         for index in saves.indices where stands[index] && graph.hasFallen(save: index) { stands[index] = false }
         var cascades: [ZoneBatch.StagedDeletion] = []
         for node in fallen.dropFirst(deletions.count) {

@@ -1,12 +1,12 @@
 /// The records that refer to one name with `deleteSelf`, and how often.
 ///
-/// A name has few referrers mostly: they stand in a row. Above ``rowMax`` they are found by their slots, and in a
+/// Most names have few referrers, which are kept in an array. Above ``rowMax`` they are found by their slots, and in a
 /// public database by their users, so that neither a change nor a question about one user walks past all others.
 struct Referrers: Sendable {
     struct Entry: Sendable {
         let slot: Int32
         var count: Int32
-        /// Who made the referring record; see ``UserKey``.
+        /// The user who made the referring record; see ``UserKey``.
         let user: UserKey
     }
 
@@ -76,7 +76,7 @@ struct Referrers: Sendable {
         if isGone { lookUps[0].places[slot] = nil }
         if user == .all { return }
         lookUps[0].users[user]?.count -= 1
-        // A user's are few, by the limit on them.
+        // A user has few of them, by the limit.
         if isGone, let index = lookUps[0].users[user]?.slots.firstIndex(of: slot) {
             if lookUps[0].users[user]?.slots.count == 1 {
                 lookUps[0].users[user] = nil
@@ -105,8 +105,8 @@ struct Referrers: Sendable {
     }
 }
 
-/// A user, where records of many are told apart: 32 bits of a hash of their name. Names are the server's own, of
-/// chance, so that nobody chooses one that collides; of two that do, each one's references count as the other's too.
+/// A user, where records of many are told apart: 32 bits of a hash of their name. The server makes names at random, so
+/// that nobody can choose one that collides; if two collide, the references of each count as the other's, too.
 struct UserKey: Hashable, Sendable {
     private let hash: UInt32
 

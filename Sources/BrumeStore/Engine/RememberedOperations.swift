@@ -2,22 +2,21 @@ internal import BrumeModel
 
 /// The answers to a database's latest operations, so that one that is sent again after a lost answer has one effect.
 ///
-/// Bounded in number and in bytes. Where it is full, the user whose operations take most loses the oldest of theirs: a
-/// user who has few keeps them, whatever the others do. An operation that is the newest is kept, also when it alone is
-/// over the bound. Which one goes depends on what is remembered and its order alone, so replay forgets what was
-/// forgotten.
+/// Bounded in number and in bytes. When it is full, the user whose operations take most loses the oldest of theirs: a
+/// user who has few keeps them, whatever the others do. The newest operation is kept, even when it alone is over the
+/// bound. Which one is dropped depends on what is remembered and its order alone, so replay forgets the same.
 struct RememberedOperations: Sendable {
     struct Operation: Sendable {
         var id: [UInt8]
         var answer: [UInt8]
         /// The digest of its request; nil for an operation from before digests were kept.
         var digest: OperationDigest?
-        /// Whose share it counts to; empty in a private database, which has one share.
+        /// The user to whose share it counts; empty in a private database, which has one share.
         var user: String
 
-        /// Of the id, in this process.
+        /// The hash of the id, in this process.
         fileprivate var hash: HashedSlots.Hash = 0
-        /// Counts up from operation to operation; 0: nothing stands here.
+        /// Counts up from operation to operation; 0 in a free place.
         fileprivate var order: UInt64 = 0
         fileprivate var share: Int32 = RememberedOperations.none
         /// The place of the user's next operation.
@@ -26,8 +25,8 @@ struct RememberedOperations: Sendable {
         fileprivate static let nothing = Operation(id: [], answer: [], digest: nil, user: "")
     }
 
-    /// What is remembered at one moment. It shares its chunks with what goes on, which copies the one it touches: see
-    /// ``RecordSlots``.
+    /// What is remembered at one moment. It shares its chunks with the original, which copies a chunk before it changes
+    /// it: see ``RecordSlots``.
     struct Capture: Sendable {
         fileprivate let chunks: [[Operation]]
 
@@ -63,8 +62,8 @@ struct RememberedOperations: Sendable {
 
     let countLimit: Int
     let bytesLimit: Int
-    /// What an operation weighs beside its bytes: the number of operations is bounded as well as their bytes, and who
-    /// uses up the one weighs as much as who uses up the other.
+    /// What an operation weighs in addition to its bytes. The number of operations is bounded as well as their bytes,
+    /// and a user who uses up one bound weighs as much as a user who uses up the other.
     private let operationWeight: Int
 
     /// All are full but the last.
@@ -78,9 +77,9 @@ struct RememberedOperations: Sendable {
     private var shares: [Share] = []
     private var freeShares: [Int32] = []
     private var shareOfUser: [String: Int32] = [:]
-    /// Looked up last, and mostly the one that is asked for: a private database has no other.
+    /// The share that was looked up last, which usually is asked for again: a private database has no other.
     private var recentShare: Int32 = RememberedOperations.none
-    /// Shares, each of which comes before those at twice its index and 1, and 2: the first one loses.
+    /// A binary heap of shares, heaviest first: the first one loses.
     private var heap: [Int32] = []
 
     init(countLimit: Int, bytesLimit: Int) {
@@ -93,7 +92,7 @@ struct RememberedOperations: Sendable {
 
     var count: Int { places.count }
 
-    /// Users who have any.
+    /// The number of users who have any.
     var userCount: Int { heap.count }
 
     var capture: Capture { Capture(chunks: chunks) }
@@ -114,7 +113,7 @@ struct RememberedOperations: Sendable {
         if last == Self.none { shares[Int(share)].first = place } else { self[last].next = place }
         shares[Int(share)].last = place
         shares[Int(share)].weight += operationWeight + answer.count
-        // One that is new comes into the heap when it has an operation to be compared by.
+        // A new share enters the heap once it has an operation to be compared by.
         if last == Self.none {
             shares[Int(share)].rank = heap.count
             heap.append(share)
@@ -170,7 +169,7 @@ struct RememberedOperations: Sendable {
         return share
     }
 
-    /// The share that has most; another one where all that it has is the newest operation.
+    /// The heaviest share, or the next one where all that the heaviest has is the newest operation.
     private func loser(sparing newest: Int32) -> Int32 {
         if shares[Int(heap[0])].first != newest { return heap[0] }
         guard heap.count > 2, isHeavier(heap[2], than: heap[1]) else { return heap[1] }

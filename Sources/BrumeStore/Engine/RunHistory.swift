@@ -32,12 +32,12 @@ struct RunHistory: Equatable, Sendable {
 
     /// The run that wrote a commit, or that would write it if it is the next.
     ///
-    /// - Complexity: O(1) for what the latest run wrote, else O(runs behind it).
+    /// - Complexity: O(1) for what the latest run wrote, else O(runs after it).
     func run(of sequence: UInt64) -> UInt32 {
         (runs.last { $0.firstSequence <= sequence } ?? runs[0]).id
     }
 
-    /// A commit was applied.
+    /// Notes that a commit was applied.
     mutating func note(_ sequence: UInt64, run: UInt32, limit: Int) {
         if run == 0 || run == runs[runs.count - 1].id { return }
         runs.append(DatabaseRun(firstSequence: sequence, id: run))

@@ -1,7 +1,7 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// How many `deleteSelf` references point to the names that a batch's saves add some to.
+/// Counts the `deleteSelf` references that point to the names to which a batch's saves add some.
 struct TargetCounts {
     private struct Key: Hashable {
         let name: String
@@ -23,7 +23,7 @@ struct TargetCounts {
     private var totals: [Int] = []
     /// By save; empty for those that change no references.
     private var differences: [[Difference]]
-    /// What the last answer took to find.
+    /// How much the last answer looked at.
     private(set) var visits = 0
 
     init(zone: ZoneState, saves: [ReferenceSettlement.Save]) {
@@ -51,7 +51,8 @@ struct TargetCounts {
         }
     }
 
-    /// Saves that would be reference number 751 or higher to a name, in the order of the request.
+    /// Saves that would make more than ``Limits/cascadeReferencesPerTarget`` references to a name, in the order of the
+    /// request.
     mutating func savesOverLimit(graph: ReferenceGraph, stands: [Bool]) -> [Int] {
         if totals.isEmpty { return [] }
         var counts = totals
@@ -64,7 +65,7 @@ struct TargetCounts {
         }
         let over = savesOverLimit(counts: counts, graph: graph, stands: stands)
         if over.isEmpty { return [] }
-        // What falls makes room, too. Looked at only where it may matter.
+        // Records that fall make room, too. They are looked at only where it may matter.
         for node in graph.fallen {
             if let save = graph.save(of: node), stands[save], saves[save].staged.changesCascades { continue }
             guard let user = graph.user(of: node) else { continue }

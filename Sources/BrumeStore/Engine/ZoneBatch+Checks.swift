@@ -1,14 +1,14 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// What is asked about one item by itself: whether the caller may, whether the tag and the type are right, and what
-/// they get to see.
+/// The checks of one item by itself: whether the caller may do it, whether the tag and the type are right, and what the
+/// caller gets to see.
 extension ZoneBatch {
     static let userRecordRefusal = ServiceError(
         .permissionFailure,
         "user records are made by the server, and each may be changed by its user alone and deleted by nobody")
 
-    /// Throws why a new record can't be made, as far as its names, the caller, the tag and the type say.
+    /// Checks a new record, as far as its names, the caller, the tag and the type say. Throws why it can't be made.
     func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
         if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
@@ -27,7 +27,7 @@ extension ZoneBatch {
         .permissionFailure,
         "the record can't be saved under this name, which somebody else has taken; choose another one")
 
-    /// The same of a save that changes a record.
+    /// The same for a save that changes a record.
     func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
         let (isUserRecord, isOfType) = existing.withBytes { bytes in
             let head = StoredRecord.head(of: bytes)
@@ -60,7 +60,7 @@ extension ZoneBatch {
     func isKnown(
         _ existing: RecordSlot, to save: RecordSave<CheckedFields>, whichHoldsAll holdsAll: Bool
     ) -> Bool {
-        // What was checked before has the server's tag.
+        // A save that passed the check of this policy has the server's tag.
         savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll
             || ChangeTag(save.changeTag) == existing.tag
     }
@@ -69,7 +69,7 @@ extension ZoneBatch {
     /// have changed nothing would confirm guessed values.
     func isHidden(_ existing: RecordSlot) -> Bool { scope == .public && !mayRead(existing) }
 
-    /// What is told of such a save: nothing but what was sent, and what the save itself made of it.
+    /// The answer to such a save: nothing but what was sent, and what the save itself made of it.
     func hiddenAnswer(to save: RecordSave<CheckedFields>) -> SharedBytes {
         SharedBytes(
             StoredRecord.encode(
@@ -81,7 +81,7 @@ extension ZoneBatch {
     /// Why the caller may neither change nor delete the record, or nil.
     func writeRefusal(of record: RecordSlot) -> ServiceError? {
         guard scope == .public else { return nil }
-        // Looked up first without the creator, whom it costs to decode the record.
+        // Looked up first without the creator, because finding the creator means decoding the record.
         if let access = caller.access {
             if access.permissions(type: record.type, isCreator: false).contains(.write) { return nil }
             return access.refusal(.write, type: record.type, creator: systemCreator(of: record))

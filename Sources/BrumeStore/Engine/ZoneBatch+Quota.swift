@@ -1,12 +1,12 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// What the records of a database may come to, and what they came to before a batch.
+/// The quota of a database's records, and how much of it was used before a batch.
 struct QuotaRoom: Sendable {
     let limit: Int
     let used: Int
 
-    /// Negative where there is more than there may be.
+    /// Negative when the quota is exceeded.
     var bytes: Int { limit - used }
 }
 
@@ -18,10 +18,10 @@ struct QuotaRoom: Sendable {
 extension ZoneBatch {
     /// Fails the staged saves that find no room. Returns whether there were any.
     ///
-    /// - Parameter allThatGrow: If one finds none, those that would find some fail with it.
+    /// - Parameter allThatGrow: Whether, if one save finds no room, all others that grow fail with it.
     @discardableResult
     mutating func failOverQuota(in zone: ZoneState, allThatGrow: Bool = false) -> Bool {
-        // Mostly there is room for all of it.
+        // Usually there is room for all of it.
         guard let quota, records.count > quota.bytes else { return false }
         var room = quota.bytes
         for deletion in deletions { room += zone.slots.byteCount(of: deletion.slot) }

@@ -9,13 +9,13 @@ extension ZoneBatch {
         let to: RecordReferences
     }
 
-    /// What is to be known of a staged save's references.
+    /// What was found out about a staged save's references.
     struct ReferenceFindings {
         /// Whether the record has a parent or references that delete it with their targets.
         var refersToOthers = false
         /// Whether `deleteSelf` references differ from those of the older version.
         var changesCascades = false
-        /// Nil: nothing changes.
+        /// Nil when nothing changes.
         var references: StagedReferences?
     }
 
@@ -30,7 +30,7 @@ extension ZoneBatch {
         let mayChange = referred ? merged.fields.changesReferences : save.fields.mayHoldReferences
         if !referred, !mayChange, merged.parent == nil { return ReferenceFindings() }
         var (before, after) = (StoredRecord.Cascades(), StoredRecord.Cascades())
-        // A record that gives up its parent refers to no other record, unless a field does.
+        // A record that loses its parent refers to no other record, unless a field does.
         let losesParent = referred && merged.formerParent != nil && merged.parent == nil
         if mayChange || losesParent {
             let older = referred && mayChange ? existing : nil
@@ -47,7 +47,7 @@ extension ZoneBatch {
             refersToOthers: merged.parent != nil || !after.targets.isEmpty,
             changesCascades: mayChange && before.targets != after.targets)
         if !mayChange, !losesParent, referred {
-            // With its fields as they were: the parent that it had is not all that it may refer to.
+            // Its fields are as they were, and may refer to others as well as the parent did.
             findings.refersToOthers = true
         }
         if findings.changesCascades || merged.parent != merged.formerParent {

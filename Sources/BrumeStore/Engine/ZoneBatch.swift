@@ -9,7 +9,7 @@ internal import BrumeRecord
 /// fail with `batchRequestFailed`; otherwise items that fail leave and the rest goes on.
 struct ZoneBatch {
     struct StagedSave {
-        /// Of the request.
+        /// The index of the save in the zone's part of the request.
         let item: Int
         /// The older version's slot, or nil for a new record.
         let existing: Int32?
@@ -28,7 +28,7 @@ struct ZoneBatch {
     }
 
     struct StagedDeletion {
-        /// Of the request, or nil for a cascade.
+        /// The index of the deletion in the zone's part of the request, or nil for a cascade.
         let item: Int?
         let slot: Int32
         let name: String
@@ -48,15 +48,15 @@ struct ZoneBatch {
     var referenceBudget: ReferenceBudget
     /// What saves may still read and answer.
     private(set) var bytesLeft: ByteBudget
-    /// What records may come to, and have come to before this batch; nil: no limit.
+    /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
 
     private(set) var staged: [StagedSave] = []
-    /// The encoded records of all saves that were ever staged, one behind the other: what is answered and what the
+    /// The encoded records of all saves that were ever staged, one after the other: what is answered and what the
     /// journal gets are parts of it, so that a record of a batch needs no memory of its own for either.
     private(set) var records: [UInt8] = []
     private(set) var deletions: [StagedDeletion] = []
-    /// The references of those staged saves that change which records theirs refer to.
+    /// How staged saves change the references of their records, for those that do.
     private(set) var references: [StagedReferences] = []
     private var saveResults: [SaveResult<SharedBytes>] = []
     private var deletionResults: [ServiceError?] = []
@@ -93,11 +93,11 @@ struct ZoneBatch {
     mutating func evaluate(in zone: ZoneState) -> ZoneModificationResult<SharedBytes> {
         let repeated = modification.isKnownDistinct ? [] : repeatedNames()
         let allSaves = modification.saves
-        // Looked at where they stand: a copy of a save counts a reference for each of its parts.
+        // Read in place: a copy of a save would retain each of its parts.
         let saves = allSaves.span
         saveResults.reserveCapacity(saves.count)
         staged.reserveCapacity(saves.count)
-        // A single one takes what it needs.
+        // A single save grows the array by what it needs.
         if saves.count > 1 { records.reserveCapacity(expectedRecordBytes) }
         for item in saves.indices {
             let start = records.count
@@ -111,7 +111,7 @@ struct ZoneBatch {
                 }
                 saveResults.append(SaveResult(outcome: .failure(error)))
                 hasFailed = true
-                // One that is too large was encoded, too: of four hundred such none is kept.
+                // A record that is too large was encoded, too: of four hundred such records none may stay.
                 records.removeSubrange(start...)
             }
         }
@@ -127,9 +127,9 @@ struct ZoneBatch {
         failOverQuota(in: zone)
         if needsReferencesSettled(in: zone) {
             settleReferences(in: zone)
-            // What was to be deleted or to shrink, and made room, may have to stay as it is. Whoever finds no room the
-            // second time takes all with it that would grow: one after the other they could fail each other for as many
-            // rounds as there are items.
+            // Deletions and shrinking saves that made room may have failed. If this fails more saves, the next time all
+            // that would grow fail together: one after the other they could fail each other for as many rounds as there
+            // are items.
             var isLast = false
             while !(isAtomic && hasFailed), failOverQuota(in: zone, allThatGrow: isLast) {
                 settleReferences(in: zone)
@@ -153,7 +153,7 @@ struct ZoneBatch {
         return count
     }
 
-    /// Answers what was staged. Only now: who shares a part of ``records`` while they grow makes them a copy.
+    /// Answers what was staged. Not earlier: sharing a part of ``records`` while it grows would force a copy of it.
     private mutating func answerStaged() {
         for index in staged.indices where staged[index].answerCount > 0 {
             let start = staged[index].range.lowerBound
@@ -162,8 +162,8 @@ struct ZoneBatch {
         }
     }
 
-    /// What is left for the zones that follow: of the answer all that this one's does not have, though it was taken for
-    /// items that failed later; of what may be read only what nobody read.
+    /// What is left for the zones that follow. Room in the answer that was taken for items that failed later is free
+    /// again; what was read stays counted.
     ///
     /// - Parameters:
     ///   - result: What is answered about this zone.
@@ -237,9 +237,9 @@ struct ZoneBatch {
 
     // MARK: One item
 
-    /// Checks one save by itself and stages it, unless it changes nothing. Throws why the save can't be.
+    /// Checks one save by itself and stages it, unless it changes nothing. Throws why the save is refused.
     ///
-    /// The answer to what was staged is to come: see ``answerStaged()``.
+    /// What was staged is answered later: see ``answerStaged()``.
     private mutating func stage(
         _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
     ) throws(ServiceError) -> SaveResult<SharedBytes> {

@@ -15,7 +15,8 @@ struct ZoneState: Sendable {
     private(set) var floor: ChangePosition
     /// Set when the zone is deleted: what is left then is its name and `lastChange`.
     var deletion: ZoneDeletionReason?
-    /// Of the zone that had the name before. It has an entry in the database's feed for as long as this zone lives.
+    /// The deletion of the zone that had the name before. It has an entry in the database's feed for as long as this
+    /// zone lives.
     var earlierDeletion: EarlierDeletion?
 
     private(set) var slots = RecordSlots()
@@ -28,9 +29,10 @@ struct ZoneState: Sendable {
     private(set) var clientTokens = ClientTokens()
     private(set) var names = NameIndex()
     private var packs = RecordPacks()
-    /// Of the names of what was loaded, while it is.
+    /// The hashes of the names of what was loaded, while loading.
     private var loadedHashes: [NameIndex.Hash] = []
-    /// Tombstones in the order of their deletions. Stale: that slot holds a record again, or was deleted again.
+    /// Tombstones in the order of their deletions. An entry is stale when its slot holds a record again, or was deleted
+    /// again.
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
     private(set) var references: ReferenceIndex
@@ -66,10 +68,10 @@ struct ZoneState: Sendable {
     /// What a zone takes that holds nothing: its own fields, its name, its places in the database's look-ups.
     static let emptyBytes = 512
 
-    /// Deleted records that the feed still tells of.
+    /// Deleted records that the feed still reports.
     var tombstoneCount: Int { isDefault ? 0 : slots.count - liveCount - freeSlots.count }
 
-    /// As the database's own, with an empty owner.
+    /// The zone's id with an empty owner, which means the database's own.
     var id: ZoneID { ZoneID(name: name) }
 
     // MARK: Look-ups
@@ -95,9 +97,9 @@ struct ZoneState: Sendable {
     /// Puts a record, new or in place of its older version.
     ///
     /// - Parameters:
-    ///   - position: Behind every earlier one.
+    ///   - position: Must be greater than every earlier position.
     ///   - existing: The slot of its older version, where that is known.
-    ///   - change: How it refers to others than before, where that is known.
+    ///   - change: How its references differ from those of the older version, where that is known.
     /// - Returns: Its slot.
     mutating func put(
         _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
@@ -153,11 +155,11 @@ struct ZoneState: Sendable {
         return slot
     }
 
-    /// Deletes a live record: it becomes a tombstone, or in the default zone nothing.
+    /// Deletes a live record: a tombstone is left of it, in the default zone nothing.
     ///
     /// - Parameters:
-    ///   - limit: Of tombstones, this one included. Above it the oldest go.
-    ///   - known: What the record says of others, where that is known.
+    ///   - limit: The most tombstones, this one included. Above it the oldest are dropped.
+    ///   - known: The record's references to others, where they are known.
     mutating func delete(
         _ slot: Int32, at position: ChangePosition, tombstoneLimit limit: Int, references known: RecordReferences? = nil
     ) {
@@ -193,8 +195,8 @@ struct ZoneState: Sendable {
         storedBytes += clientTokens.storedBytes
     }
 
-    /// Forgets the oldest tombstones; tokens that need them expire. A deletion takes one place more and leaves one
-    /// less: it drops two at the most.
+    /// Forgets the oldest tombstones; tokens that need them expire. A deletion adds one and may lower the limit by one:
+    /// it drops two at the most.
     private mutating func dropTombstones(downTo limit: Int) {
         while tombstoneCount > limit, let entry = deletions.first {
             let isCurrent = slots.isDeleted(entry.slot) && slots.position(of: entry.slot) == entry.position
@@ -211,7 +213,7 @@ struct ZoneState: Sendable {
         }
     }
 
-    /// Something else stands in a slot whose record was packed.
+    /// Notes that a packed record was replaced in its slot.
     private mutating func leftPack(_ slot: Int32, bytes: Int) {
         if let moving = packs.leave(slot, bytes: bytes) { slots.repack(moving) }
     }
@@ -258,7 +260,7 @@ struct ZoneState: Sendable {
         for index in records.referring { addReferences(of: first + Int32(index)) }
     }
 
-    /// Makes look-ups and feed of what was loaded; returns what is wrong with it.
+    /// Builds the look-ups and the feed from what was loaded. Returns what is wrong with it, or nil.
     mutating func finishLoading(with threads: LoadThreads = .one) -> String? {
         let (slots, hashes, isDefault) = (slots, loadedHashes, isDefault)
         loadedHashes = []

@@ -5,11 +5,12 @@ struct BatchHeader: Equatable, Sendable {
     let bodyBytes: Int
     let entryCount: UInt32
     let previousCRC: UInt32
-    /// Whether it can be relied on by itself: version 1 has a checksum of the whole batch only.
+    /// The number of the file's sectors that have nothing of this batch but zeros; 0 in version 1, which does not count
+    /// them.
     let zeroSectors: Int
     private let version: UInt32
 
-    /// The bytes at `offset`, unless they are no header of a batch of that segment.
+    /// Reads the header at `offset`. Returns nil when the bytes are no header of a batch of that segment.
     init?(in bytes: [UInt8], at offset: Int, of segment: SegmentHeader) {
         let count = JournalFormat.batchHeaderBytes(version: segment.version)
         guard offset + count <= bytes.count,
@@ -32,6 +33,6 @@ struct BatchHeader: Equatable, Sendable {
 
     var byteCount: Int { JournalFormat.batchHeaderBytes(version: version) }
 
-    /// With header and padding.
+    /// The size of the whole batch, with header and padding.
     var batchBytes: Int { JournalFormat.paddedCount(byteCount + bodyBytes, version: version) }
 }

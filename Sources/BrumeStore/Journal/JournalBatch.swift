@@ -6,7 +6,8 @@ package struct JournalBatch: Sendable {
     fileprivate(set) var bytes: [UInt8]
     package private(set) var entryCount: UInt32 = 0
 
-    /// A batch beyond this is not begun: what is more goes into the next one. The reason is memory at recovery.
+    /// The bytes that a batch may reach; only a single entry may be larger. More entries go into the next batch, which
+    /// limits the memory at recovery.
     package static let bytesLimit = 64 * 1024 * 1024
 
     package init() {
@@ -31,7 +32,7 @@ package struct JournalBatch: Sendable {
         entryCount += 1
     }
 
-    /// Adds entries as long as they fit, beginning with the one at `offset`; returns where the first one stands that
+    /// Adds entries as long as they fit, beginning with the one at `offset`; returns the offset of the first one that
     /// did not.
     package mutating func append(_ entries: JournalEntries, from offset: Int = 0) -> Int {
         var end = offset
@@ -57,7 +58,7 @@ package struct JournalBatch: Sendable {
 
     /// Writes header and padding in place; returns the checksum, which the next batch is chained to.
     ///
-    /// May be done again, with another salt, number or offset, after ``unseal(bodyEnd:)``.
+    /// May be called again, with another salt, number or offset, after ``unseal(bodyEnd:)``.
     ///
     /// - Parameter offset: Where the batch will stand in its file.
     mutating func seal(number: UInt64, salt: UInt64, previousCRC: UInt32, offset: UInt64) -> UInt32 {

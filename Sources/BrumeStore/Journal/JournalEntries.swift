@@ -15,7 +15,7 @@ package struct JournalEntries: Sendable {
     /// About what they take in memory and on the disk.
     package var byteCount: Int { bytes.count }
 
-    /// Bytes that they have room for.
+    /// The bytes for which it has room.
     package var capacity: Int { bytes.capacity }
 
     package mutating func reserveCapacity(_ byteCount: Int) { bytes.reserveCapacity(byteCount) }
@@ -48,6 +48,6 @@ package struct JournalEntries: Sendable {
         return entries
     }
 
-    /// Where the entry ends whose length stands at `offset`.
+    /// The end of the entry whose length stands at `offset`.
     func end(ofEntryAt offset: Int) -> Int { offset + 4 + Int(bytes.integer(at: offset, as: UInt32.self)) }
 }

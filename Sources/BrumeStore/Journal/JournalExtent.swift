@@ -11,14 +11,14 @@
 /// 508   4  CRC-32C of bytes 0 to 507
 /// ```
 ///
-/// It is written in place and synced: a disk writes a sector whole or not at all. Its statements hold before what makes
-/// them necessary happens, and after what makes them possible:
+/// It is written in place and synced: a disk writes a sector whole or not at all. Each statement is durable before the
+/// event that makes it necessary, and after the event that makes it true:
 ///
-/// - a new segment is named here before the first batch goes into it, and an old one is no longer before its file goes.
-///   So a segment that is missing, at either end, is told from one that never was.
+/// - a new segment is named here before the first batch goes into it, and an old one is no longer named before its file
+///   is removed. So a segment that is missing, at either end, is told from one that never existed.
 /// - a batch is named here when it is synced: the last one when the journal has had nothing to do for a moment, at its
 ///   end, and when a segment begins. So damage to what was synced is told from a batch that was torn when the power
-///   went, but for the last batch before a crash in the midst of work: there ``TornTail`` tells all but whole sectors
+///   failed, but for the last batch before a crash in the midst of work: there ``TornTail`` tells all but whole sectors
 ///   that became zero.
 struct JournalExtent: Equatable, Sendable {
     static let path = JournalFormat.folder + "/extent"
@@ -81,7 +81,7 @@ struct JournalExtent: Equatable, Sendable {
 
     // MARK: What is there
 
-    /// The segments' files, by their numbers in order: none that has to be there is missing.
+    /// Checks the numbers of the segments' files, in order: none that has to exist is missing.
     func check(segments: [UInt64]) throws(StoreError) {
         guard let first = segments.first, let last = segments.last else { throw missing(oldestSegment) }
         if first > oldestSegment { throw missing(oldestSegment) }
@@ -90,7 +90,7 @@ struct JournalExtent: Equatable, Sendable {
         if last > newestSegment + 1 { throw olderThanJournal }
     }
 
-    /// The journal ends so: no batch is missing that was synced, and none stands where none could be.
+    /// Checks the journal's end: no batch is missing that was synced, and none stands where none can be.
     func check(end: JournalReader.End) throws(StoreError) {
         if end.header.number > newestSegment {
             if !end.scan.batches.isEmpty { throw olderThanJournal }

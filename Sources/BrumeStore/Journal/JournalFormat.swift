@@ -34,14 +34,14 @@
 ///
 /// A batch is one group commit: one write, one sync. The next one is written when the sync has returned, and the next
 /// segment begins when the last batch of the one before is synced. So only the last batch of the last segment can be
-/// torn by a crash, and it was acknowledged to nobody. Behind the last batch all is zero.
+/// torn by a crash, and it was acknowledged to nobody. After the last batch everything is zero.
 ///
-/// A reader takes a place that holds no whole batch for the torn tail only if it looks as a write that was cut off
+/// A reader takes a place that holds no whole batch for the torn tail only if it looks like a write that was cut off
 /// (``TornTail``), and nothing says that the batch was synced (``JournalExtent``, a later batch or segment). Otherwise,
-/// and for a batch that breaks the chain, the file is damaged and is not read on.
+/// and for a batch that breaks the chain, the file is damaged, and reading stops.
 ///
 /// Version 1, which is still read, has batches with a header of 40 bytes: bytes 36 to 39 are zero, the body follows,
-/// and there are zeros up to a multiple of 8. Nothing is written behind them: the next batch begins a segment.
+/// and there are zeros up to a multiple of 8. Nothing is written after them: the next batch begins a segment.
 enum JournalFormat {
     static let segmentMagic = Array("BRUMEJNL".utf8)
     static let batchMagic: UInt32 = 0x4843_5442
@@ -51,7 +51,7 @@ enum JournalFormat {
     static let batchHeaderBytes = 48
     static let alignment = 8
     static let sectorBytes = 512
-    /// The last byte of a batch: it shows that the end is there.
+    /// The last byte of a batch: it shows that the end was written.
     static let endByte: UInt8 = 0xED
 
     static func batchHeaderBytes(version: UInt32) -> Int { version == 1 ? 40 : batchHeaderBytes }
@@ -133,7 +133,7 @@ struct SegmentHeader: Equatable, Sendable {
         guard number == expected else {
             throw .damaged(Damage(file: file, offset: 16, problem: "the header is that of segment \(number)"))
         }
-        // Both are counted on from here.
+        // Counting continues from both.
         let numbers = 1..<StoreLimits.journalNumberLimit
         guard numbers.contains(number), numbers.contains(firstBatch) else {
             throw .damaged(

@@ -7,7 +7,7 @@ struct JournalReader {
         let offset: UInt64
     }
 
-    /// What the end of a journal is like.
+    /// The end of a journal.
     struct End {
         let header: SegmentHeader
         let scan: SegmentScan
@@ -16,7 +16,7 @@ struct JournalReader {
     }
 
     let disk: any Disk
-    /// What has to be there; nil: that is not known, as in folders of version 1.
+    /// What has to exist; nil when that is not known, as in folders of version 1.
     let extent: JournalExtent?
     private(set) var segmentCount = 0
     private(set) var batchCount = 0
@@ -44,9 +44,9 @@ struct JournalReader {
         return numbers
     }
 
-    /// Reads all segments; gives each encoded entry to `visit`. Nil when there is no segment.
+    /// Reads all segments, and gives each encoded entry to `visit`. Returns nil when there is no segment.
     ///
-    /// - Parameter other: What to take one file's content for.
+    /// - Parameter other: A file, and the content to use for it in place of its own.
     mutating func read(
         inPlaceOf other: (file: String, bytes: [UInt8])? = nil,
         _ visit: (_ entry: [UInt8], Location) throws(StoreError) -> Void = { _, _ in }

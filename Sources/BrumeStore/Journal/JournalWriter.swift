@@ -1,12 +1,12 @@
 /// Appends batches to the journal and makes them durable. Owned by one thread; every call blocks on the disk.
 ///
-/// After a failed sync, or any failure that leaves open what is on the disk, every later call fails with the same
+/// After a failed sync, or any failure that leaves unknown what is on the disk, every later call fails with the same
 /// error: the server stops, and recovery reads what is there. A full disk is not one of these: the same batch may be
 /// written again when there is room.
 package struct JournalWriter: Sendable {
     /// How the journal is laid out; the defaults are for the real disk.
     package struct Options: Sendable {
-        /// Of one segment. 16 MiB: cheap to fill with zeros, and seldom.
+        /// The size of a segment: 16 MiB are cheap to fill with zeros, and that is seldom done.
         package var segmentBytes = 16 * 1024 * 1024
         /// Random, for the segments that this writer makes; see ``JournalFormat``.
         package var salt: UInt64
@@ -26,7 +26,7 @@ package struct JournalWriter: Sendable {
     private var offset: UInt64
     private var segmentLength: UInt64
     private var nextBatch: UInt64
-    /// With its padding.
+    /// The size of the last batch, with its padding.
     private var lastBatchBytes: UInt64 = 0
     private var previousCRC: UInt32
     private var failure: DiskError?
@@ -36,8 +36,9 @@ package struct JournalWriter: Sendable {
     /// The oldest segment that is kept.
     package private(set) var oldestSegment: UInt64
 
-    /// Whether the next segment is to be made: what is filled with zeros shortly before it is written to is in the
-    /// processor's caches still. Earlier where batches are large: two more like the last one may not fit.
+    /// Whether the next segment should be made: a file that is filled with zeros shortly before it is written to is
+    /// still in the processor's caches. True earlier where batches are large: when two more like the last one may not
+    /// fit.
     package var isNearlyFull: Bool {
         offset + max(UInt64(options.segmentBytes / 4), 2 * lastBatchBytes) > segmentLength
     }
@@ -45,17 +46,17 @@ package struct JournalWriter: Sendable {
     package var preparation: SegmentPreparation { SegmentPreparation(spares: spares) }
     /// The segment that the next batch goes to, unless it is full.
     package var segment: UInt64 { header.number }
-    /// Whether every later call fails: what is on the disk is open.
+    /// Whether every later call fails, because it is unknown what is on the disk.
     package var hasFailed: Bool { failure != nil }
-    /// Batches that were written in the journal's whole life.
+    /// The number of batches that were written in the journal's whole life.
     package var batchCount: UInt64 { nextBatch - 1 }
 
-    /// Whether ``JournalExtent`` has all that was written.
+    /// Whether ``JournalExtent`` names all that was written.
     package var isRecorded: Bool { extent.lastSyncedBatch == batchCount }
 
-    /// Goes on behind the last batch of a segment that exists.
+    /// Continues after the last batch of a segment that exists.
     ///
-    /// - Parameter extent: What is on the disk; nil: nothing is, or nothing that counts.
+    /// - Parameter extent: The extent on the disk; nil when there is none, or none that counts.
     init(
         disk: any Disk, options: Options, continuing end: JournalReader.End, extent: JournalExtent?
     ) throws(DiskError) {
@@ -72,8 +73,8 @@ package struct JournalWriter: Sendable {
         previousCRC = scan.lastCRC
         file = try disk.openForWriting(path)
         if scan.tornBytes > 0 {
-            // Behind the last batch all has to be zero again before anything is appended, or a later tear could not be
-            // told from what this one left.
+            // After the last batch everything has to be zero again before anything is appended, or a later tear could
+            // not be told from what this one left.
             try disk.write([UInt8](repeating: 0, count: scan.tornBytes), to: file, at: offset)
         }
         if let last = scan.batches.last {
@@ -92,7 +93,7 @@ package struct JournalWriter: Sendable {
         self.extent = found
         if extent == nil { try JournalWriter.create(found, on: disk) }
         extentFile = try disk.openForWriting(JournalExtent.path)
-        // Also where it says so already: what is read may never have reached the disk, after a sync that failed.
+        // Written even if it says so already: after a failed sync, what is read may never have reached the disk.
         if extent != nil { try write(found) }
     }
 
@@ -131,8 +132,8 @@ package struct JournalWriter: Sendable {
     }
 
     /// Notes on the disk that all that was written is synced, so that damage to the last batch is told from a torn one.
-    /// To be called when there is nothing else to do for a moment, and before the end; each batch needs it only until
-    /// the next one.
+    /// Call it when there is nothing else to do for a moment, and before the end; each batch needs it only until the
+    /// next one.
     package mutating func record() throws(DiskError) {
         if let failure { throw failure }
         if isRecorded { return }
@@ -150,7 +151,7 @@ package struct JournalWriter: Sendable {
         do throws(DiskError) {
             try attempt(&batch)
         } catch {
-            // What is kept for later segments is room, too.
+            // Removing the files that are kept for later segments makes room.
             guard error.isFull, failure == nil, spares.removeAll() else { throw error }
             try attempt(&batch)
         }
@@ -180,9 +181,9 @@ package struct JournalWriter: Sendable {
         previousCRC = crc
     }
 
-    /// Takes away what a full disk has of a batch, so that behind the last one all is zero again: the next start would
-    /// take the beginning of a batch for damage once other batches follow. Overwriting what is there needs no room, and
-    /// the rest is not there.
+    /// Removes what a full disk has of a batch, so that everything after the last one is zero again: the next start
+    /// would take the beginning of a batch for damage once other batches follow. Overwriting what was written needs no
+    /// room, and the rest was not written.
     private mutating func takeBack(_ byteCount: Int) throws(DiskError) {
         do throws(DiskError) {
             do throws(DiskError) {
@@ -197,8 +198,8 @@ package struct JournalWriter: Sendable {
         }
     }
 
-    /// Begins a new segment, so that those before may go when snapshots hold what is in them. Does nothing while the
-    /// current one is empty.
+    /// Begins a new segment, so that those before can be removed when snapshots hold their content. Does nothing while
+    /// the current one is empty.
     package mutating func rotate() throws(DiskError) {
         if let failure { throw failure }
         if offset == UInt64(JournalFormat.segmentHeaderBytes) { return }
@@ -210,12 +211,12 @@ package struct JournalWriter: Sendable {
     ///
     /// Each removal is durable before the next, so that a crash leaves no hole in the row.
     ///
-    /// - Parameter limit: No more are removed by this call.
+    /// - Parameter limit: The most segments that this call removes.
     package mutating func removeSegments(before number: UInt64, limit: UInt64 = .max) throws(DiskError) {
         if let failure { throw failure }
         let first = oldestSegment
         if extent.oldestSegment < min(number, header.number) {
-            // Named no longer before it goes: all of them at once.
+            // No longer named before it is removed: all of them at once.
             var extent = extent
             extent.oldestSegment = min(number, header.number)
             try write(extent)
@@ -287,9 +288,9 @@ package struct JournalWriter: Sendable {
 
     /// Makes a segment under a temporary name, and gives it its name when it is complete and durable.
     ///
-    /// Where zeros were written before, a batch's sync has less to do: its blocks are there. Where there is no such
-    /// file, batches wait already, and the new one only gets its length: it reads as zeros, and filling it would cost
-    /// what all of its batches do together.
+    /// Where zeros were written before, a batch's sync has less to do: its blocks are allocated. When there is no such
+    /// file, batches are waiting already, and the new one only gets its length: it reads as zeros, and filling it would
+    /// cost as much as all of its batches together.
     ///
     /// - Parameters:
     ///   - blank: The path of a file of that length that is filled with zeros.

@@ -25,7 +25,7 @@ package struct MetaFile: Equatable, Sendable {
         self.version = version
     }
 
-    /// Whether the folder has a ``ManifestFile`` and a ``JournalExtent``: that one is missing is damage.
+    /// Whether the folder has a ``ManifestFile`` and a ``JournalExtent``: if so, a missing one is damage.
     package var hasManifest: Bool { version > 1 }
 
     /// Reads the file; nil when there is none.

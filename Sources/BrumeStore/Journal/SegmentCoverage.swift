@@ -2,7 +2,7 @@ package import BrumeModel
 
 /// Which segments of the journal are still needed: those with a commit that no snapshot holds.
 ///
-/// Fed with each entry that is appended (or replayed) and each snapshot that is durable; tells what may be removed.
+/// Fed with each entry that is appended (or replayed) and each snapshot that is durable; it says what may be removed.
 /// Pure.
 package struct SegmentCoverage: Sendable {
     private struct Use {
@@ -23,7 +23,7 @@ package struct SegmentCoverage: Sendable {
         }
     }
 
-    /// A snapshot of `database` up to `sequence` is durable.
+    /// Notes that a snapshot of `database` up to `sequence` is durable.
     package mutating func snapshotted(_ database: DatabaseID, upTo sequence: UInt64) {
         uses[database]?.removeAll { $0.lastSequence <= sequence }
         if uses[database]?.isEmpty == true { uses[database] = nil }
@@ -37,7 +37,7 @@ package struct SegmentCoverage: Sendable {
         uses.values.reduce(current) { min($0, $1.first?.segment ?? current) }
     }
 
-    /// The databases that keep segments below `segment` from going: those to make snapshots of.
+    /// The databases that still need segments below `segment`: those to make snapshots of.
     package func databases(needingSegmentsBefore segment: UInt64) -> [DatabaseID] {
         uses.filter { ($0.value.first?.segment ?? segment) < segment }.map(\.key)
     }

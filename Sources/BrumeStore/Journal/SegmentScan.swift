@@ -5,18 +5,18 @@ struct SegmentScan: Sendable {
         let offset: Int
         /// The entries' lengths and bytes.
         let body: Range<Int>
-        /// Behind the padding.
+        /// The end of the batch, after the padding.
         let end: Int
         let entryCount: UInt32
     }
 
     private(set) var batches: [Batch] = []
-    /// Behind the last batch.
+    /// The end of the last batch.
     private(set) var end: Int
     private(set) var nextBatch: UInt64
     /// The CRC field of the last batch.
     private(set) var lastCRC: UInt32
-    /// Bytes behind `end` that a torn batch left; 0: none.
+    /// The number of bytes after `end` that a torn batch left; 0 for none.
     private(set) var tornBytes = 0
 
     /// Scans a segment whose header has been checked.

@@ -3,38 +3,38 @@ internal import BrumeLock
 /// Files for the journal's next segments: those of segments that snapshots have made superfluous, and one that is
 /// filled with zeros already.
 ///
-/// The blocks of a file that served before, and its places in the system's page cache, are mostly there, so that
-/// filling it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and what has no use is
-/// removed, on another thread than the journal's, so that no commit waits for it: each takes some milliseconds mostly,
-/// and some tens where memory is new or the disk busy. All stand in the journal's folder as `*.spare`, and no reader
-/// looks at them.
+/// A file that was used before usually still has its blocks, and its pages in the system's page cache, so that filling
+/// it with zeros costs a fraction of what it costs for a new one. Filling is done ahead, and useless files are removed,
+/// on another thread than the journal's, so that no commit waits for it: each usually takes some milliseconds, and some
+/// tens where memory is new or the disk busy. All are in the journal's folder as `*.spare`, and no reader looks at
+/// them.
 final class SpareSegments: Sendable {
-    /// More would only take room: this is what the journal grows by between two snapshots, mostly.
+    /// More would only take room: the journal usually grows by so much between two snapshots.
     static let bytesLimit = 64 * 1024 * 1024
     static let countLimit = 16
 
     private static let suffix = ".spare"
-    /// What is filled ahead where no segment has left a file.
+    /// The file that is filled ahead when no segment has left one.
     private static let aheadPath = JournalFormat.folder + "/ahead" + suffix
 
     private struct State {
         /// Files that may be filled.
         var paths: [String] = []
-        /// The file that is filled, and on the disk.
+        /// The file that is filled with zeros, and synced.
         var blank: String?
         /// Files to be removed.
         var useless: [String] = []
         var isPreparing = false
-        /// The journal makes a segment of what it took, which has its old name still.
+        /// Whether the journal is making a segment of the file that it took, which still has its old name.
         var isTaken = false
     }
 
     private let disk: any Disk
-    /// Of every spare file: one of another length has no use.
+    /// The length of every spare file: one of another length is useless.
     private let segmentBytes: UInt64
     private let state = Lock(State())
 
-    /// Takes over what an earlier process left, and removes what has no use.
+    /// Takes over the files that an earlier process left, and removes useless ones.
     init(of disk: any Disk, segmentBytes: Int) throws(DiskError) {
         self.disk = disk
         self.segmentBytes = UInt64(segmentBytes)
@@ -63,11 +63,11 @@ final class SpareSegments: Sendable {
         return try disk.size(of: file) == segmentBytes
     }
 
-    /// Takes over a segment's file. When this returns, the segment is gone for good; its file, if it is not kept, when
-    /// somebody calls ``prepare()``.
+    /// Takes over a segment's file. When this returns, the segment is gone for good; its file, if it is not kept, is
+    /// removed when somebody calls ``prepare()``.
     func retire(segment number: UInt64) throws(DiskError) {
         let path = JournalFormat.path(ofSegment: number)
-        // One that can't be looked at now is not worth a fault: it goes.
+        // A file that can't be looked at now is not worth an error: it is removed.
         let isKept = hasRoom && (try? isUsual(path)) == true
         let spare = String(path.dropLast(JournalFormat.suffix.count)) + Self.suffix
         try disk.rename(path, to: spare)
@@ -76,7 +76,7 @@ final class SpareSegments: Sendable {
         state.withLock { if isKept { $0.paths.append(spare) } else { $0.useless.append(spare) } }
     }
 
-    /// The file for a segment of so many bytes that is filled with zeros; nil where there is none. The caller owns it,
+    /// The file for a segment of so many bytes that is filled with zeros; nil when there is none. The caller owns it,
     /// and calls ``placed()`` when it has another name, or is gone.
     func takeBlank(length: UInt64) -> String? {
         state.withLock { state in
@@ -85,14 +85,14 @@ final class SpareSegments: Sendable {
         }
     }
 
-    /// What ``takeBlank(length:)`` gave is a segment, or failed to become one.
+    /// Notes that the file that ``takeBlank(length:)`` gave is a segment, or failed to become one.
     func placed() { state.withLock { $0.isTaken = false } }
 
-    /// Removes what has no use, and fills a file with zeros for the segment after this one, unless there is one. On any
-    /// thread; one call at a time has an effect.
+    /// Removes useless files, and fills a file with zeros for the segment after this one, unless there is one. Call it
+    /// on any thread; one call at a time has an effect.
     ///
-    /// A failure is no one's yet: the file goes, and the journal makes its segment itself when it needs it, and tells
-    /// what is wrong. What can't be removed now is removed by the next start.
+    /// A failure does no harm yet: the file is removed, and the journal makes its segment itself when it needs it, and
+    /// reports what is wrong. What can't be removed now is removed by the next start.
     func prepare() {
         removeUseless()
         let claimed: (path: String, isNew: Bool)? = state.withLock { state in
@@ -108,12 +108,12 @@ final class SpareSegments: Sendable {
         }
     }
 
-    /// Removes what has no use. On any thread.
+    /// Removes useless files. Call it on any thread.
     func removeUseless() {
         while let path = state.withLock({ $0.useless.popLast() }) { try? disk.remove(path) }
     }
 
-    /// Removes all files that wait for a use, because the disk is full; false where there were none.
+    /// Removes all files that wait for a use, because the disk is full. Returns false when there were none.
     func removeAll() -> Bool {
         let hadSome = state.withLock { state in
             state.useless += state.paths
@@ -145,12 +145,12 @@ final class SpareSegments: Sendable {
 package struct SegmentPreparation: Sendable {
     let spares: SpareSegments
 
-    /// Whether a segment waits.
+    /// Whether a segment is ready.
     package var isPrepared: Bool { spares.isPrepared }
 
-    /// Makes one unless there is one, and removes what has no use. Blocks on the disk.
+    /// Makes one unless there is one, and removes useless files. Blocks on the disk.
     package func prepare() { spares.prepare() }
 
-    /// Removes what has no use, and makes nothing.
+    /// Removes useless files, and makes nothing.
     package func removeUseless() { spares.removeUseless() }
 }

@@ -1,26 +1,26 @@
 /// Tells the torn tail of a journal from damage: what stands in the last segment where a whole batch is missing.
 ///
-/// Behind the last batch all was zero, and synced, before another one was written there. A disk writes a sector (512
-/// bytes) whole or not at all. So of a batch that was being written when the power went some sectors are as they were,
-/// zero, and the others as they should be. A batch none of whose sectors is missing, and which is wrong all the same,
-/// was damaged later. So was a batch behind which something stands: the next one is written when the sync of this one
-/// has returned.
+/// Everything after the last batch was zero, and synced, before another one was written there. A disk writes a sector
+/// (512 bytes) whole or not at all. So of a batch that was being written when the power failed, some sectors are still
+/// zero, and the others as they should be. A batch that lacks none of its sectors, and is wrong all the same, was
+/// damaged later. So was a batch after which something stands: the next one is written when the sync of this one has
+/// returned.
 ///
-/// The header says how many of the batch's sectors are zero by themselves, and its last byte never is: so that a
-/// missing one counts. What is left undecided is a synced batch of which whole sectors became zero; ``JournalExtent``
+/// The header says how many of the batch's sectors are zero by their content, and the batch's last byte never is: so a
+/// missing sector shows. What is left undecided is a synced batch of which whole sectors became zero; ``JournalExtent``
 /// knows most of those.
 struct TornTail {
-    /// In the last segment, whose batches are of version 2.
+    /// The bytes of the last segment, whose batches are of version 2.
     let bytes: [UInt8]
     let segment: SegmentHeader
-    /// Behind the last whole batch.
+    /// The end of the last whole batch.
     let start: Int
     /// The last byte that is not zero.
     let lastWritten: Int
     let nextBatch: UInt64
     let lastCRC: UInt32
 
-    /// Why it is damage; nil: it is what a write leaves that was cut off.
+    /// Why it is damage; nil when it is what a write leaves that was cut off.
     var problem: String? {
         if let (number, offset) = laterBatch {
             return "batch \(nextBatch) can't be read, but batch \(number) begins at byte \(offset)"
@@ -39,7 +39,7 @@ struct TornTail {
         return "batch \(nextBatch) is all there, and its checksum is wrong"
     }
 
-    /// A batch that was begun behind the one that can't be read.
+    /// A batch that was begun after the one that can't be read.
     private var laterBatch: (number: UInt64, offset: Int)? {
         var offset = start + JournalFormat.alignment
         while offset <= lastWritten {

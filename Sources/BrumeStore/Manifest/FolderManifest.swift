@@ -3,19 +3,19 @@ internal import BrumeModel
 
 /// The ``ManifestFile`` of a folder that is in use: what is known now, and what of it is on the disk.
 ///
-/// Any thread. Takes some 150 bytes for each database, in memory or not.
+/// May be used on any thread. Takes some 150 bytes for each database, in memory or not.
 package final class FolderManifest: Sendable {
     private struct State {
         var files: [String: UInt64]
         /// Whether something is known that is not on the disk.
         var isChanged: Bool
-        /// Whether that is so of a schema.
+        /// Whether a schema is among that.
         var hasNewSchema = false
     }
 
     private let disk: any Disk
     private let state: Lock<State>
-    /// One after the other, held while the disk works.
+    /// Lets saves follow one after the other: held while the disk works.
     private let saving = Lock(())
 
     /// - Parameter isChanged: Whether it is not on the disk yet.
@@ -24,7 +24,7 @@ package final class FolderManifest: Sendable {
         state = Lock(State(files: file.files, isChanged: isChanged))
     }
 
-    /// Of a folder that no server has open; nil where it has none yet, and gets one when a server opens it.
+    /// The manifest of a folder that no server has open; nil when it has none yet, and gets one when a server opens it.
     package static func open(on disk: any Disk) throws(StoreError) -> FolderManifest? {
         guard let meta = try MetaFile.read(from: disk), meta.hasManifest else { return nil }
         guard let file = try ManifestFile.read(from: disk) else {
@@ -40,7 +40,7 @@ package final class FolderManifest: Sendable {
         return FolderManifest(file, on: disk, isChanged: false)
     }
 
-    /// A file is in the folder, durably. The manifest on the disk says so after the next ``save()``.
+    /// Notes that a file is in the folder, durably. The manifest on the disk says so after the next ``save()``.
     ///
     /// - Parameter sequence: The last commit that it holds; 0 for what is no snapshot.
     package func noted(_ path: String, sequence: UInt64) {
@@ -53,10 +53,11 @@ package final class FolderManifest: Sendable {
         }
     }
 
-    /// What the file holds at least; nil: nobody has seen such a file.
+    /// The last commit that the file is known to hold; nil when no such file is known.
     package func leastSequence(of path: String) -> UInt64? { state.withLock { $0.files[path] } }
 
-    /// Loads a database, and checks that its snapshot holds what it has to: nil is right for one that never had any.
+    /// Loads a database, and checks that its snapshot holds what it has to: nil is right for one that never had a
+    /// snapshot.
     func checking(
         _ id: DatabaseID, on disk: any Disk, _ load: () throws(StoreError) -> Database?
     ) throws(StoreError) -> Database? {
@@ -92,7 +93,7 @@ package final class FolderManifest: Sendable {
         try result.get()
     }
 
-    /// The same, where a schema is not named on the disk yet: no journal holds what it holds.
+    /// The same, but only where a schema is not named on the disk yet: no journal holds what it holds.
     package func saveNewSchemas() throws(DiskError) {
         if state.withLock({ $0.hasNewSchema }) { try save() }
     }

@@ -1,6 +1,6 @@
-/// Goes on without what is missing in a data folder, because its operator says so and has no backup.
+/// Continues without what is missing in a data folder, because its operator decides so and has no backup.
 ///
-/// It mends three kinds of damage, and no other: files that the ``ManifestFile`` names and that are missing, or older
+/// It repairs three kinds of damage, and no other: files that the ``ManifestFile`` names and that are missing, or older
 /// than they should be; segments that are missing at the journal's ends, or all of them; and an end of the journal that
 /// can't be read. The manifest and the journal's extent then say what is there. Nothing is deleted: a segment whose end
 /// is cut is kept as it was, beside it, under a name that ends in `.damaged`. The folder gets another epoch, so that
@@ -12,7 +12,7 @@ package struct LossAcceptance {
 
     /// Changes the folder that `disk` stands for, which no server uses.
     ///
-    /// - Throws: `damaged` for what can't be gone on without: restore a backup then. Nothing was changed.
+    /// - Throws: `damaged` for a loss that can't be accepted: restore a backup then. Nothing was changed.
     package init(on disk: any Disk, options: JournalWriter.Options, newEpoch: UInt32) throws(StoreError) {
         self.disk = disk
         guard let meta = try MetaFile.read(from: disk), meta.hasManifest else {
@@ -75,7 +75,7 @@ package struct LossAcceptance {
         return file
     }
 
-    /// What a file holds; nil where it is missing or damaged, which is a loss then.
+    /// The content of a file; nil when it is missing or damaged, which is then noted as a loss.
     private mutating func unlessDamaged<Content>(
         _ path: String, _ read: (any Disk) throws(StoreError) -> Content?, affects: String
     ) throws(StoreError) -> Content? {
@@ -98,7 +98,7 @@ package struct LossAcceptance {
         let bytes: [UInt8]
     }
 
-    /// What the last segment is to be, where it holds something behind its last whole batch; nil: it stays as it is.
+    /// What the last segment becomes where its end can't be read; nil when it stays as it is.
     private mutating func cutOfLastSegment() throws(StoreError) -> Cut? {
         let numbers = try JournalReader(disk: disk, extent: nil).segments()
         guard let number = numbers.last else { return nil }
@@ -124,7 +124,7 @@ package struct LossAcceptance {
         }
     }
 
-    /// The journal's end as it will be; nil: there is no journal.
+    /// The journal's end as it will be; nil when there is no journal.
     private mutating func journalEnd(with cut: Cut?) throws(StoreError) -> JournalReader.End? {
         let extent = try unlessDamaged(
             JournalExtent.path, JournalExtent.read(from:),

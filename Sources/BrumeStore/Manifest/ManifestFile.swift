@@ -1,4 +1,4 @@
-/// What has to be in a data folder beside the journal: `brume.manifest`, the snapshots and schemas by their files'
+/// What has to be in a data folder besides the journal: `brume.manifest`, the snapshots and schemas by their files'
 /// names.
 ///
 /// ```
@@ -11,10 +11,10 @@
 ///        files; 2 bytes, the length of the name; the name, from the data folder
 /// ```
 ///
-/// A folder whose `brume.meta` has version 2 has this file: that it, or a file that it names, is missing is damage, and
-/// so is a snapshot that is older than it says. Files that it does not name are no damage: one is named after it is on
-/// the disk, and before the journal lets go of what it holds. The file is replaced whole: written under a temporary
-/// name, synced, renamed, folder synced; once for a run of snapshots, not for each (100,000 databases are 10 MB).
+/// A folder whose `brume.meta` has version 2 has this file: if it, or a file that it names, is missing, that is damage,
+/// and so is a snapshot that is older than it says. Files that it does not name are no damage: one is named after it is
+/// on the disk, and before the journal drops what it holds. The file is replaced whole: written under a temporary name,
+/// synced, renamed, folder synced; once for a run of snapshots, not for each (100,000 databases are 10 MB).
 package struct ManifestFile: Equatable, Sendable {
     package static let path = "brume.manifest"
     private static let magic = Array("BRUMEMAN".utf8)
@@ -109,7 +109,7 @@ package struct ManifestFile: Equatable, Sendable {
         return names
     }
 
-    /// What is named, and not among `names`; sorted.
+    /// The files that are named, and not among `names`; sorted.
     func missing(from names: Set<String>) -> [Damage] {
         files.filter { !names.contains($0.key) }.sorted { $0.key < $1.key }.map { name, sequence in
             ManifestFile.missing(name, sequence: sequence)
@@ -122,7 +122,7 @@ package struct ManifestFile: Equatable, Sendable {
             problem: "the file is missing" + (sequence > 0 ? "; it held all to commit \(sequence)" : ""))
     }
 
-    /// A snapshot that was read holds what it has to.
+    /// Checks that a snapshot that was read holds what it has to.
     static func check(_ path: String, holds sequence: UInt64?, atLeast least: UInt64?) throws(StoreError) {
         guard let least else { return }
         guard let sequence else { throw .damaged(missing(path, sequence: least)) }

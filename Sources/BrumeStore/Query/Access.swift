@@ -10,7 +10,7 @@ indirect enum Access {
     case names([String])
     case union([Access])
 
-    /// More keys than these are read one after the other.
+    /// The most keys of a ``stream``: more are read one after the other.
     static let streamKeys = 16
 
     /// The indexes that it needs.
@@ -22,7 +22,7 @@ indirect enum Access {
         }
     }
 
-    /// What has to be sought in indexes to estimate it.
+    /// The number of index look-ups that an estimate takes.
     var seeks: Int {
         switch self {
         case .stream(_, let keys): keys.count
@@ -56,7 +56,7 @@ indirect enum Access {
         }
     }
 
-    /// The same with the records that have more words or elements than their index takes in, and whether there are any.
+    /// The same plus the records that have more words or elements than their index takes in, and whether there are any.
     func withUnindexed(_ indexes: ZoneIndexes) -> (access: Access, isWider: Bool) {
         switch self {
         case .stream(let id, let keys):
@@ -72,7 +72,7 @@ indirect enum Access {
         }
     }
 
-    /// About how many records, or nil where an index is not there.
+    /// About how many records it leads to; nil when an index does not exist.
     func estimate(_ indexes: ZoneIndexes) -> Int? {
         switch self {
         case .stream(let id, let keys):
@@ -92,7 +92,7 @@ indirect enum Access {
         }
     }
 
-    /// As a plan tells it.
+    /// A description of it for a query's plan.
     var sentence: String {
         switch self {
         case .stream(let id, let keys): "index \(id.name), \(keys.count == 1 ? "one key" : "\(keys.count) keys")"

@@ -2,11 +2,11 @@ internal import BrumeGeodesy
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Finds the ways that indexes offer to a predicate's matches, and says what they leave to ask.
+/// Finds the ways that indexes offer to a predicate's matches, and says what they leave to be checked.
 ///
 /// Keys of words, elements and texts as a whole are hashes with a random key, and equal hashes are taken for equal
-/// values, as ``WordHash`` has it. Keys of an order are decided where ``IndexKeys/isExact(_:)`` says so, and records
-/// under the others are asked.
+/// values, as ``WordHash`` has it. Keys of an order decide where ``IndexKeys/isExact(_:)`` says so, and records under
+/// the others are checked.
 struct AccessBuilder {
     let recordType: String
     let searchableFields: SearchableFields
@@ -19,8 +19,8 @@ struct AccessBuilder {
         self.breaker = breaker
     }
 
-    /// A way for each part of the outermost AND that has any, and one for each word where all are searched for. All
-    /// hold, each by itself is enough.
+    /// A path for each part of the outermost AND that has one, and a path for each word where all words are searched
+    /// for. A match is on all of them, so each by itself is enough.
     func paths(for predicate: Predicate) -> [AccessPath] {
         var paths: [AccessPath] = []
         for (part, term) in PredicateCompiler.parts(of: predicate).enumerated() {
@@ -54,7 +54,7 @@ struct AccessBuilder {
                 joined.append(path)
                 continue
             }
-            // No record has two values of a key: without a common one nothing matches.
+            // No record has two values of a key: without a common value nothing matches.
             guard others[0].overlaps(ranges[0]) else { return [AccessPath(access: .union([]))] }
             joined[place].access = .ranges(id, [others[0].clamped(to: ranges[0])])
             joined[place].parts += path.parts
@@ -125,7 +125,8 @@ struct AccessBuilder {
         }
     }
 
-    /// The keys of all values that compare so with one, or no range where none does; nil for what has no order.
+    /// The keys of all values that compare so with the given one; no range when none does. Returns nil for a value
+    /// without an order.
     private func range(
         _ comparison: ComparisonOperator, _ value: StoredScalar
     ) -> (range: ClosedRange<PostingTree.Key>?, doubtfulKeys: [PostingTree.Key])? {
@@ -136,7 +137,7 @@ struct AccessBuilder {
         if own == notANumber { return (nil, []) }
         var (first, last) = (own, own)
         if comparison == .less || comparison == .lessOrEqual { first = all.lowerBound } else { last = all.upperBound }
-        // What is no number stands behind all numbers, but is not greater than any.
+        // NaN comes after all numbers, but is not greater than any.
         var doubtful = notANumber.map { [$0] } ?? []
         if !IndexKeys.isExact(own) {
             doubtful.append(own)
@@ -165,7 +166,7 @@ struct AccessBuilder {
         }
     }
 
-    /// Of values that are all numbers and dates, or none.
+    /// The access to the records that equal one of some values, which are all numbers and dates, or none of them is.
     private func equality(_ key: QueryKey, _ values: [StoredScalar]) -> TermAccess {
         guard let first = values.first else { return .nothing }
         if ScalarOrder.rank(first) < 2 {

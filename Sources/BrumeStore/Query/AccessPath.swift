@@ -1,4 +1,5 @@
-/// An access of a query, and what it decides of the predicate: of the records that it leads to, only the rest is asked.
+/// An access of a query, and the parts of the predicate that it decides: the records that it leads to are checked
+/// against the other parts only.
 struct AccessPath {
     var access: Access
     /// Parts of the outermost AND (``PredicateEvaluator/parts``) that hold for all records that the access leads to,
@@ -8,8 +9,8 @@ struct AccessPath {
     /// Keys that different values share, some of which match.
     var doubtfulKeys: [PostingTree.Key] = []
 
-    /// The same, where indexes have records with more words or elements than they take in: it leads to these, too, and
-    /// so decides nothing.
+    /// The same, except where an index has records with more words or elements than it takes in: then it leads to
+    /// these, too, and so decides nothing.
     func withUnindexed(_ indexes: ZoneIndexes) -> AccessPath {
         let (access, isWider) = access.withUnindexed(indexes)
         return isWider ? AccessPath(access: access) : self

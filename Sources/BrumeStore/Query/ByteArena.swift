@@ -1,4 +1,4 @@
-/// Keeps copies of bytes where they stay, so that trivial values can point to them, until it goes.
+/// Keeps copies of bytes at fixed addresses for as long as it lives, so that trivial values can point to them.
 final class ByteArena {
     private var blocks: [UnsafeMutableRawBufferPointer] = []
     private(set) var byteCount = 0

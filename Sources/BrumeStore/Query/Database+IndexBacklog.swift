@@ -1,8 +1,8 @@
 internal import BrumeModel
 
-/// What indexes do behind the commits that caused it, so that none of these takes long.
+/// The work of indexes that is done after the commits that caused it, so that no commit takes long.
 ///
-/// A query that begins meanwhile looks at the records by themselves that are concerned, so its answer has every commit.
+/// A query that begins meanwhile reads the records that are concerned one by one, so its answer has every commit.
 extension Database {
     /// Whether ``applyPendingIndexes(_:)`` has something to do.
     package var hasPendingIndexes: Bool { !indexBacklog.zones.isEmpty || !indexRemains.isEmpty }
@@ -12,13 +12,13 @@ extension Database {
         indexBacklog.zones.reduce(0) { $0 + (zoneIndexes[$1]?.pendingCount ?? 0) }
     }
 
-    /// Bytes of their versions, which are kept as long.
+    /// The bytes of their versions, which are kept until then.
     package var pendingIndexBytes: Int {
         indexBacklog.zones.reduce(0) { $0 + (zoneIndexes[$1]?.pendingBytes ?? 0) }
     }
 
-    /// Brings indexes in step, and gives back what is left of those that nobody uses any more, for about so many units;
-    /// a unit is about a microsecond.
+    /// Brings indexes up to date, and frees what is left of those that nobody uses any more, for about so many units; a
+    /// unit is about a microsecond.
     ///
     /// - Returns: Whether there is more to do.
     package func applyPendingIndexes(_ units: Int) -> Bool {
@@ -36,9 +36,10 @@ extension Database {
         return !indexRemains.isEmpty
     }
 
-    /// Why a zone's part of a request has to wait, or nil: it would leave more work to indexes than may wait.
+    /// Why a zone's part of a request has to wait: it would leave more work to the indexes than may be pending. Returns
+    /// nil when it need not wait.
     ///
-    /// - Parameter byteCount: Of the records that it would change, all their versions together.
+    /// - Parameter byteCount: The bytes of the records that it would change, all their versions together.
     func indexRefusal(inZoneAt index: Int, byteCount: @autoclosure () -> Int) -> ServiceError? {
         if indexBacklog.zones.isEmpty || zoneIndexes[zoneStates[index].incarnation] == nil { return nil }
         guard

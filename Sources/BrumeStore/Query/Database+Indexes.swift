@@ -5,9 +5,9 @@ extension Database {
     /// Puts a record into a zone and into the zone's indexes, and returns its slot.
     ///
     /// - Parameters:
-    ///   - position: Behind every earlier one.
+    ///   - position: Must be greater than every earlier position.
     ///   - existing: The slot of its older version, where that is known.
-    ///   - references: How it refers to others than before, where that is known.
+    ///   - references: How its references differ from those of the older version, where that is known.
     @discardableResult
     func putRecord(
         _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
@@ -37,7 +37,7 @@ extension Database {
 
     /// Deletes a record from a zone and from the zone's indexes.
     ///
-    /// - Parameter references: What it says of others, where that is known.
+    /// - Parameter references: The record's references to others, where they are known.
     func deleteRecord(
         _ slot: Int32, at position: ChangePosition, inZoneAt index: Int, references: RecordReferences? = nil
     ) {
@@ -72,7 +72,7 @@ extension Database {
         return indexes
     }
 
-    /// The indexes that a zone has, if it is still worth them.
+    /// The indexes that a zone has, if it is still large enough for them.
     func madeIndexes(ofZoneAt index: Int) -> ZoneIndexes? {
         zoneStates[index].liveCount < indexedZoneMinimum ? nil : zoneIndexes[zoneStates[index].incarnation]
     }

@@ -4,9 +4,9 @@ extension Database {
     /// Begins a query for one page of records; the run's steps do the work.
     ///
     /// - Parameters:
-    ///   - zone: Nil: all zones of the database.
+    ///   - zone: The zone to read, or nil for all zones of the database.
     ///   - after: Where the page before ended, for the same query.
-    ///   - resultsLimit: 0: the server's own page size; at most ``Limits/matchesPerPageMax``.
+    ///   - resultsLimit: At most ``Limits/matchesPerPageMax``; 0 for the server's own page size.
     /// - Throws: `zoneNotFound`, and `invalidArguments` for a cursor of another query.
     package func startQuery(
         _ query: Query, zone: ZoneID?, after: QueryCursor? = nil, resultsLimit: Int = 0,

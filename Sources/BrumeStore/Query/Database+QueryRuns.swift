@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// A query that ends with whoever asked for it.
+/// A weak reference to a query, which ends with whoever asked for it.
 struct WeakQueryRun {
     weak var run: QueryRun?
 }
@@ -10,7 +10,7 @@ struct WeakQueryRun {
 /// A query of all zones takes them one after the other, and commits go on meanwhile. So a zone that is about to change
 /// is first given to each query that has yet to take it.
 extension Database {
-    /// From now on the run is told of changes.
+    /// Adds a run, which is told of changes from now on.
     func add(_ run: QueryRun) {
         remove(run)
         queryRuns.append(WeakQueryRun(run: run))
@@ -20,18 +20,18 @@ extension Database {
         queryRuns.removeAll { $0.run == nil || $0.run === run }
     }
 
-    /// Before anything changes in a zone, its deletion included.
+    /// Called before anything changes in a zone, its deletion included.
     func keepForQueries(zoneAt index: Int) {
         for weak in queryRuns { weak.run?.zoneWillChange(at: index) }
     }
 
-    /// A record was put or deleted.
+    /// Called after a record was put or deleted.
     func tellQueries(of slot: Int32, inZoneAt index: Int) {
         let zone = zoneStates[index].incarnation
         for weak in queryRuns { weak.run?.noteChange(slot, inZone: zone) }
     }
 
-    /// The first record has come into a zone, or the last one has gone.
+    /// Called when a zone has got its first record, or lost its last one.
     func populationChanged(ofZoneAt index: Int) {
         let zone = zoneStates[index].incarnation
         var (low, high) = (0, populatedZones.count)

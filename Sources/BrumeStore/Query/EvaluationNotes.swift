@@ -1,10 +1,9 @@
 internal import BrumeRecord
 
-/// What an evaluation that stops within a record keeps of it: the terms that are decided, and where it stands in a
-/// list.
+/// What an evaluation that stops within a record keeps: the terms that are decided, and its place in a list.
 struct EvaluationNotes {
     private var truths: [Truth?]
-    /// The list that is read, and what its elements said so far.
+    /// The list that is read, and the result of its elements so far.
     private var list: (node: Int, rest: StoredList, result: Truth)?
 
     init(nodeCount: Int) {

@@ -1,37 +1,37 @@
 internal import BrumeGeodesy
 
-/// Reads places from the far end on: of the squares of the Earth first those that reach farthest away, cut into smaller
-/// ones where they hold many records.
+/// Reads places, the farthest first: of the squares of the Earth those that reach farthest away, which are cut into
+/// smaller ones where they hold many records.
 ///
-/// A square's records are at most so far away as its middle and the way from there to its corners together; so what was
-/// not read is never farther than ``metres``, whatever shape the records' places have.
+/// A square's records are at most as far away as its middle plus the way from there to its corners; so what was not
+/// read is never farther than ``metres``, whatever shape the records' places have.
 struct FarReader {
     /// A square of the grid that the index of places has (``IndexKeys/place(_:)``).
     private struct Square {
         /// Its place among the squares of its size.
         let number: PostingTree.Key
-        /// Its sides are halved so often.
+        /// How often its sides are halved.
         let halvings: Int
-        /// No place in it is farther away.
+        /// The distance that no place in it exceeds.
         let metres: Double
     }
 
-    /// A square with so few records is read, not cut.
+    /// A square with at most so many records is read, not cut.
     private static let fewRecords = 64
 
-    /// Of places.
+    /// The index of places.
     let index: FieldIndex
-    /// Of all records, for those that are nowhere.
+    /// The index of all records, for those without a place.
     let all: FieldIndex
     private let centre: Geodesic.Coordinate
-    /// What is farther away was given before.
+    /// Records that are farther away were given before.
     private let last: Double?
-    /// The one that reaches farthest comes first: a heap.
+    /// A heap: the square that reaches farthest comes first.
     private var squares: [Square] = []
-    /// Of the square that is being read.
+    /// The reader of the square that is being read.
     var reader: RangeReader?
 
-    /// Nil for what is no place.
+    /// Returns nil when the centre is not a place.
     init?(_ index: FieldIndex, all: FieldIndex, centre: Geodesic.Coordinate, behind last: Double?) {
         guard Geodesic.isValid(centre) else { return nil }
         self.index = index
@@ -41,7 +41,7 @@ struct FarReader {
         push(0, halvings: 0)
     }
 
-    /// All places that are no farther away than this are still to be read; nil: none is left.
+    /// The distance that no place exceeds that is still to be read; nil when none is left.
     var metres: Double? { squares.first?.metres }
 
     /// Cuts the square that reaches farthest, or begins to read it.

@@ -1,7 +1,7 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Finds the values of some keys in a record, in one walk over it that stops behind the last of them.
+/// Finds the values of some keys in a record, in one walk over it that stops after the last of them.
 ///
 /// Values point into the record: they are valid as long as its bytes are, and until the next look-up.
 final class FieldLookup {
@@ -14,7 +14,7 @@ final class FieldLookup {
     /// In the order of their bytes, which is that of fields in a record.
     private let names: UnsafeMutableBufferPointer<Name>
     private let values: UnsafeMutableBufferPointer<StoredValue>
-    /// Fields that the last look-up passed.
+    /// The number of fields that the last look-up passed.
     @exclusivity(unchecked) private(set) var fieldsRead = 0
     private var recordID = -1
     private var creationDate = -1
@@ -23,7 +23,7 @@ final class FieldLookup {
     private var modifier = -1
     private var parent = -1
 
-    /// - Parameter keys: Each once; a key's value is asked for by its index.
+    /// - Parameter keys: The keys, each once; a key's value is asked for by its index.
     init(_ keys: [QueryKey]) {
         var names: [Name] = []
         for (index, key) in keys.enumerated() {
@@ -84,7 +84,7 @@ final class FieldLookup {
         if index >= 0, name.count > 0 { values[index] = .scalar(.reference(name)) }
     }
 
-    /// As a client makes a date of it, to the last bit: so a record's own date finds it.
+    /// Computed as a client does it, to the last bit, so that a search for a record's own date finds it.
     private func set(_ index: Int, milliseconds: Int64) {
         if index >= 0 { values[index] = .scalar(.date(Double(milliseconds) / 1000 - 978_307_200)) }
     }

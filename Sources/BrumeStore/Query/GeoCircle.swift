@@ -27,7 +27,7 @@ struct GeoCircle {
         guard Geodesic.isValid(place), Geodesic.isValid(centre), metres >= 0 else { return false }
         let difference = Geodesic.unitVector(place) - vector
         let chord = (difference * difference).sum()
-        // A chord of a few millimetres drowns in rounding.
+        // Below a squared chord of 1e-14, some 0.6 m on Earth, rounding takes too many of its digits.
         if chord > 1e-14 {
             if chord < surelyInside, metres < 20_000_000 { return true }
             if chord > surelyOutside { return false }

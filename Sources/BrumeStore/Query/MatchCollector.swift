@@ -1,10 +1,10 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Keeps the first matches behind a cursor, whatever order they are offered in: a page and one more.
+/// Keeps the first matches after a cursor, whatever order they are offered in: a page and one more.
 ///
-/// As long as each comes behind the one before, as indexes mostly give them, they are kept as they come; from the first
-/// on that does not, they are a heap with the last one on top.
+/// As long as each comes after the one before, as indexes usually give them, they are kept in that order; from the
+/// first one on that does not, they are a heap with the last one on top.
 struct MatchCollector {
     struct Row {
         /// Where the row stands in the order.
@@ -21,7 +21,7 @@ struct MatchCollector {
     /// Rising, or a heap.
     private var kept: [Row] = []
     private var isHeap = false
-    /// Where matches stand in the order of creation: between these a record must be created to be kept.
+    /// For matches in the order of creation: a record must be created between these to be kept.
     private var firstCreated: UInt64 = 0
     private var endCreated = UInt64.max
 
@@ -59,7 +59,7 @@ struct MatchCollector {
         return admitsCandidate(created: created)
     }
 
-    /// The same of a record whose value for the only sort descriptor is known without a look at it.
+    /// The same for a record whose value for the only sort descriptor is known without reading the record.
     mutating func admits(_ value: StoredScalar?, created: ChangePosition) -> Bool {
         order.read(value)
         return admitsCandidate(created: created)
@@ -72,7 +72,7 @@ struct MatchCollector {
 
     /// Keeps the record that was admitted last.
     ///
-    /// - Parameter mayRepeat: Whether it may be there already: some ways lead to a record twice.
+    /// - Parameter mayRepeat: Whether it may have been kept already: some ways lead to a record twice.
     mutating func keep(created: ChangePosition, zone: Int32, slot: Int32, mayRepeat: Bool) {
         if mayRepeat, kept.contains(where: { $0.place.created.rawValue == created.rawValue }) { return }
         let isNext =
@@ -82,7 +82,7 @@ struct MatchCollector {
                     : order.compareCandidate(created: created, with: last.place) > 0
             } else { true }
         if !isHeap, !isNext {
-            // What falls is a heap.
+            // An array in falling order is a heap.
             kept.reverse()
             isHeap = true
         }

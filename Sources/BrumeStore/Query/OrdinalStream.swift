@@ -1,6 +1,6 @@
 /// The numbers of the records that stand under one of a few keys of an index, rising.
 ///
-/// Its places are valid until a commit changes the index: ``restart()`` begins every step.
+/// Its places are valid until a commit changes the index; call ``restart()`` then.
 struct OrdinalStream {
     private struct Place {
         let key: PostingTree.Key
@@ -24,9 +24,9 @@ struct OrdinalStream {
         isPlaced = false
     }
 
-    /// The smallest number that is not below `ordinal`, or nil. Numbers that are asked for rise.
+    /// The smallest number that is not below `ordinal`, or nil. The numbers that are asked for must rise.
     ///
-    /// - Parameter tree: That of the index.
+    /// - Parameter tree: The tree of the index.
     mutating func next(from ordinal: UInt32, _ tree: borrowing PostingTree) -> UInt32? {
         if !isPlaced { begin(ordinal, tree) }
         var smallest: UInt32?

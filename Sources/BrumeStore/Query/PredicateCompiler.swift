@@ -8,7 +8,7 @@ struct PredicateCompiler {
     private(set) var nodes: [PredicateEvaluator.Node] = []
     private(set) var constants: [StoredScalar] = []
     private(set) var circles: [GeoCircle] = []
-    /// Search by search.
+    /// The words of each search.
     private(set) var words: [[UInt64]] = []
     private(set) var keys: [QueryKey] = []
     let arena = ByteArena()
@@ -20,7 +20,7 @@ struct PredicateCompiler {
         self.breaker = breaker
     }
 
-    /// Where the key's value will stand in the look-up.
+    /// The index of the key's value in the look-up.
     mutating func index(of key: QueryKey) -> Int {
         if let known = indexOfKey[key] { return known }
         keys.append(key)
@@ -43,7 +43,7 @@ struct PredicateCompiler {
         case .between(let key, let low, let high):
             node.kind = .between
             node.key = Int32(self.index(of: key))
-            // A list is nothing to stand between: it compares with nothing.
+            // A list can't bound a range: it compares with nothing.
             if !append(low, to: &node) || !append(high, to: &node) { node.kind = .listComparison }
             if node.kind == .listComparison { node.comparison = .less }
             node.first = Int32(constants.count) - 2
@@ -109,7 +109,7 @@ struct PredicateCompiler {
         }
     }
 
-    /// Where the parts of what is compiled stand.
+    /// The indexes of the parts in ``nodes``.
     var parts: [Int] {
         guard let root = nodes.first, root.kind == .and else { return nodes.isEmpty ? [] : [0] }
         var parts: [Int] = []
@@ -123,7 +123,7 @@ struct PredicateCompiler {
 
     // MARK: Constants
 
-    /// False for a list, whose elements are appended all the same.
+    /// Appends a constant. Returns false for a list, whose elements are appended all the same.
     private mutating func append(_ value: FieldValue, to node: inout PredicateEvaluator.Node) -> Bool {
         node.first = Int32(constants.count)
         let scalars = PredicateCompiler.scalars(of: value, arena)
@@ -132,8 +132,8 @@ struct PredicateCompiler {
         return !scalars.isList
     }
 
-    /// Not a number equals nothing, but tells which types are there: it stands behind the numbers, where no search
-    /// ends.
+    /// Appends the constants of an `IN`, sorted. NaN equals nothing, but tells which types are present: it comes after
+    /// the numbers, where no search ends.
     private mutating func appendSorted(_ values: [FieldValue], to node: inout PredicateEvaluator.Node) {
         node.first = Int32(constants.count)
         var sorted: [StoredScalar] = []

@@ -5,7 +5,7 @@ internal import BrumeRecord
 /// Says which records match a predicate: for queries, and for query subscriptions.
 ///
 /// Made once for a predicate, then asked for any number of records in their stored form; a record costs one walk over
-/// its fields, which stops behind the last one that is needed, and no allocation (but for words of other scripts than
+/// its fields, which stops after the last one that is needed, and no allocation (but for words of other scripts than
 /// Latin in a search). Not thread-safe: it belongs to the loop of its database.
 ///
 /// One record may cost the terms of the predicate times the elements of a list, which is seconds at worst. So an
@@ -32,19 +32,19 @@ package final class PredicateEvaluator {
 
         var kind: Kind
         var comparison = ComparisonOperator.equal
-        /// Of a constant: whether it is true. Of a search: whether all words must be there.
+        /// For a constant, whether it is true; for a search, whether all words must be there.
         var flag = false
         /// Index of the key in the look-up.
         var key: Int32 = 0
-        /// Where its constants, words or circle stand.
+        /// The index of its first constant or word, or of its circle.
         var first: Int32 = 0
         var count: Int32 = 0
-        /// Where the next sibling stands.
+        /// The index of the next sibling.
         var end: Int32 = 0
     }
 
     let nodes: [Node]
-    /// Where the operands of the outermost AND stand, in the order of ``PredicateCompiler/parts(of:)``; a predicate
+    /// The indexes of the operands of the outermost AND, in the order of ``PredicateCompiler/parts(of:)``; a predicate
     /// that is no AND is its only part. A record matches when all parts are true.
     let parts: [Int]
     /// Point into `arena`. Those of an `IN` are sorted.
@@ -67,7 +67,7 @@ package final class PredicateEvaluator {
     @exclusivity(unchecked) private var text: SearchableText?
     /// What the evaluation under way may still spend.
     @exclusivity(unchecked) private var unitsLeft = 0
-    /// The evaluation under way has spent all: what it says means nothing.
+    /// Whether the evaluation under way has spent all: then its result means nothing.
     @exclusivity(unchecked) private var hasRunOut = false
     /// Set from the first time on that the record's evaluation ran out.
     @exclusivity(unchecked) private var notes: EvaluationNotes?
@@ -79,8 +79,8 @@ package final class PredicateEvaluator {
     }
 
     /// - Parameters:
-    ///   - otherKeys: Are looked up as well, for the caller.
-    ///   - breaker: One to share, or nil for an own one where it is needed.
+    ///   - otherKeys: More keys to look up, for the caller.
+    ///   - breaker: One to share, or nil to make one when it is needed.
     init(
         _ predicate: Predicate, alsoReading otherKeys: [QueryKey], searchableFields: SearchableFields,
         breaker: WordBreaker?
@@ -113,7 +113,7 @@ package final class PredicateEvaluator {
         }
     }
 
-    /// Leaves the values of the keys in `fields`, and forgets what was known of another record.
+    /// Puts the values of the keys into `fields`, and forgets what was known of another record.
     func load(_ record: UnsafeRawBufferPointer) {
         fields.load(record)
         isTextRead = false
@@ -130,16 +130,16 @@ package final class PredicateEvaluator {
         case unfinished
     }
 
-    /// What a record that is loaded costs at most, roughly: a unit is a comparison, an element of a list, or four bytes
-    /// of a text, some ten to twenty nanoseconds.
+    /// Evaluates the predicate for the record that is loaded, and spends about so many units at most: a unit is a
+    /// comparison, an element of a list, or four bytes of a text, some ten to twenty nanoseconds.
     ///
-    /// An evaluation that ran out goes on where it stopped when it is asked again; the record must be the same one, at
-    /// the same place in memory, and not be loaded again. Each call gets on, whatever it is given. (The first time that
-    /// it runs out it begins anew, so that the many that never do take no notes.)
+    /// An evaluation that ran out of units continues where it stopped when it is called again; the record must be the
+    /// same one, at the same place in memory, and not be loaded again. Each call makes progress, however few units it
+    /// is given. (The first time that it runs out it begins anew, so that the many that never do take no notes.)
     ///
     /// - Parameters:
-    ///   - wanted: The parts that have to hold, by their places in ``parts``; nil: the whole predicate.
-    ///   - units: What the evaluation may spend; what is left of it, which may be a little less than nothing.
+    ///   - wanted: The parts that have to hold, by their places in ``parts``; nil for the whole predicate.
+    ///   - units: What the evaluation may spend, and then what is left of it, which may be a little below 0.
     func evaluate(_ record: UnsafeRawBufferPointer, parts wanted: [Int]? = nil, units: inout Int) -> Verdict {
         unitsLeft = max(units, 1)
         hasRunOut = false
@@ -161,7 +161,7 @@ package final class PredicateEvaluator {
         return .unfinished
     }
 
-    /// Where a key's value stands in `fields`.
+    /// The index of a key's value in `fields`.
     func index(of key: QueryKey) -> Int? { keys.firstIndex(of: key) }
 
     private func truth(at index: Int, _ record: UnsafeRawBufferPointer) -> Truth {
@@ -223,7 +223,7 @@ package final class PredicateEvaluator {
         }
     }
 
-    /// Asks the elements one by one, from where the evaluation stopped in the list if it did.
+    /// Compares the elements one by one, from where the evaluation stopped in the list if it did.
     private func truth(ofAnyElement node: Node, at index: Int, _ list: StoredList) -> Truth {
         var list = list
         var result = Truth.isFalse
@@ -250,7 +250,7 @@ package final class PredicateEvaluator {
         return result
     }
 
-    /// What a comparison says of two values that are no lists.
+    /// The result of comparing two values that are no lists.
     static func holds(_ comparison: ComparisonOperator, _ value: StoredScalar, _ constant: StoredScalar) -> Truth {
         if comparison == .beginsWith {
             guard case .string(let text) = value, case .string(let prefix) = constant else { return .isUnknown }
@@ -272,7 +272,7 @@ package final class PredicateEvaluator {
         }
     }
 
-    /// Few are compared one by one, many by halving.
+    /// Whether the value equals one of the node's constants, which are sorted, by binary search.
     private func isOneOf(_ node: Node, _ value: StoredScalar) -> Truth {
         let rank = ScalarOrder.rank(value)
         let end = Int(node.first + node.count)
@@ -327,7 +327,7 @@ package final class PredicateEvaluator {
         return node.flag
     }
 
-    /// Reads on in the record's texts, for all searches at once. Returns whether they are read.
+    /// Continues to read the record's texts, for all searches at once. Returns whether they are read to their end.
     private func readText(of record: UnsafeRawBufferPointer) -> Bool {
         if text == nil {
             text = SearchableText(of: record, searchableFields)

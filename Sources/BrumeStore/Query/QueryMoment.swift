@@ -38,7 +38,7 @@ struct QueryMoment {
             }
             target = QueryTarget(database, zoneAt: index)
         }
-        // Indexes may have them as they are by the time that they are read, or half, or not.
+        // By the time that indexes are read, they may have taken over these changes, or a part of them, or none.
         if let indexes = target!.indexes, indexes.hasPending { target!.changed.formUnion(indexes.pendingSlots) }
         return target!
     }
@@ -49,13 +49,13 @@ struct QueryTarget {
     let incarnation: UInt64
     let id: ZoneID
     let slots: RecordSlots
-    /// Nil where the whole zone has to be looked through.
+    /// Nil when the whole zone has to be scanned.
     let indexes: ZoneIndexes?
     /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes
     /// don't have them.
     var changed: Set<Int32> = []
 
-    /// The same for a zone that is gone, which nobody tells indexes of.
+    /// The same for a zone that is gone, whose indexes are no longer kept up to date.
     var withoutIndexes: QueryTarget { QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil) }
 
     private init(incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?) {

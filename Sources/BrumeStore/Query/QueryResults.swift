@@ -4,7 +4,7 @@ package import BrumeModel
 package struct QueryResults: Equatable, Sendable {
     /// In the query's order.
     package var matches: [QueryMatch<SharedBytes>]
-    /// Where the next page begins; nil: there is none.
+    /// Where the next page begins; nil when there is none.
     package var next: QueryCursor?
 
     package init(matches: [QueryMatch<SharedBytes>] = [], next: QueryCursor? = nil) {

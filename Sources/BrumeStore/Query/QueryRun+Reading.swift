@@ -3,7 +3,7 @@ internal import BrumeRecord
 
 /// How a run reads the records of one zone after the other.
 extension QueryRun {
-    /// What a step reads of a zone: of the moment that the query shows.
+    /// What a step reads of a zone, as it was at the moment that the query shows.
     struct View {
         let slots: RecordSlots
         let changed: Set<Int32>
@@ -27,13 +27,13 @@ extension QueryRun {
         }
     }
 
-    /// Commits may have changed indexes since the step before.
+    /// Restarts the sources: commits may have changed indexes since the step before.
     func restartSources() {
         guard scan != nil else { return }
         for position in scan!.sources.indices { scan!.sources[position].restart() }
     }
 
-    /// Goes on in the current zone. Returns the work in units.
+    /// Continues in the current zone. Returns the work in units.
     func read(_ budget: Int) -> Int {
         guard scan != nil else {
             let target = targets[targetIndex]
@@ -72,7 +72,7 @@ extension QueryRun {
                 return 1
             }
             while next < names.count, left > 0 {
-                // As the zone is now: what has that name since another time is among the places that changed.
+                // The zone as it is now: a record that got the name since then is among the places that changed.
                 let slot = database.liveSlot(of: names[next], inZoneAt: zone)
                 left -= slot.map { view.isUnchanged($0) ? look(at: $0, view, parts: parts, left) : 1 } ?? 1
                 next += 1
@@ -149,7 +149,7 @@ extension QueryRun {
             left -= 1
             let candidate = view.candidate(ordinal)
             guard let slot = candidate.slot, view.isUnchanged(slot) else { continue }
-            // Numbers rise with creation: what follows stands behind this one.
+            // Numbers rise with creation: what follows comes after this one.
             if collector.isFull, let last = collector.last, candidate.created.rawValue > last.created.rawValue {
                 return true
             }
@@ -158,7 +158,7 @@ extension QueryRun {
         return false
     }
 
-    /// Each stream in turn goes on to where the one before stands, until all stand at one number.
+    /// The next number that all streams have: each in turn moves to where the one before stands, until all agree.
     func nextCommon(
         _ streams: inout [OrdinalStream], _ trees: [PostingTree], _ first: UInt32
     ) -> UInt32? {
@@ -198,7 +198,7 @@ extension QueryRun {
         guard readRanges(&rings.reader, view, parts, &left) else { return false }
         if collector.isFull, case .double(let metres) = collector.last?.first, metres <= rings.metres { return true }
         if rings.widen() { return false }
-        // The rest is far away, or nowhere.
+        // The rest is far away, or has no place.
         scan!.sources.append(.streams([OrdinalStream(rings.all, [0])], next: 0))
         return true
     }
@@ -210,11 +210,11 @@ extension QueryRun {
         }
         while left > 0, far.reader == nil {
             guard let metres = far.metres else {
-                // The rest is nowhere.
+                // The rest has no place.
                 scan!.sources.append(.streams([OrdinalStream(far.all, [0])], next: 0))
                 return true
             }
-            // One that is as far away and older would stand in front.
+            // An older record that is as far away would come first.
             if collector.isFull, case .double(let last) = collector.last?.first, last > metres { return true }
             far.goOn()
             // Distances of four squares, and what stands in them.
@@ -225,15 +225,15 @@ extension QueryRun {
 
     /// A record that an index leads to: of the type that is asked for.
     struct Candidate {
-        /// Nil: gone.
+        /// Nil for a record that is gone.
         let slot: Int32?
         let created: ChangePosition
         var isDoubtful = false
     }
 
-    /// Looks at the next few records. They are spread over the memory: asked for all at once, they come together.
+    /// Looks at the next few records. They are spread over the memory: touched all at once, they are fetched together.
     ///
-    /// - Parameter next: Nil at the end.
+    /// - Parameter next: Returns the next record, or nil at the end.
     private func lookAhead(_ view: View, _ parts: [Int], _ left: inout Int, _ next: () -> Candidate?) {
         withUnsafeTemporaryAllocation(of: Candidate.self, capacity: 32) { candidates in
             var count = 0
@@ -270,13 +270,13 @@ extension QueryRun {
 
     /// Takes a record of the moment that is shown into the page if it belongs there. Returns the work in units.
     ///
-    /// A record whose evaluation takes more than what is left of the step is held; the work is more than what is left
-    /// then, so that whoever reads on stops.
+    /// A record whose evaluation takes more than what is left of the step is held; the returned work is then more than
+    /// what is left, so that the caller stops.
     ///
     /// - Parameters:
-    ///   - parts: Of the predicate, those that are not known to hold; nil: all of them, and the record may be there
-    ///     already.
-    ///   - known: When it was created, where an index of its type led to it: then its slot is not looked at.
+    ///   - parts: The parts of the predicate that are not known to hold; nil for all of them, where the record may also
+    ///     have been kept already.
+    ///   - known: When it was created, if an index of its type led to it: then its slot is not looked at.
     ///   - left: What is left of the step.
     func look(
         at slot: Int32, _ view: View, parts: [Int]?, createdAt known: ChangePosition? = nil, _ left: Int
@@ -302,7 +302,8 @@ extension QueryRun {
         return lookUnits + view.slots.byteCount(of: slot) / 512 + (given - units) / QueryRun.evaluationUnits
     }
 
-    /// Holds a record that is loaded against the predicate. Returns false when the units are spent before that is done.
+    /// Checks a record that is loaded against the predicate. Returns false when the units are spent before that is
+    /// done.
     private func finish(_ look: Look, _ bytes: UnsafeRawBufferPointer, _ units: inout Int) -> Bool {
         guard collector.admits(evaluator.fields, created: look.created) else { return true }
         switch evaluator.evaluate(bytes, parts: look.parts, units: &units) {
@@ -316,13 +317,13 @@ extension QueryRun {
         }
     }
 
-    /// Goes on with the record that is held, then with those that wait for it.
+    /// Continues with the record that is held, then with those that wait for it.
     private func lookAtWaiting(_ view: View, _ left: inout Int) {
         if var held = heldLook {
             var units = max(left, 1) * QueryRun.evaluationUnits
             let given = units
             let isFinished = held.record.withUnsafeBytes { bytes in
-                // Where a record is kept its bytes stay; one that moved all the same is begun anew.
+                // The bytes of a held record stay where they are; should they move all the same, it is begun anew.
                 if held.address != bytes.baseAddress {
                     evaluator.load(bytes)
                     held.address = bytes.baseAddress
@@ -337,16 +338,16 @@ extension QueryRun {
         }
     }
 
-    /// What a record costs that is held against the predicate, beside its size: a predicate may have thousands of
+    /// What checking a record against the predicate costs, apart from its size: a predicate may have thousands of
     /// terms.
     private var lookUnits: Int { 1 + evaluator.nodes.count / 64 }
 
-    /// The evaluator's units in one of a step's.
+    /// The number of the evaluator's units in one unit of a step.
     private static let evaluationUnits = 1_024
 }
 
 extension QueryRun {
-    /// A record that is to be held against the predicate.
+    /// A record that is to be checked against the predicate.
     struct Look {
         let slot: Int32
         let created: ChangePosition

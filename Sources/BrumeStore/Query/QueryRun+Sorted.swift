@@ -3,7 +3,7 @@ internal import BrumeRecord
 
 /// How a run walks the index of a query's first sort key.
 extension QueryRun {
-    /// Entries that are put into a filter, or held against one, for a unit.
+    /// The number of entries that are put into a filter, or checked against one, for a unit.
     private static let filteredEntriesPerUnit = 32
 
     func gather(_ filter: inout OrdinalFilter, _ left: inout Int) {
@@ -58,7 +58,7 @@ extension QueryRun {
             if isExcluded {
                 excluded += 1
                 if excluded % QueryRun.filteredEntriesPerUnit == 0 { left -= 1 }
-                // Behind a full page the end is looked for at each entry.
+                // Once the page is full, each entry is checked for the end.
                 if !collector.isFull { continue }
             }
             let candidate = view.candidate(entry.ordinal)
@@ -104,7 +104,7 @@ extension QueryRun {
         }
     }
 
-    /// Takes a record that matches into the page if it belongs there, without a look at it. Returns the work in units.
+    /// Takes a record that matches into the page if it belongs there, without reading it. Returns the work in units.
     private func take(_ slot: Int32, _ created: ChangePosition, _ sortValue: StoredScalar?) -> Int {
         guard collector.admits(sortValue, created: created) else { return 1 }
         recordsRead += 1

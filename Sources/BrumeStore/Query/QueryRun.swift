@@ -2,14 +2,14 @@ package import BrumeModel
 
 /// One page of a query in the making, in steps between which the loop does other work.
 ///
-/// First the indexes that it is worth are made, where they are missing. Then the records are read. The answer is that
+/// First the indexes that are worth it are built, where they are missing. Then the records are read. The answer is that
 /// of one moment: the database as ``sequence`` left it, however many commits follow before the last step. The records
-/// of that moment stay as they are, because commits leave what others hold (``RecordSlots``); indexes move on, so what
-/// is changed meanwhile is passed over in them and looked at by itself. So of an atomic batch all or nothing is seen.
-/// The answer may be given when the commit ``sequence`` is durable.
+/// of that moment stay as they are, because commits leave what others hold (``RecordSlots``); indexes move on, so
+/// records that change meanwhile are skipped in them and read one by one. So an atomic batch is seen whole or not at
+/// all. The answer may be given when the commit ``sequence`` is durable.
 package final class QueryRun {
-    /// What a step may be given at once. What cost nothing a moment ago may cost a hundred times as much now: numbers
-    /// that are counted, then texts that are cut into words. So many of those take about a millisecond.
+    /// The most units of one step. What cost nothing a moment ago may cost a hundred times as much now: first numbers
+    /// are counted, then texts are cut into words. So many units of the latter take about a millisecond.
     package static let stepUnits = 64
 
     private enum Phase {
@@ -24,14 +24,13 @@ package final class QueryRun {
     private let desiredKeys: DesiredKeys?
     let evaluator: PredicateEvaluator
     private(set) var planner: ZonePlanner
-    /// Unchecked, as the other places of the loop over records: the check takes longer than the access, and nothing
-    /// that is called with one of them comes back here.
+    /// Unchecked, like the other properties of the loop over records: the check takes longer than the access, and
+    /// nothing that is called with one of them calls back into the run.
     @exclusivity(unchecked) var collector: MatchCollector
 
-    /// Of the last commit that the answer shows. It may grow until ``isReading``.
+    /// The sequence number of the last commit that the answer shows. It may grow until ``isReading``.
     package private(set) var sequence: UInt64
-    /// The zone that was asked for, as it was when the run began; nil for all zones, and as soon as there is the
-    /// moment.
+    /// The zone that was asked for, as it was when the run began; nil for all zones, and once the moment is fixed.
     private var beginning: QueryTarget?
     /// Which zones are read: until ``isReading`` those that get indexes, as they are by then.
     @exclusivity(unchecked) private var moment: QueryMoment
@@ -51,21 +50,21 @@ package final class QueryRun {
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
     var partsAsked: [Int]?
-    /// As the plans of the zones promised.
+    /// The sum of what the plans of the zones expect.
     var recordsEstimated = 0
     @exclusivity(unchecked) var entriesRead = 0
     @exclusivity(unchecked) var recordsRead = 0
     /// The key of the entry that was read last, if it does not tell values apart, and how many stood under it so far.
     @exclusivity(unchecked) var tie: (key: PostingTree.Key, count: Int) = (0, 0)
     @exclusivity(unchecked) var mostTied = 0
-    /// More are worth a sentence in a plan.
+    /// More than these are worth a sentence in a plan.
     private static let fewTied = 100
     private var slices = 0
     /// The database's sequence when sources were last placed: commits change indexes, and so does what they leave for
     /// later.
     private var placedSequence: UInt64 = 0
     private var placedBacklogSteps: UInt64 = 0
-    /// Keeps the compiler from leaving out what is read for the reading's sake.
+    /// Keeps the compiler from removing reads that only bring records into the caches.
     @exclusivity(unchecked) var touched: UInt8 = 0
     /// Set when the run is finished.
     package private(set) var results: QueryResults?
@@ -99,7 +98,7 @@ package final class QueryRun {
 
     deinit { database.remove(self) }
 
-    /// Before the first step.
+    /// Set it before the first step.
     var testOnly_choice: Int? {
         get { planner.testOnly_choice }
         set { planner.testOnly_choice = newValue }
@@ -112,10 +111,10 @@ package final class QueryRun {
 
     // MARK: Steps
 
-    /// Goes on with the work for about so many units; a unit is a record of a few hundred bytes, or some entries of an
+    /// Continues the work for about so many units; a unit is a record of a few hundred bytes, or some entries of an
     /// index.
     ///
-    /// - Returns: Whether the run is finished, and ``results`` there.
+    /// - Returns: Whether the run is finished, and ``results`` is set.
     package func step(_ units: Int = QueryRun.stepUnits) -> Bool {
         if results != nil { return true }
         slices += 1
@@ -159,8 +158,8 @@ package final class QueryRun {
         return budget
     }
 
-    /// The moment that is shown is now; or, when the zone went while its indexes were made, the moment when the run
-    /// began.
+    /// Fixes the moment that is shown: now, or, when the zone was deleted while its indexes were built, the moment when
+    /// the run began.
     private func begin() {
         phase = .scanning
         defer { beginning = nil }
@@ -173,14 +172,14 @@ package final class QueryRun {
         database.add(self)
     }
 
-    /// A commit is about to change something in a zone.
+    /// Called when a commit is about to change something in a zone.
     func zoneWillChange(at index: Int) {
         if moment.isWanted(database.zoneStates[index].incarnation) {
             moment.keep(QueryTarget(database, zoneAt: index))
         }
     }
 
-    /// A commit has changed a record.
+    /// Called when a commit has changed a record.
     func noteChange(_ slot: Int32, inZone zone: UInt64) {
         if targetIndex < targets.count, targets[targetIndex].incarnation == zone {
             targets[targetIndex].changed.insert(slot)
@@ -193,7 +192,7 @@ package final class QueryRun {
 
     private func finish() -> QueryResults {
         let rows = collector.sortedRows
-        // Records are spread over the memory: asked for all at once, they come together.
+        // Records are spread over the memory: touched all at once, they are fetched together.
         var zone: Int32 = 0
         var slots = targets.first?.slots ?? RecordSlots()
         for row in rows {
@@ -223,7 +222,7 @@ package final class QueryRun {
         return results
     }
 
-    /// Which parts of the predicate records were held against.
+    /// The plan's sentence on the parts of the predicate that records are checked against.
     private var filter: String? {
         guard let partsAsked else { return nil }
         if partsAsked.isEmpty { return "filter: none, the index decides" }

@@ -9,13 +9,13 @@ struct RangeReader {
     /// The entry that was read last, within the first of `ranges`.
     private var last: (key: Key, ordinal: UInt32)?
     private var place: PostingTree.Position?
-    /// Falling: where the group of `last` begins, if that is known.
+    /// When keys fall: where the group of `last` begins, if that is known.
     private var groupStart: PostingTree.Position?
     private var isPlaced = false
 
     /// - Parameters:
-    ///   - ranges: In the order in which they are read.
-    ///   - last: Begins behind this entry, which is in the first range.
+    ///   - ranges: The ranges, in the order in which they are read.
+    ///   - last: The entry after which reading begins; it is in the first range.
     init(
         _ index: FieldIndex, _ ranges: [ClosedRange<Key>], isFalling: Bool,
         after last: (key: Key, ordinal: UInt32)? = nil
@@ -26,14 +26,14 @@ struct RangeReader {
         self.last = last
     }
 
-    /// Commits may have changed the index since.
+    /// Finds its place again at the next entry: commits may have changed the index.
     mutating func restart() {
         isPlaced = false
     }
 
     /// The next entry, or nil at the end.
     ///
-    /// - Parameter tree: That of the index.
+    /// - Parameter tree: The tree of the index.
     mutating func next(_ tree: borrowing PostingTree) -> (key: Key, ordinal: UInt32)? {
         while let range = ranges.first {
             if !isPlaced {

@@ -5,8 +5,8 @@ internal import BrumeRecord
 ///
 /// - Numbers compare exactly: an int64 with a double as the real numbers that they are, without rounding. Bool is
 ///   int64.
-/// - Not a number is neither less than, equal to nor greater than any number, as in IEEE 754: of all comparisons with
-///   it only `!=` holds. Where records are sorted it stands behind all numbers. Minus zero equals zero.
+/// - NaN is neither less than, equal to nor greater than any number, as in IEEE 754: of all comparisons with it only
+///   `!=` holds. Where records are sorted it comes after all numbers. Minus zero equals zero.
 /// - Texts, bytes and references (by the target's name) compare byte by byte (``ByteOrder``).
 /// - Locations are equal where latitude and longitude are, and have no order.
 /// - Values of different types do not compare at all.
@@ -60,7 +60,7 @@ enum ScalarOrder: Int8 {
 
     // MARK: A total order
 
-    /// Types in their order.
+    /// The place of a value's type in the order of types.
     static func rank(_ value: StoredScalar) -> UInt8 {
         switch value {
         case .int64, .double: 0
@@ -72,7 +72,7 @@ enum ScalarOrder: Int8 {
         }
     }
 
-    /// Negative, 0 or positive: by type first, and not a number behind all numbers.
+    /// Negative, 0 or positive: values compare by type first, and NaN comes after all numbers.
     static func total(_ left: StoredScalar, _ right: StoredScalar) -> Int {
         let (leftRank, rightRank) = (rank(left), rank(right))
         if leftRank != rightRank { return leftRank < rightRank ? -1 : 1 }

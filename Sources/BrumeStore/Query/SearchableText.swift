@@ -2,9 +2,9 @@ internal import BrumeRecord
 
 /// The texts of a record that searches look into, part by part: its texts and the elements of its lists of texts.
 ///
-/// A part is short, so that cutting it into words is a small piece of work, whoever wrote the text. Words do not go
-/// over its end: it ends where no word can (see ``WordBreaker/partEnd(of:from:)``). Indexes and evaluators read texts
-/// through this alone, so that both find the same words. Points into the record: valid as long as its bytes are.
+/// A part is short, so that cutting it into words is a small piece of work, whoever wrote the text. No word crosses its
+/// end: it ends where no word can (see ``WordBreaker/partEnd(of:from:)``). Indexes and evaluators read texts through
+/// this alone, so that both find the same words. Points into the record: valid as long as its bytes are.
 struct SearchableText {
     private var fields: StoredRecordReader
     private var list: StoredList?
@@ -46,7 +46,7 @@ struct SearchableText {
         }
     }
 
-    /// Gives the hash of each word (``WordHash``), as often as it stands there.
+    /// Calls `body` with the hash of each word (``WordHash``), as often as the word occurs.
     static func forEachWord(
         in record: UnsafeRawBufferPointer, _ searchableFields: SearchableFields, _ breaker: WordBreaker,
         _ body: (UInt64) -> Void

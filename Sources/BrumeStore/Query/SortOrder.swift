@@ -9,7 +9,7 @@ internal import BrumeRecord
 /// references. Of texts and bytes the first ``QueryCursor/SortValue/textBytes`` count.
 struct SortOrder {
     struct Key {
-        /// In the look-up.
+        /// The index of its value in the look-up.
         let index: Int
         let isAscending: Bool
         /// Sorts by the distance from here.
@@ -37,7 +37,7 @@ struct SortOrder {
         }
     }
 
-    /// What a value is sorted by; nil: it stands last.
+    /// What a value is sorted by; nil for one that comes last.
     static func scalar(_ value: StoredValue, from place: Geodesic.Coordinate?) -> StoredScalar? {
         guard case .scalar(let scalar) = value else { return nil }
         switch scalar {
@@ -56,7 +56,7 @@ struct SortOrder {
         UnsafeRawBufferPointer(rebasing: bytes.prefix(QueryCursor.SortValue.textBytes))
     }
 
-    /// Takes what the only sort descriptor's value is from elsewhere than the record.
+    /// Sets the value of the only sort descriptor, which is known without reading the record.
     mutating func read(_ value: StoredScalar?) {
         candidate[0] = value
     }
@@ -67,13 +67,13 @@ struct SortOrder {
         let others: [QueryCursor.SortValue]
         let created: ChangePosition
 
-        /// As a cursor behind the row.
+        /// A cursor after the row.
         func cursor(_ order: SortOrder) -> QueryCursor {
             QueryCursor(values: order.isEmpty ? [] : [first] + others, created: created)
         }
     }
 
-    /// Of the record that was read last.
+    /// The place of the record that was read last.
     func place(created: ChangePosition) -> Place {
         if candidate.isEmpty { return Place(first: .missing, others: [], created: created) }
         return Place(
@@ -85,7 +85,7 @@ struct SortOrder {
         Place(first: cursor.values.first ?? .missing, others: Array(cursor.values.dropFirst()), created: cursor.created)
     }
 
-    /// Whether the record that was read last stands before (negative) or behind a row.
+    /// Whether the record that was read last comes before (negative) or after a row.
     func compareCandidate(created: ChangePosition, with row: Place) -> Int {
         for position in keys.indices {
             let order = (position == 0 ? row.first : row.others[position - 1]).withScalar {

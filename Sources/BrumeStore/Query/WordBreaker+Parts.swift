@@ -3,12 +3,11 @@ extension WordBreaker {
     /// no spaces.
     static let partBytes = 4_096
 
-    /// Where the part of a text ends that begins at `start`: at most ``partBytes`` on, and where no word goes over the
-    /// end.
+    /// The end of the part of a text that begins at `start`: at most ``partBytes`` later, and where no word crosses it.
     ///
-    /// Behind a byte at which every text is cut, mostly. A text without any for so long is one of a script that writes
-    /// no spaces: its part ends behind the last punctuation or space of other scripts in the part's second half, or
-    /// else at a code point, where a word may be cut in two.
+    /// Usually the part ends after a byte at which every text is cut. A text without any for so long is of a script
+    /// that writes no spaces: its part ends after the last punctuation or space of other scripts in the part's second
+    /// half, or else at a code point, where a word may be cut in two.
     static func partEnd(of text: UnsafeRawBufferPointer, from start: Int) -> Int {
         if text.count - start <= partBytes { return text.count }
         let limit = start + partBytes

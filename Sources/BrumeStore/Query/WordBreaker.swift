@@ -11,15 +11,15 @@ internal import CICU
 /// are those of the annex (without the address sign and the colon, where versions of ICU differ): only other pieces
 /// cost ICU's time. Not thread-safe.
 final class WordBreaker {
-    /// Of CloudKit (Documentation/CloudKit.md, Queries), folded.
+    /// CloudKit's stop words (Documentation/CloudKit.md, Queries), folded.
     static let stopWords: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of", "on",
         "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
     ]
 
-    /// Each stop word's bytes, first one highest: none is longer than 8. At a place that follows from the word, or
-    /// behind it; 0: none.
+    /// A hash table of the stop words' bytes, the first byte highest: no word is longer than 8. A word stands at the
+    /// place that follows from its bytes, or after it; a free place holds 0.
     ///
     /// `nonisolated(unsafe)`: written once by Swift's lazy initialisation and only read afterwards; never freed.
     nonisolated(unsafe) private static let packedStopWords: UnsafePointer<UInt64> = {
@@ -68,7 +68,7 @@ final class WordBreaker {
         folded.deallocate()
     }
 
-    /// Gives each word of the text, folded. The bytes are valid for the call.
+    /// Calls `body` with each word of the text, folded. The bytes are valid for the call.
     func forEachWord(in text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         let kinds = WordBreaker.kinds
         var position = 0
@@ -123,7 +123,7 @@ final class WordBreaker {
         return UnsafePointer(kinds)
     }()
 
-    /// Whether no word goes over the byte.
+    /// Whether no word crosses the byte.
     static func isCut(_ byte: UInt8) -> Bool { kinds[Int(byte)] == breaks }
 
     // MARK: ASCII
@@ -132,7 +132,7 @@ final class WordBreaker {
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
     private static func isWordByte(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == 0x5F }
 
-    /// No word goes over such a byte, whatever stands beside it.
+    /// No word crosses such a byte, whatever stands beside it.
     private static func isBreak(_ byte: UInt8) -> Bool {
         if byte >= 0x80 || isWordByte(byte) { return false }
         switch byte {
@@ -141,7 +141,7 @@ final class WordBreaker {
         }
     }
 
-    /// Whether a word goes on over this punctuation: "can't", "example.com", "3.14", "1,000".
+    /// Whether a word continues across this punctuation: "can't", "example.com", "3.14", "1,000".
     private static func joins(_ left: UInt8, _ middle: UInt8, _ right: UInt8) -> Bool {
         switch middle {
         case UInt8(ascii: "'"), UInt8(ascii: "."):
@@ -215,7 +215,7 @@ final class WordBreaker {
         }
     }
 
-    /// A larger buffer is given back after its text.
+    /// A larger buffer is freed after its text.
     private static let keptUnits = 64 * 1024
 
     private func fold(_ word: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void) {

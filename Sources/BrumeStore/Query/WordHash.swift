@@ -1,9 +1,9 @@
 /// A folded word as a number: what the index keeps of it, and what records are searched for.
 ///
-/// SipHash-1-3, as Swift's own hash is, with a random key in every process: that two words of a zone meet in 64 bits is
-/// as likely as a fault of the memory, and nobody can look for such words beforehand. A search takes equal numbers for
-/// equal words. It is written out here because the words of a million records are a hundred million, and Swift's, which
-/// is called part by part, takes three times as long for one.
+/// SipHash-1-3, as Swift's own hash is, with a random key in every process: that two words of a zone collide in 64 bits
+/// is as likely as a fault of the memory, and nobody can look for such words beforehand. A search takes equal numbers
+/// for equal words. It is written out here because the words of a million records are a hundred million, and Swift's,
+/// which is called part by part, takes three times as long for one.
 enum WordHash {
     private static let key = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 

@@ -1,7 +1,7 @@
-/// What a plan may hold the entries of the sort key's index against.
+/// The filters that a plan may use for the entries of the sort key's index.
 extension ZonePlanner {
-    /// What may be gathered as a filter of the sort key's index, each with the entries that it costs: the path with the
-    /// fewest records, and all that can be intersected.
+    /// The filters that may be gathered for the sort key's index, each with the entries that it costs: the path with
+    /// the fewest records, and all that can be intersected.
     func filters(
         _ known: [(AccessPath, Double)], besides sortID: IndexID
     ) -> [(paths: [(AccessPath, Double)], entries: Double)] {

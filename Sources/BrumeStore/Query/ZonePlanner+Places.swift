@@ -3,14 +3,14 @@ internal import BrumeModel
 
 /// Plans of queries that sort by a distance.
 extension ZonePlanner {
-    /// The places that a query sorts by the distance of.
+    /// The index of the places by whose distance a query sorts.
     var distanceID: IndexID? {
         guard let sort = query.sortDescriptors.first, sort.relativeTo != nil else { return nil }
         return IndexID(recordType: query.recordType, kind: .places(sort.key))
     }
 
-    /// Circles around the place that the query sorts by the distance from. The first is behind the cursor, and has
-    /// about as many records as are wanted.
+    /// Circles around the place that the query sorts by the distance from. The first reaches at least to the cursor,
+    /// and has about as many records as are wanted.
     func rings(_ indexes: ZoneIndexes, _ all: FieldIndex, _ wanted: Double) -> RingReader? {
         guard let distanceID, let index = indexes.index(distanceID), let sort = query.sortDescriptors.first,
             sort.isAscending, let place = sort.relativeTo
@@ -34,7 +34,7 @@ extension ZonePlanner {
         var last: Double?
         switch after?.values.first {
         case .double(let metres): last = metres
-        // All that is anywhere was given before.
+        // All records with a place were given before.
         case .missing: last = 0
         default: break
         }

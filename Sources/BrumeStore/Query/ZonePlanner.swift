@@ -4,8 +4,8 @@ internal import BrumeModel
 ///
 /// The ways are: all records of the type in the order of their creation, where a page without a sort ends early; one
 /// index of the predicate, or several at once where their numbers rise; and the index of the first sort key, which ends
-/// early as well, alone or behind a filter (``OrdinalFilter``) that indexes of the predicate give. Records are held
-/// against those parts of the predicate that the way has not decided (``AccessPath``).
+/// early as well, alone or with a filter (``OrdinalFilter``) from indexes of the predicate. Records are checked against
+/// those parts of the predicate that the way has not decided (``AccessPath``).
 struct ZonePlanner {
     /// With so few candidates no other index is worth making.
     static let fewRecords = 1_000
@@ -15,7 +15,7 @@ struct ZonePlanner {
     private static let seekCost = 0.3
     /// What an entry costs that is put into a filter.
     private static let gatherCost = 0.02
-    /// What an entry costs that is held against a filter.
+    /// What an entry costs that is checked against a filter.
     private static let filterCost = 0.04
     /// What it costs to look for words in a record.
     private static let textCost = 10.0
@@ -72,7 +72,7 @@ struct ZonePlanner {
         return IndexID(recordType: query.recordType, kind: .order(sort.key))
     }
 
-    /// The next index that this query is worth making, or nil.
+    /// The next index that is worth building for this query, or nil.
     func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
         if indexes.index(allID) == nil { return allID }
         var fewest = indexes.index(allID)!.tree.count
@@ -85,7 +85,7 @@ struct ZonePlanner {
         return nil
     }
 
-    /// The parts that records have to be asked for where some paths lead to them.
+    /// The parts that some paths leave open, which their records have to be checked against.
     private func undecided(_ paths: [AccessPath]) -> [Int] {
         openParts.filter { part in
             let count = paths.count { $0.parts.contains(part) }
@@ -93,12 +93,12 @@ struct ZonePlanner {
         }
     }
 
-    /// What a record costs that is looked at.
+    /// What it costs to look at a record.
     private func lookCost(_ parts: [Int]) -> Double {
         parts.contains { isTextPart[$0] } ? 1 + ZonePlanner.textCost : 1
     }
 
-    /// How the records of a zone are read; nil where its indexes are not made.
+    /// How the records of a zone are read; nil when its indexes are not built.
     func scan(_ indexes: ZoneIndexes) -> ZoneScan? {
         guard let all = indexes.index(allID) else { return nil }
         let total = Double(all.tree.count)
@@ -114,7 +114,7 @@ struct ZonePlanner {
         }
 
         var ways: [(cost: Double, scan: ZoneScan)] = []
-        /// `records`: so many are looked at; `cost`: of all else.
+        /// Adds a way: `records` is the number of records that it looks at, `cost` that of all else.
         func consider(
             records: Double, cost: Double = 0, _ sources: [ZoneScan.Source], _ paths: [AccessPath], _ steps: [String],
             mayRepeat: Bool = false, doubtfulKeys: [PostingTree.Key]? = nil
@@ -150,7 +150,7 @@ struct ZonePlanner {
         }
         let streams = known.filter { if case .stream = $0.0.access { true } else { false } }.sorted { $0.1 < $1.1 }
         if streams.count > 1, let smallest = streams.first {
-            // A word is sooner sought in its index than in a text, however common it is.
+            // Looking a word up in its index is cheaper than looking for it in a text, however common it is.
             let joined = streams.filter { (path, count) in
                 count <= 20 * max(smallest.1, 1) || path.parts.contains { isTextPart[$0] }
             }.prefix(8)
@@ -179,7 +179,7 @@ struct ZonePlanner {
                     records: min(left, costUntilFull(left)),
                     cost: entries * ZonePlanner.gatherCost + costUntilFull(count) * ZonePlanner.filterCost,
                     [.sorted(reader(index, ranges, indexes), filter)],
-                    // What is doubtful in the filter is asked of all.
+                    // A path with doubtful keys decides nothing as a filter: all records are checked.
                     paths + filters.map(\.0).filter(\.doubtfulKeys.isEmpty),
                     filters.map { "gather \($0.0.access.sentence): \(Int($0.1)) records" } + [
                         walk + ", those gathered alone"
@@ -258,7 +258,7 @@ struct ZonePlanner {
     ) -> RangeReader {
         var last: (key: PostingTree.Key, ordinal: UInt32)?
         if let after, query.sortDescriptors.count == 1 {
-            // Where all values of the cursor's key are equal, the page before has had all up to its last record.
+            // If all values of the cursor's key are equal, the page before had all of them up to its last record.
             let key = IndexKeys.order(after.values[0])
             let ordinal = indexes.ordinals.firstOrdinal(createdAfter: after.created)
             if ordinal > 0, IndexKeys.isExact(key), ranges.first?.contains(key) == true { last = (key, ordinal - 1) }

@@ -15,12 +15,12 @@ struct ZoneScan {
         case ranges(RangeReader)
         /// In the order of the query's first sort key; with a filter, those in it alone.
         case sorted(RangeReader, OrdinalFilter?)
-        /// By the distance that the query sorts by first, about.
+        /// About in the order of the distance that the query sorts by first.
         case rings(RingReader)
         /// The same, the farthest first.
         case far(FarReader)
 
-        /// Commits may have changed the indexes since.
+        /// Finds the places in indexes again: commits may have changed these.
         mutating func restart() {
             switch self {
             case .streams(var streams, let next):
@@ -48,18 +48,18 @@ struct ZoneScan {
     var sources: [Source]
     /// Whether what changed is among the sources, or was.
     var isAtChanged = false
-    /// Parts of the predicate that records are to be asked for: the sources decide the others.
+    /// The parts of the predicate that records have to be checked against: the sources decide the others.
     let parts: [Int]
-    /// Records that stand under these keys of a range are asked for all parts.
+    /// Records under these keys of a range are checked against all parts.
     let doubtfulKeys: [PostingTree.Key]
     /// Whether the sources may give a record twice.
     let mayRepeat: Bool
     /// About how many records are to be read.
     let recordsEstimated: Int
-    /// Sentences.
+    /// The plan's sentences about it.
     let steps: [String]
 
-    /// A zone that is looked through.
+    /// A scan of a whole zone.
     static func through(_ slots: RecordSlots, parts: [Int], mayRepeat: Bool = false) -> ZoneScan {
         ZoneScan(
             sources: [.slots(next: 0)], parts: parts, doubtfulKeys: [], mayRepeat: mayRepeat,

@@ -1,12 +1,12 @@
 /// Which blocks of a snapshot are worth the attempt to compress them. Pure.
 ///
-/// What apps keep in bytes is compressed already, mostly: pictures, archives, ciphertext. Of records of 1 KiB of such
-/// bytes zstd makes 7 % less, of their names and tags, for a tenth of the processor time that saving them in batches
-/// takes altogether. So after a block that became shorter by less than an eighth the next ones are kept as they are:
-/// one, then two, then four, up to ``skippedMax``; a block that does become shorter ends that.
+/// What apps keep in bytes is usually compressed already: pictures, archives, ciphertext. From records of 1 KiB of such
+/// bytes zstd saves 7 %, of their names and tags, for a tenth of the processor time that saving them in batches takes
+/// altogether. So after a block that became shorter by less than an eighth the next ones are kept as they are: one,
+/// then two, then four, up to ``skippedMax``; a block that does become shorter ends that.
 struct CompressionAttempts {
-    /// Few enough that some 4 MiB of a snapshot that begins to be compressible are kept as they are, where records are
-    /// small.
+    /// Few enough: where records are small, some 4 MiB of a snapshot that begins to be compressible are kept as they
+    /// are.
     static let skippedMax = 16
 
     private var skipsNext = 0

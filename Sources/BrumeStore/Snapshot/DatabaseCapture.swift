@@ -1,11 +1,9 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// All of a database at one commit, as values: what a snapshot is written of, on any thread, while the database goes
-/// on.
+/// A whole database at one commit, as values: a snapshot is written from it, on any thread, while the database goes on.
 ///
-/// Taking one copies references only. The commits behind it copy the chunks of records that they touch
-/// (``RecordSlots``).
+/// Taking one copies references only. Later commits copy the chunks of records that they touch (``RecordSlots``).
 package struct DatabaseCapture: Sendable {
     package let id: DatabaseID
     package let sequence: UInt64
@@ -87,7 +85,8 @@ extension DatabaseCapture {
             formerSubscriberFloor: formerSubscribers.floor)
     }
 
-    /// Gives the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in them.
+    /// Calls `body` with the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in
+    /// them.
     func forEachBlock(_ body: ([UInt8]) throws(DiskError) -> Void) throws(DiskError) {
         /// Records are encoded at once; the rest gathers here, and is encoded at the block's end.
         var rest = SnapshotBlock()

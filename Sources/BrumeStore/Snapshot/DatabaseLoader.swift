@@ -1,8 +1,8 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// Builds a database of a snapshot's blocks. What does not fit is told as a sentence, never trapped on: a checksum says
-/// that bytes are those that were written, not that a sound program wrote them.
+/// Builds a database from a snapshot's blocks. What does not fit is reported as a sentence, and never traps: a checksum
+/// says that bytes are those that were written, not that a sound program wrote them.
 package final class DatabaseLoader {
     package struct Problem: Error {
         package let text: String
@@ -82,7 +82,7 @@ package final class DatabaseLoader {
         }
     }
 
-    /// Makes look-ups and feeds. The database is whole then.
+    /// Builds the look-ups and feeds, which completes the database.
     package func finish(with threads: LoadThreads = .one) -> Result<Database, Problem> {
         guard hasDefaultZone else { return .failure(Problem(text: "the default zone is missing")) }
         for index in database.zoneStates.indices {
@@ -141,7 +141,7 @@ package final class DatabaseLoader {
         try check(zone.position)
         guard zone.position > .start else { throw Problem(text: "a zone was deleted before the first commit") }
         counts.deletedZones += 1
-        // A deleted zone's incarnation is asked for by nobody; it must not be 0.
+        // Nobody asks for a deleted zone's incarnation; it must not be 0.
         var state = ZoneState(name: zone.name, incarnation: zone.position.rawValue, lastChange: zone.position)
         state.deletion = zone.reason
         _ = try append(state)

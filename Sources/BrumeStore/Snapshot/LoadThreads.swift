@@ -1,14 +1,14 @@
-/// Threads that a load may use beside the one that it is called on. The store makes none itself.
+/// Threads that a load may use besides the one that it is called on. The store makes none itself.
 package struct LoadThreads: Sendable {
     /// Calls the closure once for each number below the first argument, at the same time where it can, and returns when
     /// all calls have.
     package typealias ForEach = @Sendable (_ count: Int, _ body: @Sendable (Int) -> Void) -> Void
 
-    /// How many calls there are at a time at the most.
+    /// The most calls at a time.
     package let count: Int
     private let run: ForEach
-    /// Is called with memory that is about to be written whole: taking many pages from the system at once is cheaper
-    /// than one at a time.
+    /// Called with memory that is about to be written whole: taking many pages from the system at once is cheaper than
+    /// one at a time.
     let willFill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
     package init(
@@ -20,7 +20,7 @@ package struct LoadThreads: Sendable {
         run = forEach
     }
 
-    /// All on the calling thread.
+    /// Makes all calls on the calling thread.
     package static let one = LoadThreads(count: 1) { count, body in
         for index in 0..<count { body(index) }
     }

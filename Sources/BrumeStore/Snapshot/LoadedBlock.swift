@@ -7,10 +7,10 @@ internal import BrumeRecord
 struct LoadedBlock: Sendable {
     /// What is not a record.
     let rest: SnapshotBlock
-    /// By the zones of neighbours, in their order.
+    /// Neighbouring records of one zone together, in their order.
     private(set) var records: [(zone: UInt64, records: LoadedRecords)] = []
 
-    /// - Parameter sequence: Of the snapshot's last commit.
+    /// - Parameter sequence: The sequence number of the snapshot's last commit.
     init(
         _ content: UnsafeRawBufferPointer, upTo sequence: UInt64, with threads: LoadThreads = .one
     ) throws(DatabaseLoader.Problem) {
@@ -39,7 +39,7 @@ struct LoadedBlock: Sendable {
 /// Records and tombstones of one zone, on their way into it.
 struct LoadedRecords: Sendable {
     private(set) var slots: [RecordSlot] = []
-    /// Of the names, by slot.
+    /// The hashes of the names, by slot.
     private(set) var hashes: [NameIndex.Hash] = []
     /// Which slots share an array, and its bytes.
     private(set) var packs: [(slots: Range<Int>, bytes: Int)] = []

@@ -8,18 +8,18 @@ struct SnapshotCheck {
     private var blocks: UInt64 = 0
     private(set) var isDone = false
 
-    /// Opens the file; nil when it does not exist. It is to be closed.
+    /// Opens the file; returns nil when it does not exist. The caller has to close it.
     init?(_ path: String, on disk: any Disk) throws(StoreError) {
         guard let reader = try SnapshotReader(opening: path, on: disk) else { return nil }
         self.reader = reader
     }
 
-    /// Bytes that were read.
+    /// The number of bytes that were read.
     var byteCount: UInt64 { reader.offset }
 
     func close() { reader.close() }
 
-    /// Reads on, to the end or until `limit` bytes of the file and the block that they end in have been read.
+    /// Continues to read, to the end or until `limit` bytes of the file and the block that they end in have been read.
     mutating func read(upTo limit: UInt64) throws(StoreError) {
         if header == nil { header = try reader.readHeader(expecting: nil) }
         while !isDone, reader.offset < limit {
@@ -37,7 +37,7 @@ struct SnapshotCheck {
         }
     }
 
-    /// Checks a whole file; gives the last commit that it holds, nil when it does not exist.
+    /// Checks a whole file. Returns the last commit that it holds, or nil when it does not exist.
     static func run(_ path: String, on disk: any Disk) throws(StoreError) -> UInt64? {
         guard var check = try SnapshotCheck(path, on: disk) else { return nil }
         defer { check.close() }

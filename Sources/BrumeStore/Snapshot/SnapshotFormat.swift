@@ -41,8 +41,8 @@ package enum SnapshotFormat {
     /// A smaller file is loaded by one thread: making others takes longer than it gains.
     static let parallelLoadBytes: UInt64 = 8 * 1024 * 1024
 
-    /// What no block's content exceeds: ``blockBytes`` and one item more, of which the answer to an operation is the
-    /// largest, at most a frame.
+    /// The most bytes of a block's content: ``blockBytes`` and one item more, of which the answer to an operation is
+    /// the largest, at most a frame.
     static let contentBytesLimit = 2 * Limits.frameBytes
 
     /// Bytes before a block's payload in a version of the format; nil for a version that is not known.
@@ -73,7 +73,7 @@ package enum SnapshotFormat {
         return folder + "/" + shortened(identity, on: disk) + suffix
     }
 
-    /// A file's name without its suffix, of something that any text names.
+    /// The name of a file, without its suffix, for something that any text may name.
     static func fileName(_ text: String, on disk: any Disk) -> String { shortened(escaped(text), on: disk) }
 
     private static func shortened(_ name: String, on disk: any Disk) -> String {

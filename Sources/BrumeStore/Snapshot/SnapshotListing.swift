@@ -13,7 +13,8 @@ package enum SnapshotListing {
         }
     }
 
-    /// By their files' names; files whose names are digests are read to see whose they are.
+    /// The databases of a container, by the names of their files; files whose names are digests are read to learn
+    /// theirs.
     package static func databases(
         of container: String, _ environment: Environment, on disk: any Disk
     ) throws(StoreError) -> [DatabaseID] {

@@ -2,11 +2,11 @@ internal import BrumeLock
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and whoever
-/// has made the next in the row puts what is ready into the database.
+/// Loads a snapshot on several threads: each takes the next block of the file, decompresses and decodes it, and
+/// whichever has made the next one in order puts what is ready into the database.
 ///
-/// What comes of it, and which damage is told, does not depend on who was quicker: everything counts in the order of
-/// the file.
+/// The result, and which damage is reported, does not depend on which thread was quicker: everything counts in the
+/// order of the file.
 ///
 /// `@unchecked Sendable`: all that changes is touched under `lock`.
 final class SnapshotLoad: @unchecked Sendable {
@@ -16,13 +16,13 @@ final class SnapshotLoad: @unchecked Sendable {
 
     private var reader: SnapshotReader
     private let loader: DatabaseLoader
-    /// Blocks that were taken.
+    /// The number of blocks that were taken.
     private var takenCount = 0
-    /// Whether another one may be taken.
+    /// Whether no other block may be taken.
     private var isAtEnd = false
-    /// What came of blocks before one that stands before them was ready.
+    /// The outcomes of blocks that were ready before a block that precedes them.
     private var ready: [Int: Outcome] = [:]
-    /// Blocks whose content is in the database.
+    /// The number of blocks whose content is in the database.
     private var addedCount = 0
     private var end: End?
 
@@ -48,7 +48,7 @@ final class SnapshotLoad: @unchecked Sendable {
         loader = DatabaseLoader(id: header.database, epoch: epoch, sequence: header.sequence)
     }
 
-    /// Nil when the content is more than the limits allow.
+    /// Loads the database. Returns nil when the content is more than the limits allow.
     func run(with threads: LoadThreads) throws(StoreError) -> Database? {
         if let problem = loader.add(header) { throw reader.damage(problem) }
         threads.forEach(threads.count) { _ in work(threads) }
@@ -132,7 +132,7 @@ final class SnapshotLoad: @unchecked Sendable {
         return nil
     }
 
-    /// Takes what came of a block, and goes on with those behind it that are ready.
+    /// Takes the outcome of a block, and then those of the blocks after it that are ready.
     private func add(_ outcome: Outcome, at index: Int) {
         ready[index] = outcome
         while end == nil, let next = ready.removeValue(forKey: addedCount) {

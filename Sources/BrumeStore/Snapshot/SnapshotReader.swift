@@ -7,22 +7,23 @@ package struct SnapshotReader {
     private let path: String
     private let file: DiskFile
     private let size: UInt64
-    /// What has been read.
+    /// The number of bytes that have been read.
     private(set) var offset: UInt64 = 0
     private var previousCRC: UInt32 = 0
     private var version = SnapshotFormat.version
     private var blockHeaderBytes = 0
     private let limits: ShortLoadLimits?
     private var contentBytesRead = 0
-    /// Of ``nextBlock(decompressesContent:)``, from one call to the next.
+    /// The buffer of ``nextBlock(decompressesContent:)``, kept from one call to the next.
     private var payload: [UInt8] = []
 
     /// The database as its snapshot has it; nil when there is none.
     ///
     /// - Parameters:
-    ///   - epoch: The data folder's.
-    ///   - threads: What the load may use.
-    ///   - goesOn: Asked at each block. When it says no the rest is not read, and the load fails as if the disk had.
+    ///   - epoch: The data folder's epoch.
+    ///   - threads: The threads that the load may use.
+    ///   - goesOn: Called at each block. When it returns false, the rest is not read, and the load fails as if the disk
+    ///     had failed.
     package static func load(
         _ database: DatabaseID, epoch: UInt32, from disk: any Disk, with threads: LoadThreads = .one,
         while goesOn: @escaping @Sendable () -> Bool = { true }
@@ -32,7 +33,7 @@ package struct SnapshotReader {
             while: goesOn)
     }
 
-    /// What came of ``loadIfShort(_:epoch:from:limits:)``.
+    /// The result of ``loadIfShort(_:epoch:from:limits:)``.
     package enum ShortLoad {
         case loaded(Database)
         /// There is no snapshot.
@@ -41,7 +42,7 @@ package struct SnapshotReader {
         case tooLong
     }
 
-    /// As ``load(_:epoch:from:with:while:)``, but gives up where that would be long work.
+    /// The same as ``load(_:epoch:from:with:while:)``, but stops where that would be long work.
     package static func loadIfShort(
         _ database: DatabaseID, epoch: UInt32, from disk: any Disk, limits: ShortLoadLimits
     ) throws(StoreError) -> ShortLoad {
@@ -63,7 +64,7 @@ package struct SnapshotReader {
             while: goesOn)
     }
 
-    /// Nil when the file does not exist, or is more than the limits allow.
+    /// Returns nil when the file does not exist, or is more than the limits allow.
     private static func read(
         _ path: String, epoch: UInt32, from disk: any Disk, expecting expected: DatabaseID?, limits: ShortLoadLimits?,
         isMissing: inout Bool, with threads: LoadThreads, while goesOn: @escaping @Sendable () -> Bool
@@ -79,7 +80,7 @@ package struct SnapshotReader {
             .run(with: reader.size < SnapshotFormat.parallelLoadBytes ? .one : threads)
     }
 
-    /// Opens a snapshot's file; nil when it does not exist. It is to be closed.
+    /// Opens a snapshot's file; returns nil when it does not exist. The caller has to close it.
     init?(opening path: String, on disk: any Disk, limits: ShortLoadLimits? = nil) throws(StoreError) {
         self.disk = disk
         self.path = path
@@ -110,7 +111,7 @@ package struct SnapshotReader {
         else {
             throw damage("this is the snapshot of another database")
         }
-        // Before anything is counted on from it.
+        // Checked before any counting continues from it.
         guard header.sequence < StoreLimits.commitSequenceLimit else {
             throw damage("the header names commit \(header.sequence), which is more than a server makes")
         }
@@ -144,9 +145,9 @@ package struct SnapshotReader {
         var statedKind: SnapshotFormat.Kind? { SnapshotFormat.Kind(rawValue: header.integer(at: 4)) }
     }
 
-    /// Reads the next block; nil when it is more than the limits allow.
+    /// Reads the next block; returns nil when it is more than the limits allow.
     ///
-    /// - Parameter payload: Is made larger where it must, and keeps what is behind the payload.
+    /// - Parameter payload: Grows if it must, and may hold other bytes after the payload.
     mutating func nextRawBlock(into payload: inout [UInt8]) throws(StoreError) -> RawBlock? {
         let start = offset
         let header = try readBytes(blockHeaderBytes)
@@ -175,9 +176,9 @@ package struct SnapshotReader {
         return block
     }
 
-    /// Checks a block and its place in the row.
+    /// Checks a block, and that it follows on the one before.
     ///
-    /// - Parameter payload: Begins with the block's.
+    /// - Parameter payload: Begins with the block's payload.
     func check(_ block: RawBlock, _ payload: UnsafeRawBufferPointer) throws(StoreError) -> SnapshotFormat.Kind {
         var crc = CRC32C()
         crc.update(Array(block.header.dropLast(4)))
@@ -192,9 +193,9 @@ package struct SnapshotReader {
         return kind
     }
 
-    /// Gives the content of a block that was checked.
+    /// Calls `body` with the content of a block that was checked.
     ///
-    /// - Parameter room: Is made larger where it must.
+    /// - Parameter room: Grows if it must.
     func withContent<Value>(
         of block: RawBlock, _ payload: UnsafeRawBufferPointer, _ decompressor: ZstandardDecompressor,
         room: inout [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
@@ -214,7 +215,8 @@ package struct SnapshotReader {
 
     /// The next block's kind and content; nil when it is more than the limits allow.
     ///
-    /// - Parameter decompressesContent: False: the content of content blocks is left out, when their checksum holds.
+    /// - Parameter decompressesContent: When false, the content of content blocks is left out, once their checksum
+    ///   holds.
     mutating func nextBlock(
         decompressesContent: Bool = true
     ) throws(StoreError) -> (SnapshotFormat.Kind, [UInt8])? {
@@ -235,7 +237,7 @@ package struct SnapshotReader {
 
     /// Checks the last block, and that nothing follows it.
     ///
-    /// - Parameter found: What the content blocks hold; nil: they were not looked into.
+    /// - Parameter found: What the content blocks hold; nil when they were not looked into.
     func check(
         footer: [UInt8], header: SnapshotHeader, counts found: DatabaseCapture.Counts?, blocks: UInt64
     ) throws(StoreError) {
@@ -264,7 +266,7 @@ package struct SnapshotReader {
         return try content.get()
     }
 
-    /// What a load fails with that is given up.
+    /// The error of a load that was stopped.
     var stopped: StoreError {
         .disk(DiskError(call: "read", path: path, message: "the server is about to stop"))
     }

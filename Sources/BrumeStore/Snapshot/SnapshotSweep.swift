@@ -1,11 +1,11 @@
 package import BrumeModel
 
-/// Reads all snapshots of a folder once, in pieces, beside a server that goes on writing new ones.
+/// Reads all snapshots of a folder once, in pieces, while a server goes on writing new ones.
 ///
 /// A file that is replaced meanwhile is read as it was, or as it is: a snapshot does not change under its name. So what
 /// looks damaged is read a second time from its beginning, under the name, before it counts.
 package struct SnapshotSweep {
-    /// What one piece came to.
+    /// The result of one piece.
     package struct Step {
         /// What it cost: bytes that were read, and something for each file.
         package var cost: UInt64 = 0
@@ -24,7 +24,7 @@ package struct SnapshotSweep {
     }
 
     private let disk: any Disk
-    /// Backwards: the last is the next.
+    /// In reverse order: the last one is the next.
     private var paths: [String]
     private var current: (path: String, check: SnapshotCheck)?
     private var isSecondLook = false
@@ -45,7 +45,7 @@ package struct SnapshotSweep {
         paths = []
     }
 
-    /// Reads on for about so many bytes; a block more at most.
+    /// Continues to read for about so many bytes, at most a block more.
     package mutating func step(bytes limit: UInt64) -> Step {
         var step = Step()
         while !isDone, step.cost < limit {

@@ -1,18 +1,18 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Writes snapshots. On a thread of its own choice: a capture does not change.
+/// Writes snapshots, on any thread: a capture does not change.
 package struct SnapshotWriter {
     private let disk: any Disk
     private var file: DiskFile
     private var offset: UInt64 = 0
-    /// Up to where the disk was told to write.
+    /// The offset up to which the disk was told to write.
     private var writtenBack: UInt64 = 0
     private var previousCRC: UInt32 = 0
     private let compressor = ZstandardCompressor()
     private var attempts = CompressionAttempts()
 
-    /// A disk takes it in some milliseconds.
+    /// A disk takes so much in some milliseconds.
     private static let writeBackBytes: UInt64 = 1024 * 1024
 
     /// Writes a database's snapshot in place of its older one, and returns its bytes. When this returns it is durable;
@@ -33,11 +33,11 @@ package struct SnapshotWriter {
             disk.close(writer.file)
         } catch {
             disk.close(writer.file)
-            // What is left of it would take room that a full disk has not; the older snapshot stays.
+            // What is left of it would take room that a full disk does not have; the older snapshot stays.
             try? disk.remove(temporary)
             throw error
         }
-        // Held open, so that it does not go all at once when it loses its name.
+        // Kept open, so that its room is not freed all at once when it loses its name.
         let former = try? disk.openForWriting(path)
         do throws(DiskError) {
             try disk.rename(temporary, to: path)
@@ -105,8 +105,7 @@ package struct SnapshotWriter {
     private mutating func append(_ bytes: [UInt8]) throws(DiskError) {
         try disk.write(bytes, to: file, at: offset)
         offset += UInt64(bytes.count)
-        // Or the sync at the end would write all of it at once, and every commit's sync would wait for its turn among
-        // that.
+        // Otherwise the sync at the end would write all of it at once, and every commit's sync would wait in between.
         if offset - writtenBack >= SnapshotWriter.writeBackBytes {
             try disk.writeBack(writtenBack..<offset, of: file)
             writtenBack = offset

@@ -1,5 +1,5 @@
 /// Which snapshots a start reads whole before it serves: all of them, as long as they are few enough, so that damage
-/// anywhere in the folder stops it; none of them otherwise. What is not read then is read behind the start, by a
+/// anywhere in the folder stops it; none of them otherwise. What is not read then is read after the start, by a
 /// ``SnapshotSweep``.
 package struct StartCheck: Equatable, Sendable {
     /// At most so many files …
@@ -12,18 +12,18 @@ package struct StartCheck: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// What a start takes without keeping anybody waiting.
+    /// As much as a start can read without keeping anybody waiting.
     package static let automatic = StartCheck(
         files: StoreLimits.startCheckFiles, bytes: StoreLimits.startCheckBytes)
     /// Every snapshot, however long it takes.
     package static let all = StartCheck(files: .max, bytes: .max)
-    /// Only what the journal speaks of.
+    /// Only the snapshots of the databases that are in the journal.
     package static let none = StartCheck(files: 0, bytes: 0)
 
-    /// Checks the snapshots in a folder; nil: they are more than that, and none was checked.
+    /// Checks the snapshots in a folder.
     ///
     /// - Parameter known: Files that have been read whole already.
-    /// - Returns: How many were read.
+    /// - Returns: How many were read; nil when they are more than that, and none was checked.
     func run(
         on disk: any Disk, except known: Set<String>, _ manifest: FolderManifest
     ) throws(StoreError) -> Int? {

@@ -37,13 +37,14 @@ final class ZstandardDecompressor {
 
     deinit { ZSTD_freeDCtx(context) }
 
-    /// Puts what a frame holds into `content`; false when it is not exactly as long, or `bytes` are no frame.
+    /// Puts the content of a frame into `content`. Returns false when it is not exactly as long, or `bytes` are no
+    /// frame.
     func decompress(_ bytes: UnsafeRawBufferPointer, into content: UnsafeMutableRawBufferPointer) -> Bool {
         let written = ZSTD_decompressDCtx(context, content.baseAddress, content.count, bytes.baseAddress, bytes.count)
         return ZSTD_isError(written) == 0 && written == content.count
     }
 
-    /// What a frame holds; nil when it is not exactly `contentBytes` long, or `bytes` are no frame.
+    /// The content of a frame; nil when it is not exactly `contentBytes` long, or `bytes` are no frame.
     func decompress(_ bytes: [UInt8], contentBytes: Int) -> [UInt8]? {
         var isWhole = false
         let content = [UInt8](unsafeUninitializedCapacity: contentBytes) { content, count in

@@ -5,14 +5,14 @@ internal import BrumeRecord
 ///
 /// Terms may hold of records that the predicate is not true of, never the other way round: candidates are evaluated.
 enum AccessTerm: Hashable {
-    /// Which values a range is of: they have no order among each other.
+    /// The kinds of values that a range may hold: values of different kinds have no order.
     enum RangeKind: Hashable {
         case numbers, dates, texts, latitudes
     }
 
     /// The field, or an element of it, has this value.
     case equal(QueryKey, FieldValue)
-    /// The field, or an element of it, is a text that begins so.
+    /// The field, or an element of it, is a text that begins with these bytes.
     case prefix(QueryKey, [UInt8])
     /// The field, or an element of it, lies between these, both included; see ``OrderedValue``.
     case range(QueryKey, RangeKind, ClosedRange<UInt64>)

@@ -3,7 +3,7 @@ package import BrumeModel
 /// A record that a commit made, changed or deleted, for query subscriptions: kept where somebody subscribed to its
 /// type.
 package struct CommittedRecord: Equatable, Sendable {
-    /// The owner is empty: the database's own.
+    /// The owner is empty, which means the database's own.
     package let zone: ZoneID
     package let name: String
     package let type: String
@@ -34,7 +34,7 @@ package struct CommitMatches: Sendable {
 }
 
 extension RecordChangeReason {
-    /// What a subscription has to want.
+    /// The option that a subscription needs to fire for it.
     var option: QuerySubscription.Options {
         switch self {
         case .created: .creation

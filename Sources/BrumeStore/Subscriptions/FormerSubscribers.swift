@@ -4,8 +4,8 @@ internal import BrumeModel
 /// one.
 ///
 /// What fired before is told from memory, which ends with the process: a device that was away then has to be told to
-/// query again, also when nothing is left of the subscription, as with one that fires once. Who never subscribed has
-/// missed nothing, and is not bothered.
+/// query again, even if nothing is left of the subscription, as with one that fires once. A user who never subscribed
+/// has missed nothing, and is not bothered.
 struct FormerSubscribers: Equatable, Sendable {
     /// By user.
     private(set) var sequences: [String: UInt64] = [:]
@@ -18,20 +18,20 @@ struct FormerSubscribers: Equatable, Sendable {
         self.limit = limit
     }
 
-    /// The user's last subscription went.
+    /// Notes that the user's last subscription is gone.
     mutating func left(_ user: String, at sequence: UInt64) {
         sequences[user] = sequence
         guard sequences.count > limit else { return }
-        // The older half: a sort for each, which is once in as many departures.
+        // Forgets the older half, which takes a sort once in as many departures.
         let kept = sequences.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
         floor = max(floor, kept[kept.count / 2 - 1].value)
         sequences = Dictionary(uniqueKeysWithValues: kept[(kept.count / 2)...].map { ($0.key, $0.value) })
     }
 
-    /// The user subscribed again.
+    /// Notes that the user subscribed again.
     mutating func returned(_ user: String) { sequences[user] = nil }
 
-    /// Whether the user had subscriptions at some time behind the commit.
+    /// Whether the user had subscriptions at some time after the commit.
     func hadSubscriptions(_ user: String, behind sequence: UInt64) -> Bool {
         (sequences[user] ?? floor) > sequence
     }

@@ -1,5 +1,5 @@
-/// Which of many intervals hold a number: a static tree over those that stood there when it was made, and a short list
-/// of those that came since.
+/// Which of many intervals hold a number: a static tree over those that existed when it was made, and a short list of
+/// those that came since.
 struct IntervalIndex {
     /// An interval of a subscription, by which it is found again.
     private struct Key: Hashable {
@@ -59,7 +59,7 @@ struct IntervalIndex {
         if removedCount > sorted.count / 2 { rebuild() }
     }
 
-    /// Gives the postings of all intervals that hold the number.
+    /// Calls `body` with the postings of all intervals that hold the number.
     func forEach(around number: UInt64, _ body: (SubscriptionPosting) -> Void) {
         visit(0, sorted.count, number, body)
         for interval in recent where interval.key.lower <= number && number <= interval.key.upper {

@@ -23,7 +23,7 @@ package final class KeptSubscription: Sendable {
         return nil
     }
 
-    /// The name of the one zone that it is about; nil: it is about all of them.
+    /// The name of the one zone that it is about; nil when it is about all of them.
     var zoneName: String? {
         switch subscription.kind {
         case .zone(let zone, _): zone.name

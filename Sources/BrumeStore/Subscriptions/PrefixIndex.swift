@@ -4,7 +4,7 @@ struct PrefixIndex {
     static let bytesLimit = 32
 
     private var postings: [UInt64: SubscriptionPostings] = [:]
-    /// Prefixes of each length.
+    /// The number of prefixes of each length.
     private var counts = [Int](repeating: 0, count: bytesLimit + 1)
 
     var isEmpty: Bool { postings.isEmpty }

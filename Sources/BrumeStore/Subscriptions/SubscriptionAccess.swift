@@ -1,23 +1,23 @@
 internal import BrumeModel
 
-/// Terms of which at least one holds of every record that a predicate is true of. Without any, it is true of none.
+/// Terms at least one of which holds for every record that a predicate is true of. Without any, it is true of none.
 struct SubscriptionAccess {
     var terms: [AccessTerm]
     /// About how many subscriptions a record that it lets through is evaluated for: less is better.
     private var cost: Int
-    /// Whether it is of one value: of two such ranges of a key their intersection holds. A list may have an element for
-    /// each.
+    /// Whether it is about one value: of two such ranges of a key their intersection holds. A list may have an element
+    /// in each.
     private var isOfOneValue = false
 
-    /// How many stand in one place is not known of these: guesses, which make them better than an equality that many
-    /// share.
+    /// Guesses, because it is not known how many subscriptions share one of these: they rank better than an equality
+    /// that many share.
     private static let prefix = 8
     private static let boundedRange = 64
     private static let openRange = 4_096
     private static let never = SubscriptionAccess(terms: [], cost: -1)
 
-    /// Nil: nothing is known of the records; the predicate has to be evaluated for each. For trees of bounded depth: it
-    /// recurses.
+    /// Returns nil when nothing is known of the records, so that the predicate has to be evaluated for each. It
+    /// recurses, so the tree has to be of bounded depth.
     ///
     /// - Parameter load: How many subscriptions are filed under an equality already. Of several that all have to hold,
     ///   one that few share is chosen: `done == 0 AND title == "x"` goes under the title when many have `done == 0`.
@@ -60,7 +60,7 @@ struct SubscriptionAccess {
             self = best
         case .or(let operands):
             var union = SubscriptionAccess.never
-            // Of none: it is true of no record.
+            // Without operands it is true of no record.
             for operand in operands {
                 guard let access = SubscriptionAccess(operand, load: load) else { return nil }
                 union.terms += access.terms

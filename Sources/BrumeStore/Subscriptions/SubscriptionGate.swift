@@ -7,9 +7,9 @@ package struct SubscriptionGate: Sendable {
     package var refusal: @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?
     /// Whether the user may read a record of the type that this user made.
     package var mayRead: @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool
-    /// Whether everybody may read all records of the type, as mostly: then nobody is asked about one by one.
+    /// Whether everybody may read all records of the type, as is usual: then nobody is asked about one by one.
     package var isReadByAll: @Sendable (_ recordType: String) -> Bool
-    /// Where searches look in records of a type.
+    /// The fields of a type's records that searches look into.
     package var searchableFields: @Sendable (_ recordType: String) -> SearchableFields
 
     package init(
@@ -24,7 +24,7 @@ package struct SubscriptionGate: Sendable {
         self.searchableFields = searchableFields
     }
 
-    /// Where no schema says otherwise: everybody who may open the database may read all of it.
+    /// The gate where no schema exists: everybody who may open the database may read all of it.
     package static let open = SubscriptionGate(
         refusal: { _, _ in nil }, mayRead: { _, _, _ in true }, isReadByAll: { _ in true })
 }

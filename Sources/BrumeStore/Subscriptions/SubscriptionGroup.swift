@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// The query subscriptions of one record type in one zone, or in all zones, each filed under what a record has to have
-/// for it.
+/// The query subscriptions of one record type in one zone, or in all zones, each filed under what a record must have to
+/// fire it.
 ///
 /// A record finds its candidates by looking up its own values: subscriptions to other values cost it nothing.
 final class SubscriptionGroup {
@@ -23,7 +23,7 @@ final class SubscriptionGroup {
     /// Terms about what the server keeps for every record.
     private var systemTermCount = 0
     private var equal: [UInt64: SubscriptionPostings] = [:]
-    /// What each is filed under. Those that are missing are residual.
+    /// The terms under which each is filed. Those without are residual.
     private var filed: [Int32: [AccessTerm]] = [:]
     /// Those that have to be evaluated for every record.
     private var residual = SubscriptionPostings()
@@ -31,7 +31,7 @@ final class SubscriptionGroup {
 
     var isEmpty: Bool { owners.isEmpty }
 
-    /// Who has a subscription here.
+    /// The owners of the subscriptions here.
     var ownerNames: Dictionary<String, Int>.Keys { owners.keys }
 
     // MARK: Subscriptions
@@ -85,7 +85,7 @@ final class SubscriptionGroup {
         }
     }
 
-    /// How many are filed under an equality.
+    /// How many subscriptions are filed under an equality.
     private func load(_ term: AccessTerm) -> Int {
         guard case .equal(let key, let value) = term, let field = fields[Self.hash(of: key)] else { return 0 }
         return equal[SubscriptionHash.of(value, key: field.number)]?.count ?? 0
@@ -108,7 +108,7 @@ final class SubscriptionGroup {
 
     // MARK: Records
 
-    /// Gives the subscriptions that the record may fire. One may come several times.
+    /// Calls `body` with the subscriptions that the record may fire. One may come several times.
     ///
     /// - Parameter meter: Charged for fields and for elements of lists; the body charges for what it is given, and does
     ///   nothing once it is spent.
@@ -138,7 +138,7 @@ final class SubscriptionGroup {
         return true
     }
 
-    /// Of the keys that the server keeps, by which no field of an app can go.
+    /// The hashes of the keys that the server keeps; no field of an app can have such a key.
     private enum SystemHashes {
         static let recordID = hash(of: .recordID)
         static let creator = hash(of: .creatorUserRecordID)
@@ -153,7 +153,7 @@ final class SubscriptionGroup {
         lookUp(.reference(name), field, body)
     }
 
-    /// As a client makes a date of it.
+    /// The date is computed as a client does it.
     private func lookUp(_ milliseconds: Int64, _ hash: UInt64, _ body: (SubscriptionPosting) -> Void) {
         guard systemTermCount > 0, let field = fields[hash] else { return }
         lookUp(.date(Double(milliseconds) / 1000 - 978_307_200), field, body)

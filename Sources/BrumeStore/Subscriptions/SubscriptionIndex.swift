@@ -4,13 +4,13 @@ internal import BrumeModel
 struct SubscriptionIndex {
     private struct GroupKey: Hashable {
         let recordType: String
-        /// Nil: all zones.
+        /// Nil for all zones.
         let zone: String?
     }
 
     private var groups: [GroupKey: SubscriptionGroup] = [:]
-    /// Groups of each record type: the first look of every changed record, and the only one where nobody subscribed to
-    /// it.
+    /// The number of groups of each record type: looked up first for every changed record, and alone where nobody
+    /// subscribed to the type.
     private var groupCounts: [String: Int] = [:]
 
     var isEmpty: Bool { groups.isEmpty }
@@ -41,7 +41,7 @@ struct SubscriptionIndex {
         if groupCounts[key.recordType] == 0 { groupCounts[key.recordType] = nil }
     }
 
-    /// The groups that a record is looked up in.
+    /// Calls `body` with the groups that a record is looked up in.
     func forEachGroup(ofType recordType: String, zone: String, _ body: (SubscriptionGroup) -> Void) {
         if let group = groups[GroupKey(recordType: recordType, zone: zone)] { body(group) }
         if let group = groups[GroupKey(recordType: recordType, zone: nil)] { body(group) }

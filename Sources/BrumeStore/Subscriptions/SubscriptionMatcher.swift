@@ -3,9 +3,9 @@ internal import BrumeRecord
 
 /// Finds the query subscriptions that the records of a commit fire.
 ///
-/// Candidates come from the index; each is evaluated once for a record, and what the user may not read is as if it were
-/// not there. What that costs is metered as what is really done, for the commit and for each user: whoever's share is
-/// spent is told to fetch. Belongs to one database, so to one loop.
+/// Candidates come from the index; each is evaluated once for a record, and a record that the user may not read is
+/// treated as missing. The cost is metered as what is really done, for the commit and for each user: a user whose share
+/// is spent is told to fetch. Belongs to one database, so to one loop.
 final class SubscriptionMatcher {
     /// What one commit may cost and make.
     struct Limits {
@@ -34,9 +34,9 @@ final class SubscriptionMatcher {
         var eventBytes = 0
     }
 
-    /// By the subscription's place in the table; nil: none since it was saved.
+    /// By the subscription's place in the table; nil for one that has not been a candidate since it was saved.
     private var candidates: [Candidate?] = []
-    /// The last record that the subscription was a candidate for.
+    /// The mark of the last record that the subscription was a candidate for.
     private var marks: [UInt64] = []
     private var mark: UInt64 = 0
     private var shares: [Share] = []
@@ -49,14 +49,14 @@ final class SubscriptionMatcher {
         self.limits = limits
     }
 
-    /// The place of a subscription holds another one now, or none.
+    /// Forgets the candidate at a place that now holds another subscription, or none.
     func forget(_ slot: Int32) {
         guard slot < candidates.count else { return }
         candidates[Int(slot)] = nil
         marks[Int(slot)] = 0
     }
 
-    /// The schema changed: searches may look elsewhere.
+    /// Forgets all candidates, because the schema changed: searches may look elsewhere.
     func forgetAll() {
         for index in candidates.indices { candidates[index] = nil }
         shares = []
@@ -82,7 +82,7 @@ final class SubscriptionMatcher {
         for record in records {
             guard table.index.concerns(record.type) else { continue }
             if meter.isSpent || result.matches.count >= limits.events {
-                // The rest of those who would have been told are not looked for.
+                // No more subscriptions are looked for: all that might fire are told to fetch.
                 table.index.forEachGroup(ofType: record.type, zone: record.zone.name) { overflow($0) }
                 continue
             }
@@ -107,7 +107,7 @@ final class SubscriptionMatcher {
                         }
                         let candidate = candidate(posting.slot, subscription, gate)
                         beginCommit(candidate.owner)
-                        // Told to fetch, whatever else there is.
+                        // The owner is told to fetch, whatever else there is.
                         if shares[candidate.owner].isOverflowing { return }
                         let verdict = evaluate(candidate, bytes)
                         if verdict == .fails { return }
@@ -141,17 +141,17 @@ final class SubscriptionMatcher {
         static let evaluation = 12
         /// To ask the schema about a user.
         static let reader = 64
-        /// To make a match, and to let it go again.
+        /// To make a match, and to release it again.
         static let match = 24
     }
 
-    /// Who may be told of one record.
+    /// The users who may be told of one record.
     private struct Readers {
         private let record: CommittedRecord
         private let gate: SubscriptionGate
         private let isReadByAll: Bool
         private var knownCreator: String?
-        /// The last one who was asked about: an owner's subscriptions mostly follow each other.
+        /// The last user who was checked: an owner's subscriptions usually follow each other.
         private var last: (user: String, mayRead: Bool)?
 
         init(of record: CommittedRecord, _ gate: SubscriptionGate) {
@@ -160,7 +160,7 @@ final class SubscriptionMatcher {
             isReadByAll = gate.isReadByAll(record.type)
         }
 
-        /// - Parameter bytes: The record's.
+        /// - Parameter bytes: The bytes of the record.
         mutating func creator(_ bytes: UnsafeRawBufferPointer) -> String {
             if let knownCreator { return knownCreator }
             let creator = SubscriptionMatcher.creator(of: bytes)
@@ -191,7 +191,7 @@ final class SubscriptionMatcher {
         return true
     }
 
-    /// Compiled when the subscription first becomes one.
+    /// The candidate of a subscription, compiled when it first becomes one.
     private func candidate(_ slot: Int32, _ subscription: KeptSubscription, _ gate: SubscriptionGate) -> Candidate {
         if let known = candidates[Int(slot)] { return known }
         let query = subscription.query!
@@ -213,7 +213,7 @@ final class SubscriptionMatcher {
         return candidate
     }
 
-    /// Nothing of this commit is counted before it is asked for.
+    /// Resets the share of an owner when it is first used in a commit.
     private func beginCommit(_ owner: Int) {
         if shares[owner].commit != commit { shares[owner] = Share(commit: commit) }
     }
@@ -231,7 +231,7 @@ final class SubscriptionMatcher {
         return verdict
     }
 
-    /// Counts an event that is about to be made; false: its owner has no room for it.
+    /// Counts an event that is about to be made. Returns false when its owner has no room for it.
     private func takeEvent(
         of subscription: KeptSubscription, _ candidate: Candidate, _ record: UnsafeRawBufferPointer
     ) -> Bool {
@@ -241,7 +241,7 @@ final class SubscriptionMatcher {
         shares[candidate.owner].events += 1
         shares[candidate.owner].eventBytes += subscription.textBytes
         if subscription.subscription.notificationInfo?.desiredKeys.isEmpty == false {
-            // The record is walked for them; a field has eight bytes at least, mostly.
+            // The record is walked for them; a field usually has at least eight bytes.
             meter.charge(min(record.count / 8, BrumeModel.Limits.fieldsPerRecord) / 2)
         }
         return true

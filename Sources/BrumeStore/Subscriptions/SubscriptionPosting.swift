@@ -5,7 +5,7 @@ internal import BrumeRecord
 struct SubscriptionPosting {
     /// Its place in the table.
     let slot: Int32
-    /// What it wants to be told of.
+    /// The changes that it wants to be told of.
     let reasons: QuerySubscription.Options
 }
 
@@ -58,9 +58,9 @@ extension [UInt64: SubscriptionPostings] {
     }
 }
 
-/// Values as numbers for look-ups. Equal values have equal numbers; others that meet cost an evaluation, no more.
+/// Values as numbers for look-ups. Equal values have equal numbers; others that collide cost an evaluation, no more.
 ///
-/// Swift's own hash, whose key is random in every process: nobody can look for values that meet.
+/// Swift's own hash, whose key is random in every process: nobody can look for values that collide.
 enum SubscriptionHash {
     static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hasher = Hasher()
@@ -68,7 +68,7 @@ enum SubscriptionHash {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Of a value under a key. An int64 and a double that are equal count as one.
+    /// The hash of a value under a key. An int64 and a double that are equal count as one.
     static func of(_ value: StoredScalar, key: Int) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(key)
@@ -86,7 +86,7 @@ enum SubscriptionHash {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Of a value of a predicate, which is no list.
+    /// The hash of a value of a predicate, which must not be a list.
     static func of(_ value: FieldValue, key: Int) -> UInt64 {
         switch value {
         case .int64(let number): return of(StoredScalar.int64(number), key: key)

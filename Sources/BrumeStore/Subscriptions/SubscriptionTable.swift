@@ -27,7 +27,7 @@ struct SubscriptionTable {
     ///
     /// In the order of their first save.
     private(set) var hints: [KeptSubscription] = []
-    /// The places of those that are about one zone and go with it, by its name.
+    /// The places of those that are about one zone and are deleted with it, by its name.
     private var slotsOfZone: [String: Set<Int32>] = [:]
     private(set) var approximateBytes = 0
     private(set) var index = SubscriptionIndex()
@@ -41,12 +41,12 @@ struct SubscriptionTable {
         return slots.compactMap { $0 }
     }
 
-    /// In the order of their first save.
+    /// An owner's subscriptions, in the order of their first save.
     func subscriptions(of owner: String) -> [KeptSubscription] {
         (shares[owner]?.slots ?? []).map { slots[Int($0)]! }
     }
 
-    /// Those that are about the zone and no other, in the same order in every run.
+    /// The subscriptions that are about the zone and no other, in the same order in every run.
     func subscriptions(ofZoneNamed name: String) -> [KeptSubscription] {
         (slotsOfZone[name] ?? []).sorted().map { slots[Int($0)]! }
     }
@@ -95,7 +95,7 @@ struct SubscriptionTable {
         subscription.textBytes + subscription.predicateBytes
     }
 
-    /// Adds it, or puts it in the place of the one with its id; returns its place.
+    /// Adds a subscription, or replaces the one with its id. Returns its place.
     mutating func put(_ subscription: KeptSubscription) -> Int32 {
         let key = Key(owner: subscription.owner, id: subscription.subscription.id)
         let slot: Int32
@@ -126,7 +126,7 @@ struct SubscriptionTable {
         return slot
     }
 
-    /// Removes it if it is there; returns the place that it had.
+    /// Removes a subscription. Returns the place that it had, or nil when it does not exist.
     mutating func remove(_ id: String, of owner: String) -> Int32? {
         guard let slot = slotOfKey.removeValue(forKey: Key(owner: owner, id: id)) else { return nil }
         forget(slots[Int(slot)]!, at: slot)
@@ -137,7 +137,7 @@ struct SubscriptionTable {
         return slot
     }
 
-    /// Takes back all that ``put(_:)`` counted and filed.
+    /// Undoes all that ``put(_:)`` counted and filed.
     private mutating func forget(_ subscription: KeptSubscription, at slot: Int32) {
         shares[subscription.owner]!.textBytes -= subscription.textBytes
         shares[subscription.owner]!.predicateBytes -= subscription.predicateBytes

@@ -2,7 +2,7 @@ internal import BrumeGeodesy
 internal import BrumeModel
 internal import BrumeRecord
 
-/// What records stand under in an index.
+/// The keys under which records stand in an index.
 extension FieldIndex {
     /// What it costs to walk over a record's fields, which are not many however large it is
     /// (``Limits/fieldsPerRecord``).
@@ -13,7 +13,7 @@ extension FieldIndex {
     private static let asciiBytesPerUnit = 64
     private static let otherBytesPerUnit = 8
 
-    /// All that a record stands under: rising, each once.
+    /// Reads all keys of a record: in rising order, each once.
     func readAllKeys(of record: SharedBytes?, _ keys: inout [PostingTree.Key]) {
         keys.removeAll(keepingCapacity: true)
         record?.withUnsafeBytes { bytes in
@@ -24,7 +24,7 @@ extension FieldIndex {
         FieldIndex.sort(&keys)
     }
 
-    /// Rising, each once.
+    /// Puts the keys in rising order, each once.
     static func sort(_ keys: inout [PostingTree.Key]) {
         if keys.count < 2 { return }
         keys.sort()
@@ -36,7 +36,7 @@ extension FieldIndex {
         keys.removeSubrange(count...)
     }
 
-    /// Begins to read what a record stands under. Keys come in no order, and some perhaps several times.
+    /// Begins to read the keys of a record. They come in no order, and some perhaps several times.
     func beginKeys(of record: UnsafeRawBufferPointer, _ keys: inout [PostingTree.Key]) -> IndexKeyRest {
         lookup?.load(record)
         switch id.kind {
@@ -58,10 +58,10 @@ extension FieldIndex {
         return .nothing
     }
 
-    /// Reads on for about so many units, and always a little. Returns whether that was all.
+    /// Continues to read for about so many units, and always reads a little. Returns whether that was all.
     ///
-    /// A record with more than the index takes in stands under ``IndexKeys/unindexed`` alone, and is not read to its
-    /// end.
+    /// A record with more words or elements than the index takes in stands under ``IndexKeys/unindexed`` alone, and is
+    /// not read to its end.
     func readKeys(_ rest: inout IndexKeyRest, _ keys: inout [PostingTree.Key], _ units: inout Int) -> Bool {
         switch rest {
         case .nothing: return true

@@ -3,14 +3,14 @@ internal import BrumeRecord
 
 /// One index of one type of a zone's records, in memory only.
 ///
-/// Made record by record in the order of their numbers; commits keep what is made so far, and leave the rest to the
-/// making. What is large is done in steps, see ``IndexUpdate``.
+/// Built record by record in the order of their numbers; commits update what is built so far, and leave the rest to the
+/// building. Large records are taken in in steps, see ``IndexUpdate``.
 ///
-/// An index by hashes (words, elements, whole values) is gathered in a ``TermTable`` first, which no entry can be taken
-/// out of: what commits change meanwhile is noted, and made good in the tree before the index is ready.
+/// An index by hashes (words, elements, whole values) is gathered in a ``TermTable`` first, from which no entry can be
+/// removed: what commits change meanwhile is noted, and corrected in the tree before the index is ready.
 final class FieldIndex {
     let id: IndexID
-    /// Unchecked: the check takes longer than the access, and nothing that has the tree calls what changes it.
+    /// Unchecked: the check takes longer than the access, and no code that holds the tree calls code that changes it.
     @exclusivity(unchecked) private(set) var tree = PostingTree()
     /// Records with smaller numbers are in it, or in `table`.
     private(set) var builtCount: UInt32 = 0
@@ -18,20 +18,20 @@ final class FieldIndex {
     /// The number of the zone's next change (``IndexChanges``) that it takes over.
     private(set) var nextChange: Int
     private var table: TermTable?
-    /// Whether there is to be a table, when the first record comes.
+    /// Whether a table is to be made, when the first record comes.
     private var needsTable: Bool
     /// Whether the table has all that it will have.
     private var isTableComplete = false
-    /// Records beside the table that have more keys than the index takes in, rising; those that were moved to the tree
-    /// count.
+    /// Records that have more keys than the index takes in, rising, kept beside the table; and how many of them were
+    /// moved to the tree.
     private var unindexed: [UInt32] = []
     private var movedUnindexedCount = 0
-    /// Changed since they were put into the table: what they stand under there. Each record once, so it is smaller than
-    /// the index.
+    /// Records that were changed since they were put into the table, with their keys there. Each record once, so it is
+    /// smaller than the index.
     private var outdated: [UInt32: [PostingTree.Key]] = [:]
     /// The record with the number `builtCount`, if taking it in has begun.
     private var making: IndexUpdate?
-    /// One of those that were outdated, in the tree in part.
+    /// One of the outdated records, corrected in the tree in part.
     private var mending: IndexUpdate?
     /// The change `nextChange`, taken over in part.
     private var following: IndexUpdate?
@@ -39,10 +39,10 @@ final class FieldIndex {
     let breaker: WordBreaker
     let limits: IndexLimits
     private let scratch: IndexScratch
-    /// Nil: what is left is given back at once.
+    /// Takes what is left of it, to free it in steps; when nil, it is freed at once.
     private let remains: IndexRemains?
 
-    /// - Parameter nextChange: The first that its making will not see.
+    /// - Parameter nextChange: The first change that building the index will not see.
     init(
         _ id: IndexID, breaker: WordBreaker, scratch: IndexScratch, limits: IndexLimits, nextChange: Int,
         remains: IndexRemains?
@@ -69,7 +69,7 @@ final class FieldIndex {
     }
 
     /// Whether there are records with more words or elements than the index takes in: it leads to them whatever is
-    /// sought.
+    /// searched for.
     var hasUnindexed: Bool {
         switch id.kind {
         case .words, .members: tree.position(of: IndexKeys.unindexed) != nil
@@ -79,14 +79,15 @@ final class FieldIndex {
 
     // MARK: Making
 
-    /// So many of ``IndexUpdate``'s units weigh as much as one unit of a query: a record of a few hundred bytes.
+    /// The number of ``IndexUpdate``'s units that weigh as much as one unit of a query: a record of a few hundred
+    /// bytes.
     static let updateUnits = 16
-    /// So many of them are done between two looks at what is left.
+    /// The number of them that are done between two looks at what is left.
     private static let stepUnits = 256
 
-    /// Takes the next records in, for about so many units. All changes are taken over before.
+    /// Takes the next records in, for about so many units. All changes must have been taken over before.
     ///
-    /// - Parameter zoneBytes: Of the zone's records.
+    /// - Parameter zoneBytes: The bytes of the zone's records.
     func build(_ ordinals: OrdinalTable, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) {
         if needsTable {
             needsTable = false
@@ -131,7 +132,7 @@ final class FieldIndex {
         return 1 + (FieldIndex.stepUnits - units) / FieldIndex.updateUnits
     }
 
-    /// The bytes of a record that the index is about; nil: it is about other types.
+    /// The bytes of a record; nil when it is gone, or of a type that the index does not cover.
     private func bytes(of ordinal: UInt32, _ ordinals: OrdinalTable, _ zone: RecordSlots) -> SharedBytes? {
         guard let slot = ordinals.slot(of: ordinal), id.covers(zone[slot].type) else { return nil }
         return zone.bytes(of: slot)
@@ -144,7 +145,7 @@ final class FieldIndex {
             builtCount += 1
             return 1
         }
-        // So small that it has no more keys than the index takes in.
+        // So small that it can't have more keys than the index takes in.
         if zone.byteCount(of: slot) <= min(limits.promptBytes, limits.words, limits.elements) {
             builtCount += 1
             return zone.withBytes(of: slot) { insertSmall(builtCount - 1, $0) }
@@ -195,7 +196,7 @@ final class FieldIndex {
 
     // MARK: Commits
 
-    /// A small record of the type changed, and there is no change before it that the index has not taken over.
+    /// Takes over the change of a small record of the type. No earlier change may be pending.
     ///
     /// - Returns: The work, in ``IndexUpdate``'s units.
     func noteChange(_ ordinal: UInt32, from old: SharedBytes?, to new: SharedBytes?) -> Int {
@@ -213,7 +214,7 @@ final class FieldIndex {
         return work
     }
 
-    /// Goes on with taking over the zone's change ``nextChange``, for about so many of ``IndexUpdate``'s units.
+    /// Continues to take over the zone's change ``nextChange``, for about so many of ``IndexUpdate``'s units.
     ///
     /// - Returns: The work in units.
     func follow(_ change: IndexChange, _ units: Int) -> Int {
@@ -240,7 +241,7 @@ final class FieldIndex {
         return max(1, units - left)
     }
 
-    /// Whether a change of a record is to be taken over: not where its making is still to come.
+    /// Whether a change of a record has to be taken over: not when the record itself is still to be taken in.
     private func concerns(_ ordinal: UInt32) -> Bool {
         if isReady { return true }
         if let known = making, known.ordinal == ordinal {
@@ -262,7 +263,7 @@ final class FieldIndex {
 
     // MARK: Steps
 
-    /// Returns whether the record is in the tree as it is to be.
+    /// Advances an update. Returns whether the tree then has the record's new keys alone.
     private func advance(_ update: inout IndexUpdate, _ units: inout Int) -> Bool {
         while update.phase != .changing {
             if units <= 0 { return false }
@@ -272,7 +273,7 @@ final class FieldIndex {
         return update.left == update.oldKeys.count && update.right == update.newKeys.count
     }
 
-    /// Takes entries out that are not among the new keys, and puts those in that are not among the old ones: about
+    /// Removes the entries that are not among the new keys, and adds those that are not among the old ones: about
     /// `limit` of them.
     private func change(
         _ ordinal: UInt32, _ oldKeys: [PostingTree.Key], _ newKeys: [PostingTree.Key], _ left: inout Int,

@@ -6,10 +6,10 @@ struct IndexBacklog {
     /// Zones with changes that wait, by incarnation, the one that waits longest first; some may have none left, or be
     /// gone.
     private(set) var zones: [UInt64] = []
-    /// So often something of it was done, so that indexes have changed.
+    /// How often some of it was done, so that indexes have changed.
     private(set) var steps: UInt64 = 0
 
-    /// Changes of this commit follow.
+    /// Begins a commit, whose changes follow.
     mutating func begin(commit sequence: UInt64, units: Int) {
         if commit == sequence { return }
         commit = sequence
@@ -20,7 +20,7 @@ struct IndexBacklog {
         if zones.last != zone, !zones.contains(zone) { zones.append(zone) }
     }
 
-    /// The first one has nothing left.
+    /// Removes the first zone, which has nothing left.
     mutating func removeFirst() { zones.removeFirst() }
 
     mutating func noteStep() { steps += 1 }

@@ -5,12 +5,12 @@ struct IndexChange {
     let slot: Int32
     let ordinal: UInt32
     let type: String
-    /// Nil: there was none.
+    /// The older version; nil when there was none.
     let old: SharedBytes?
-    /// Nil: it was deleted.
+    /// The newer version; nil when the record was deleted.
     let new: SharedBytes?
 
-    /// Bytes that are kept for it.
+    /// The bytes that are kept for it.
     var byteCount: Int { IndexChange.overheadBytes + (old?.count ?? 0) + (new?.count ?? 0) }
 
     private static let overheadBytes = 96
@@ -20,19 +20,19 @@ struct IndexChange {
 struct IndexChanges {
     private var changes: [IndexChange?] = []
     private var head = 0
-    /// Of the oldest one that is kept.
+    /// The number of the oldest change that is kept.
     private(set) var firstNumber = 0
     private(set) var bytes = 0
 
     var count: Int { changes.count - head }
     var isEmpty: Bool { count == 0 }
-    /// Of the next one.
+    /// The number of the next change.
     var endNumber: Int { firstNumber + count }
 
     subscript(number: Int) -> IndexChange { changes[head + number - firstNumber]! }
 
-    /// Of all that are kept, and perhaps of some that were: handed out to each query that begins, so it is not made
-    /// anew each time.
+    /// The slots of all changes that are kept, and perhaps of some that were: handed out to each query that begins, so
+    /// it is not made anew each time.
     private(set) var slots: Set<Int32> = []
 
     mutating func append(_ change: IndexChange) {

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// What an index is of: records of one type, in one zone.
+/// What an index covers: records of one type, in one zone.
 struct IndexID: Hashable {
     enum Kind: Hashable {
         /// All of them.
@@ -17,14 +17,14 @@ struct IndexID: Hashable {
         case places(QueryKey)
     }
 
-    /// Empty: of all types.
+    /// Empty for all types.
     var recordType: String
     var kind: Kind
 
     /// Whether the index has the records of a type.
     func covers(_ type: String) -> Bool { recordType.isEmpty || recordType == type }
 
-    /// As a plan calls it.
+    /// The name of the index in a plan.
     var name: String {
         switch kind {
         case .all: recordType.isEmpty ? "of all records" : "of \(recordType)"

@@ -84,7 +84,7 @@ extension IndexKeys {
         return number << shift...number << shift | (1 << shift - 1)
     }
 
-    /// A circle that covers a square: its middle, and metres that reach from there over all of it.
+    /// A circle that covers a square: its middle, and a radius in metres that reaches all of it.
     static func circle(around number: Key, halvings: Int) -> (middle: Geodesic.Coordinate, metres: Double) {
         var (column, row) = (0, 0)
         for bit in 0..<halvings {

@@ -1,21 +1,21 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// The keys that records stand under in indexes. Equal values have equal keys; where different values share one, the
-/// record says which it is.
+/// The keys of records in indexes. Equal values have equal keys; where different values share a key, the record has to
+/// be read.
 enum IndexKeys {
     typealias Key = PostingTree.Key
 
-    /// Records with more words or elements than an index takes in (``IndexLimits``), whatever these are. Behind all
-    /// hashes.
+    /// The key of records with more words or elements than an index takes in (``IndexLimits``), whatever these are. It
+    /// comes after all hashes.
     static let unindexed: Key = 1 << 64
 
     // MARK: Order
 
-    /// Bytes of a text that a key has; texts that share them are one group of an order.
+    /// The number of a text's bytes that a key holds; texts that share them are one group of an order.
     static let textBytes = 14
 
-    /// Behind all values: records without one.
+    /// The key of records without a value; it comes after all values.
     static let missing: Key = 0xFF << 120
 
     /// A key that is not above that of any larger value: the type, and 64 bits of a number or 14 bytes of a text.
@@ -37,7 +37,7 @@ enum IndexKeys {
         return rank...rank | (1 << 120 - 1)
     }
 
-    /// The key of what is no number, in the order of a type that has that.
+    /// The key of NaN in the order of a type; nil for a type without it.
     static func notANumber(like scalar: StoredScalar) -> Key? {
         switch scalar {
         case .int64, .double, .date: Key(ScalarOrder.rank(scalar)) << 120 | Key(UInt64.max) << 56
@@ -45,13 +45,13 @@ enum IndexKeys {
         }
     }
 
-    /// Whether all texts under the keys of those that begin so do begin so: of a longer one the key holds the first
-    /// bytes only, and at its end a key does not tell NUL from nothing.
+    /// Whether all texts under the keys of ``beginning(with:)`` do begin with `text`: a key holds only the first bytes
+    /// of a longer one, and at its end it does not tell NUL from nothing.
     static func isExact(beginning text: UnsafeRawBufferPointer) -> Bool {
         text.count <= textBytes && text.last != 0
     }
 
-    /// The keys of all texts that begin so.
+    /// The keys of all texts that begin with `text`.
     static func beginning(with text: UnsafeRawBufferPointer) -> ClosedRange<Key> {
         let first = order(.string(text)) & ~0xFF
         let open = max(0, textBytes - text.count) * 8 + 8
@@ -66,7 +66,7 @@ enum IndexKeys {
         return Key(ordered) << 56
     }
 
-    /// 14 bytes, and the length; 15 stands for whatever is longer.
+    /// The first 14 bytes, and the length; 15 stands for any longer one.
     private static func prefix(_ bytes: UnsafeRawBufferPointer) -> Key {
         var key: Key = 0
         for index in 0..<textBytes { key = key << 8 | Key(index < bytes.count ? bytes[index] : 0) }
@@ -83,8 +83,8 @@ enum IndexKeys {
         }
     }
 
-    /// The value that all records under the key of an order are sorted by, where the key holds it whole; nil: the
-    /// record says it.
+    /// The value that all records under the key of an order are sorted by, if the key holds all of it. Returns nil when
+    /// the record has to be read.
     static func exactScalar(_ key: Key) -> ExactScalar? {
         if key == missing { return ExactScalar(scalar: nil) }
         let ordered = UInt64(truncatingIfNeeded: key >> 56)
@@ -97,13 +97,13 @@ enum IndexKeys {
     }
 
     struct ExactScalar {
-        /// Nil: none.
+        /// Nil when there is no value.
         let scalar: StoredScalar?
     }
 
     // MARK: Equality
 
-    /// Nil for what is found in another way, or equals nothing.
+    /// The key of a value as a whole. Returns nil for NaN, which equals nothing.
     static func equality(_ scalar: StoredScalar) -> Key? {
         var hasher = Hasher()
         hasher.combine(ScalarOrder.rank(scalar))
@@ -120,7 +120,8 @@ enum IndexKeys {
         return Key(UInt64(bitPattern: Int64(hasher.finalize())))
     }
 
-    /// Whether values that stand under one key with this one, by order as numbers or by value, equal it.
+    /// Whether all values that share this value's key equal it. The key is that of the order for numbers and dates,
+    /// else that of the whole value.
     static func isEqualityExact(_ scalar: StoredScalar) -> Bool {
         switch scalar {
         case .int64, .double: isExact(order(scalar))

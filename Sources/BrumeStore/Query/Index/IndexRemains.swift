@@ -1,10 +1,9 @@
-/// What is left of indexes that nobody uses any more: a large one is a million pieces of memory, which are given back
-/// in steps.
+/// What is left of indexes that nobody uses any more: a large one is a million allocations, which are freed in steps.
 final class IndexRemains {
     @exclusivity(unchecked) private var trees: [PostingTree] = []
     @exclusivity(unchecked) private var tables: [TermTable] = []
 
-    /// What giving back a branch or a part costs, about, in ``IndexUpdate``'s units.
+    /// About what it costs to free a branch or a part, in ``IndexUpdate``'s units.
     private static let pieceUnits = 64
 
     var isEmpty: Bool { trees.isEmpty && tables.isEmpty }
@@ -13,7 +12,7 @@ final class IndexRemains {
 
     func add(_ table: TermTable) { tables.append(table) }
 
-    /// Gives back about so many units' worth; returns the work.
+    /// Frees about so many units' worth; returns the work.
     func clear(_ units: Int) -> Int {
         var left = units
         while left > 0, let last = trees.indices.last {

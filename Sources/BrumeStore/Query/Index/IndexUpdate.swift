@@ -1,15 +1,15 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// One record's way into an index, or from its older version's entries to the newer one's, in steps: a record may have
-/// thousands of words or elements.
+/// The steps that take a record into an index, or that replace its older version's entries by the newer one's: a record
+/// may have thousands of words or elements.
 struct IndexUpdate {
     typealias Key = PostingTree.Key
 
     enum Phase {
         case readingOld
         case readingNew
-        /// The keys are there, rising, each once.
+        /// All keys are read, and stand in rising order, each once.
         case changing
     }
 
@@ -18,11 +18,11 @@ struct IndexUpdate {
     private let old: SharedBytes?
     private let new: SharedBytes?
     private(set) var phase: Phase
-    /// What is left to read of the version that is being read; nil: its reading has not begun.
+    /// What is left to read of the version that is being read; nil before that begins.
     private var rest: IndexKeyRest?
     private(set) var oldKeys: [Key] = []
     private(set) var newKeys: [Key] = []
-    /// How many of both are done with.
+    /// How many keys of each are done.
     var left = 0
     var right = 0
 
@@ -33,7 +33,7 @@ struct IndexUpdate {
         phase = .readingOld
     }
 
-    /// Of a record whose entries are known.
+    /// An update of a record whose entries are known.
     init(_ ordinal: UInt32, from oldKeys: [Key], to new: SharedBytes?) {
         self.ordinal = ordinal
         self.oldKeys = oldKeys
@@ -42,7 +42,7 @@ struct IndexUpdate {
         phase = .readingNew
     }
 
-    /// Reads on.
+    /// Continues to read the keys of the record.
     mutating func read(for index: FieldIndex, _ units: inout Int) {
         switch phase {
         case .readingOld:
@@ -53,7 +53,7 @@ struct IndexUpdate {
         }
     }
 
-    /// Returns whether the version is read.
+    /// Returns whether the version is read to its end.
     private static func read(
         _ record: SharedBytes?, _ rest: inout IndexKeyRest?, _ keys: inout [Key], for index: FieldIndex,
         _ units: inout Int
@@ -62,7 +62,7 @@ struct IndexUpdate {
         guard let record else { return true }
         if rest == nil {
             units -= FieldIndex.walkUnits(record.count)
-            // The record stands where it is while the update holds it.
+            // The record does not move while the update holds it.
             rest = record.withUnsafeBytes { index.beginKeys(of: $0, &keys) }
         }
         guard index.readKeys(&rest!, &keys, &units) else { return false }
@@ -76,8 +76,8 @@ struct IndexUpdate {
 /// What is left to read of a record's keys. Points into the record.
 enum IndexKeyRest {
     case nothing
-    /// Elements that were read count.
+    /// `count` is the number of elements that were read.
     case elements(StoredList, count: Int)
-    /// Words that were read count.
+    /// `count` is the number of words that were read.
     case text(SearchableText, count: Int)
 }

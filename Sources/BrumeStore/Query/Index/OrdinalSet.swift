@@ -1,11 +1,11 @@
-/// Which of a zone's records are in it, by their numbers: a bit each. A class, so that steps of a query hand it on
-/// without a copy.
+/// A set of a zone's records, by their numbers: a bit each. A class, so that steps of a query hand it on without a
+/// copy.
 final class OrdinalSet {
     private let wordCount: Int
-    /// From the first one on that is put in: most plans that think of a set do without it.
+    /// Allocated when the first number is added: most plans that consider a set do without it.
     private var words: UnsafeMutablePointer<UInt64>?
 
-    /// - Parameter count: Numbers are below it.
+    /// - Parameter count: The end of the numbers: all are below it.
     init(count: Int) {
         wordCount = (count + 63) / 64
     }

@@ -1,9 +1,9 @@
 internal import BrumeModel
 
-/// Numbers the records of a zone in the order of their creation: what indexes name them by.
+/// Numbers the records of a zone in the order of their creation: indexes name records by these numbers.
 ///
-/// Made in steps while commits go on, then kept by them. A record has its number as long as it lives; a new one gets
-/// the next.
+/// It is built in steps while commits go on, then kept up to date by them. A record has its number as long as it lives;
+/// a new one gets the next.
 struct OrdinalTable {
     private struct Entry {
         let created: ChangePosition
@@ -20,15 +20,15 @@ struct OrdinalTable {
     private var phase = Phase.collecting(next: 0)
     private var sort = SlicedSort<Entry>(by: { $0.created < $1.created })
     private var sorted: [Entry] = []
-    /// Created since the table was begun, wherever it stands: numbers rise with creation, so all of these come behind
-    /// what is collected.
+    /// Records that were created since the table was begun, in whatever slot: numbers rise with creation, so all of
+    /// these come after what is collected.
     private var late: [Entry] = []
 
     /// By ordinal.
     private var creations = PagedArray<ChangePosition>()
-    /// By ordinal; -1: gone.
+    /// By ordinal; -1 for a record that is gone.
     private var slots = PagedArray<Int32>()
-    /// By slot; `max`: none.
+    /// By slot; `max` for none.
     private var ordinals = PagedArray<UInt32>()
     private(set) var liveCount = 0
 
@@ -57,7 +57,7 @@ struct OrdinalTable {
         return ordinals[Int(slot)]
     }
 
-    /// The first ordinal of a record that was created behind `position`.
+    /// The first ordinal of a record that was created after `position`.
     func firstOrdinal(createdAfter position: ChangePosition) -> UInt32 {
         var low = 0
         var high = creations.count
@@ -68,7 +68,7 @@ struct OrdinalTable {
         return UInt32(low)
     }
 
-    /// Goes on with making the table, for about so many records.
+    /// Continues to build the table, for about so many records.
     mutating func step(_ zone: RecordSlots, _ budget: Int) {
         var budget = budget
         while budget > 0 {
@@ -107,7 +107,7 @@ struct OrdinalTable {
         }
     }
 
-    /// A record was created. Returns its number, if the table gives numbers already.
+    /// Notes that a record was created. Returns its number if the table is ready.
     mutating func noteCreation(slot: Int32, created: ChangePosition) -> UInt32? {
         if isReady { return number(Entry(created: created, slot: slot)) }
         late.append(Entry(created: created, slot: slot))

@@ -11,7 +11,7 @@ struct PostingBranch {
     /// Keys of all leaves.
     private(set) var groupCount = 0
 
-    /// Of rising entries, the last that does not stand behind the given one, or the first.
+    /// The index of the last of some rising entries that does not come after the given one, or 0.
     static func last(_ keys: [Key], _ ordinals: [UInt32], notBehind key: Key, _ ordinal: UInt32) -> Int {
         var low = 0
         var high = keys.count
@@ -26,14 +26,14 @@ struct PostingBranch {
         return max(low - 1, 0)
     }
 
-    /// The last leaf that does not begin behind the entry.
+    /// The last leaf that does not begin after the entry.
     func leafIndex(of key: Key, _ ordinal: UInt32) -> Int {
         PostingBranch.last(firstKeys, firstOrdinals, notBehind: key, ordinal)
     }
 
     // MARK: Changes
 
-    /// False when it is there already.
+    /// Adds an entry. Returns false when it exists already.
     mutating func insert(_ key: Key, _ ordinal: UInt32) -> Bool {
         let leaf = leafIndex(of: key, ordinal)
         let group = leaves[leaf].group(of: key)
@@ -52,7 +52,7 @@ struct PostingBranch {
         return true
     }
 
-    /// Entries come in rising order within a key, so what is in front of the new one is kept together and full.
+    /// Entries come in rising order within a key, so those before the new one are kept together in a full leaf.
     private mutating func splitLeaf(_ leaf: Int, around index: Int) {
         let cut = max(index, PostingTree.leafCapacity / 2)
         if cut >= PostingTree.leafCapacity { return }
@@ -64,10 +64,10 @@ struct PostingBranch {
 
     private mutating func insertSplit(_ key: Key, _ ordinal: UInt32, _ leaf: Int) {
         if leaves[leaf].ordinals.count == PostingTree.leafCapacity {
-            // It belongs behind all of a full leaf.
+            // It belongs after all entries of a full leaf.
             return insertLeaf(PostingLeaf(keys: [key], ends: [1], ordinals: [ordinal]), at: leaf + 1)
         }
-        // At the cut, in front of the second leaf's first entry, is the end of the first one.
+        // An entry at the cut, before the second leaf's first one, belongs at the end of the first leaf.
         let group = leaves[leaf].group(of: key)
         let isKnown = group < leaves[leaf].keys.count && leaves[leaf].keys[group] == key
         let index = isKnown ? leaves[leaf].index(of: ordinal, inGroup: group) : leaves[leaf].start(of: group)
@@ -76,13 +76,13 @@ struct PostingBranch {
         if index == 0 { noteFirst(of: leaf) }
     }
 
-    /// Whether no leaf more has room, and the last one has none for so many entries.
+    /// Whether there is no room for another leaf, and none for so many entries in the last one.
     func isFull(for more: Int) -> Bool {
         leaves.count == PostingTree.branchCapacity
             && leaves[leaves.count - 1].ordinals.count + more > PostingTree.leafCapacity
     }
 
-    /// Puts entries of one key behind all others.
+    /// Appends entries of one key after all others.
     mutating func append(_ key: Key, _ ordinals: [UInt32]) {
         let last = leaves.count - 1
         guard last >= 0, leaves[last].ordinals.count + ordinals.count <= PostingTree.leafCapacity else {
@@ -102,7 +102,7 @@ struct PostingBranch {
         }
     }
 
-    /// False when it is not there.
+    /// Removes an entry. Returns false when it does not exist.
     mutating func remove(_ key: Key, _ ordinal: UInt32) -> Bool {
         let leaf = leafIndex(of: key, ordinal)
         let group = leaves[leaf].group(of: key)
@@ -153,7 +153,7 @@ struct PostingBranch {
         firstOrdinals[leaf] = leaves[leaf].ordinals[0]
     }
 
-    /// Takes the leaves from one on off.
+    /// Splits off the leaves from the given one on.
     mutating func split(_ leaf: Int) -> PostingBranch {
         var rest = PostingBranch()
         rest.leaves = Array(leaves[leaf...])

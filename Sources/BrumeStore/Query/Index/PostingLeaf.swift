@@ -46,7 +46,7 @@ struct PostingLeaf {
         for later in group..<ends.count { ends[later] += 1 }
     }
 
-    /// Takes an entry out, with its key if that was its only one.
+    /// Removes an entry, with its key if that was its only one.
     mutating func remove(at index: Int, group: Int) {
         ordinals.remove(at: index)
         for later in group..<ends.count { ends[later] -= 1 }
@@ -56,7 +56,7 @@ struct PostingLeaf {
         }
     }
 
-    /// Takes the ordinals from `index` on off, with their keys.
+    /// Splits off the ordinals from `index` on, with their keys.
     mutating func split(at index: Int) -> PostingLeaf {
         var rest = PostingLeaf()
         var group = 0
@@ -72,7 +72,7 @@ struct PostingLeaf {
         return rest
     }
 
-    /// Gives back what growing took too much of.
+    /// Frees the room that growing took too much of.
     mutating func trim() {
         if keys.capacity > keys.count * 5 / 4 { keys = keys.withUnsafeBufferPointer { Array($0) } }
         if ends.capacity > ends.count * 5 / 4 { ends = ends.withUnsafeBufferPointer { Array($0) } }

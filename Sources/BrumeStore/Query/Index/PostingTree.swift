@@ -1,9 +1,8 @@
 /// An ordered set of (key, ordinal): which records have a key, in the order of their creation, keys in their own order.
 ///
-/// Leaves of up to 512 ordinals, with each key once a leaf: so a common key costs four bytes a record, and a key of one
-/// record
-/// 22. Up to 512 leaves are a branch. So an insertion moves a few kilobytes at most, however many records share the
-/// key, and however large the tree is.
+/// A leaf has up to 512 ordinals, and each of its keys once: so a common key costs four bytes a record, and a key of
+/// one record 22. Up to 512 leaves are a branch. So an insertion moves a few kilobytes at most, however many records
+/// share the key, and however large the tree is.
 struct PostingTree {
     typealias Key = UInt128
 
@@ -31,7 +30,7 @@ struct PostingTree {
 
     // MARK: Changes
 
-    /// False when it is there already.
+    /// Adds an entry. Returns false when it exists already.
     @discardableResult
     mutating func insert(_ key: Key, _ ordinal: UInt32) -> Bool {
         if branches.isEmpty {
@@ -47,7 +46,7 @@ struct PostingTree {
         leafCount += branches[branch].leaves.count
         if !isNew { count -= 1 }
         if branches[branch].leaves.count > PostingTree.branchCapacity {
-            // What grows at its end stays full.
+            // A tree that grows at its end keeps its branches full.
             let isLast = branch == branches.count - 1
             insertBranch(branches[branch].split(isLast ? PostingTree.branchCapacity : 256), at: branch + 1)
         }
@@ -55,7 +54,7 @@ struct PostingTree {
         return isNew
     }
 
-    /// Puts entries behind all others, without looking: those of one key, rising, at most a leaf.
+    /// Appends entries after all others, unchecked: those of one key, rising, at most a leaf's worth.
     mutating func append(_ key: Key, _ ordinals: [UInt32]) {
         if branches.isEmpty || branches[branches.count - 1].isFull(for: ordinals.count) {
             insertBranch(PostingBranch(), at: branches.count)
@@ -70,7 +69,7 @@ struct PostingTree {
         if branches[branch].count == ordinals.count { noteFirst(of: branch) }
     }
 
-    /// False when it is not there.
+    /// Removes an entry. Returns false when it does not exist.
     @discardableResult
     mutating func remove(_ key: Key, _ ordinal: UInt32) -> Bool {
         if branches.isEmpty { return false }
@@ -91,7 +90,7 @@ struct PostingTree {
         return true
     }
 
-    /// Forgets the last entries, some hundred leaves of them; false when there are none.
+    /// Drops the last entries, some hundred leaves of them. Returns false when there are none.
     mutating func dropBranch() -> Bool {
         guard let last = branches.popLast() else { return false }
         firstKeys.removeLast()
@@ -130,14 +129,14 @@ struct PostingTree {
         firstOrdinals[branch] = branches[branch].firstOrdinals[0]
     }
 
-    /// The last branch that does not begin behind the entry.
+    /// The last branch that does not begin after the entry.
     private func branchIndex(of key: Key, _ ordinal: UInt32) -> Int {
         PostingBranch.last(firstKeys, firstOrdinals, notBehind: key, ordinal)
     }
 
     // MARK: Reading
 
-    /// The first entry that is not in front of (key, ordinal), or nil.
+    /// The first entry that does not come before (key, ordinal), or nil.
     func position(of key: Key, _ ordinal: UInt32 = 0) -> Position? {
         if branches.isEmpty { return nil }
         let branch = branchIndex(of: key, ordinal)
@@ -176,12 +175,12 @@ struct PostingTree {
         return beginning(next.branch, next.leaf + 1)
     }
 
-    /// The first entry of the key at `position` whose ordinal is not below `ordinal`, at or behind the position; nil:
-    /// there is none.
+    /// The first entry of the key at `position` whose ordinal is not below `ordinal`, at or after the position; nil
+    /// when there is none.
     func position(_ position: Position, of key: Key, to ordinal: UInt32) -> Position? {
         let end = Int(branches[position.branch].leaves[position.leaf].ends[position.group])
         var next = position
-        // Mostly it is the next one, or the one behind.
+        // Usually it is at the position, or right after it.
         for _ in 0..<2 where next.index < end {
             if branches[next.branch].leaves[next.leaf].ordinals[next.index] >= ordinal { return next }
             next.index += 1
@@ -194,7 +193,7 @@ struct PostingTree {
         return found
     }
 
-    /// Where the group in front of a group's first entry begins, as far as that is known without a search; else nil.
+    /// The beginning of the group before the one that begins at `start`, if it is known without a search; else nil.
     func group(below start: Position) -> Position? {
         // The first group of a leaf may have begun in the leaf before.
         guard start.group > 1 else { return nil }

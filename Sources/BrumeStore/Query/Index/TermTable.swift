@@ -2,9 +2,9 @@
 /// order.
 ///
 /// Keys come in no order, and a million records have a hundred million, so what counts is to stay in the processor's
-/// caches. Entries are first put down one behind the other, in a buffer for all keys that begin alike. A full buffer
-/// goes into the hash tables of those keys, which are small: there an entry is four bytes at the end of its key's list.
-/// In the end the tree is made table by table, and lists that fill a leaf become one without a copy.
+/// caches. Entries are first written one after the other, in a buffer for all keys that begin alike. A full buffer goes
+/// into the hash tables of those keys, which are small: there an entry is four bytes at the end of its key's list. In
+/// the end the tree is made table by table, and lists that fill a leaf become one without a copy.
 final class TermTable {
     private struct Entry {
         let key: UInt64
@@ -15,21 +15,21 @@ final class TermTable {
         var entries: UnsafeMutablePointer<Entry>?
         var capacity = 0
         var count = 0
-        /// At so many it is emptied.
+        /// The number of entries at which it is emptied.
         var limit: Int
     }
 
     private struct Term {
         var key: UInt64 = 0
-        /// The record that was added last; `max`: the place is free.
+        /// The record that was added last; `max` in a free place.
         var last = UInt32.max
-        /// Each of a leaf's size.
+        /// Lists of a leaf's size each.
         var full: [[UInt32]] = []
         var rest: [UInt32] = []
     }
 
     private struct Part {
-        /// Nil: it has had none.
+        /// Nil until the first term.
         var terms: UnsafeMutablePointer<Term>?
         var capacity = 0
         var count = 0
@@ -41,7 +41,7 @@ final class TermTable {
     /// Where each record has a hundred keys that no other has, a part of the largest zone has a few thousand: they are
     /// sorted at once.
     private static let recordsPerPart = 16
-    /// A key takes two bytes of a record at least: so of few large records a part has two thousand keys at most.
+    /// A key takes two bytes of a record at least: so with few large records a part has two thousand keys at most.
     private static let bytesPerPart = 4 * 1024
 
     private let partBits: Int
@@ -53,7 +53,7 @@ final class TermTable {
 
     /// - Parameters:
     ///   - recordCount: About how many records there are.
-    ///   - recordBytes: Of all of them.
+    ///   - recordBytes: The bytes of all of them.
     init(recordCount: Int, recordBytes: Int) {
         var bits = TermTable.bufferBits
         while bits < 16, recordCount >> bits > TermTable.recordsPerPart { bits += 1 }
@@ -162,7 +162,7 @@ final class TermTable {
         part.pointee.capacity = capacity
     }
 
-    /// Forgets one part; false when there was none left.
+    /// Drops one part. Returns false when none was left.
     func dropPart() -> Bool {
         guard nextPart < 1 << partBits else { return false }
         TermTable.free(parts[nextPart])
@@ -171,7 +171,7 @@ final class TermTable {
         return true
     }
 
-    /// Puts the keys of one part behind all that the tree has, and forgets them.
+    /// Appends the keys of one part after all that the tree has, and drops them.
     ///
     /// - Returns: The work in units, or nil when there was none left.
     func movePart(to tree: inout PostingTree) -> Int? {

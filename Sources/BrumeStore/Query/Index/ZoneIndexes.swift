@@ -1,8 +1,9 @@
 internal import BrumeModel
 
-/// All indexes of one zone, from the first query that is worth one until the zone goes. Commits keep them in step.
+/// All indexes of one zone, from the first query that is worth one until the zone is deleted. Commits keep them up to
+/// date.
 final class ZoneIndexes {
-    /// The most of one zone; at it, the one that was used least recently goes.
+    /// The most indexes of a zone: when it has so many, the least recently used one makes room for another.
     static let limit = 64
 
     /// Unchecked: the check takes longer than the access, and nothing that has the table calls what changes it.
@@ -13,7 +14,7 @@ final class ZoneIndexes {
     private let scratch: IndexScratch
     private let limits: IndexLimits
     private let remains: IndexRemains
-    /// What they have not taken over.
+    /// The changes that not all indexes have taken over.
     private var changes = IndexChanges()
 
     init(breaker: WordBreaker, scratch: IndexScratch, limits: IndexLimits, remains: IndexRemains) {
@@ -29,17 +30,17 @@ final class ZoneIndexes {
 
     var needsRebuild: Bool { ordinals.needsRebuild }
 
-    /// One that is ready, or nil.
+    /// The index if it is ready, or nil.
     func index(_ id: IndexID) -> FieldIndex? {
         guard let position = indexes.lastIndex(where: { $0.id == id && $0.isReady }) else { return nil }
         indexes.append(indexes.remove(at: position))
         return indexes.last
     }
 
-    /// Goes on with making the numbers and then the index, for about so many units of a query. Returns whether it is
+    /// Continues to build the numbers and then the index, for about so many units of a query. Returns whether it is
     /// ready.
     ///
-    /// - Parameter zoneBytes: Of the zone's records.
+    /// - Parameter zoneBytes: The bytes of the zone's records.
     func build(_ id: IndexID, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) -> Bool {
         if !ordinals.isReady {
             ordinals.step(zone, budget)
@@ -55,7 +56,7 @@ final class ZoneIndexes {
                 remains: remains)
             indexes.append(index)
         }
-        // What is made is read from the zone as it is, so it must not meet a change of before.
+        // Building reads the zone as it is now, so all earlier changes have to be taken over first.
         var left = budget * FieldIndex.updateUnits
         while index.nextChange < changes.endNumber {
             if left <= 0 { return false }
@@ -65,9 +66,9 @@ final class ZoneIndexes {
         return index.isReady
     }
 
-    /// A record was put, where nil or another version was; or deleted, where `new` is nil.
+    /// Notes that a record was put, where `old` is nil or its older version, or deleted, where `new` is nil.
     ///
-    /// The indexes take over at once what is small, as long as the commit has not done much; all else becomes
+    /// The indexes take over small changes at once, as long as the commit has not done much; all others become
     /// ``hasPending``.
     ///
     /// - Parameter units: What the commit may still do at once.
@@ -88,7 +89,7 @@ final class ZoneIndexes {
                 }
             } else {
                 changes.append(IndexChange(slot: slot, ordinal: ordinal, type: type, old: oldBytes, new: newBytes))
-                // Small changes behind a large one do as much as they leave, so that only large ones make more of it.
+                // A small change after a large one does as much work as it leaves, so that only large ones add to it.
                 if isPrompt { units -= applyPending(min(units, 16 + byteCount / 2)) }
             }
         }
@@ -123,7 +124,7 @@ final class ZoneIndexes {
         return units - left
     }
 
-    /// Names of indexes that differ from one that is made anew. When nothing is pending.
+    /// The names of indexes that differ from newly built ones. Call it when nothing is pending.
     func testOnly_differences(_ zone: RecordSlots) -> [String] {
         precondition(!hasPending, "indexes are compared before they have all changes")
         return indexes.filter { index in
