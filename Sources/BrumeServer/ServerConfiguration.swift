@@ -5,32 +5,32 @@ package import BrumeSystem
 
 /// How a server runs. Defaults suit one machine; tests shorten deadlines.
 package struct ServerConfiguration: Sendable {
-    /// Made when missing. One server at a time has it.
+    /// The data folder. It is made when missing; one server at a time has it.
     package var dataFolder: String
     package var host = "127.0.0.1"
-    /// 0: any free port; see ``Server/port``.
+    /// The port to listen on; 0 for any free port, see ``Server/port``.
     package var port: UInt16 = 7440
-    /// Where figures and health are served over HTTP, without TLS; nil: nowhere.
+    /// Where figures and health are served over HTTP, without TLS; nil for nowhere.
     package var metricsAddress: (host: String, port: UInt16)?
-    /// Whether the port takes the operator's token as well: for who administers from another machine. The operator's
-    /// socket in the data folder is there in any case.
+    /// Whether the port accepts the operator's token as well, for administration from another machine. The operator's
+    /// socket in the data folder exists in any case.
     package var takesOperatorOnPort = false
     /// PEM files of the server's certificate chain and its key.
     package var certificatePath: String
     package var keyPath: String
-    /// The CA file that clients verify with, written to `server.json` for clients on this machine; nil: unknown.
+    /// The CA file that clients verify with, written to `server.json` for clients on this machine; nil if unknown.
     package var caPath: String?
     /// Event loops. Databases are divided among them.
     package var loopCount = 2
-    /// How long a loop, and the journal's thread, look for more work before they sleep, where work mostly comes that
-    /// soon and the core is free (``SpinPolicy``): few clients get their answers in half the time. 0: they sleep at
-    /// once.
+    /// How long a loop, and the journal's thread, look for more work before they sleep, if work mostly comes that soon
+    /// and the core is free (``SpinPolicy``): when there are few clients, they get their answers in half the time. 0
+    /// means that they sleep at once.
     package var spinMicroseconds = ServerConfiguration.standardSpinMicroseconds
-    /// What ``spinMicroseconds`` is unless somebody says otherwise.
+    /// The default of ``spinMicroseconds``.
     package static let standardSpinMicroseconds: UInt64 = 200
-    /// The containers that are served; empty: every name.
+    /// The containers that are served; empty for every name.
     package var containers: Set<String> = []
-    /// Where every name is served: containers with data of an account, beyond which it opens none that holds no data
+    /// If every name is served: the number of containers with data at which an account can open none that holds no data
     /// yet.
     package var containersPerAccount = ServerLimits.containersPerAccount
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
@@ -40,15 +40,15 @@ package struct ServerConfiguration: Sendable {
     package var snapshotJournalBytes = 256 * 1024 * 1024
     /// Snapshots are written when a commit has been in the journal alone for so long.
     package var snapshotAgeMilliseconds: UInt64 = 15 * 60 * 1_000
-    /// About how many bytes the databases in memory may take; 0: no bound. Above it those that nobody uses are dropped,
-    /// the one whose use is longest ago first, and loaded again when they are used. Those with a connected owner stay.
+    /// About how many bytes the databases in memory may take; 0 means no bound. Above it those that nobody uses are
+    /// dropped, least recently used first, and loaded again when they are used. Those with a connected owner stay.
     package var memoryBudgetBytes = 0
     /// Snapshots of at most so many bytes, and not of many records, are loaded on the loop that needs them, larger ones
-    /// on the loader's thread while the loop goes on; 0: all on that thread.
+    /// on the loader's thread while the loop goes on; 0 means all on that thread.
     package var shortLoadBytes = 64 * 1024
     /// Calls that wait for one database to be loaded; of one account as many as are free.
     package var callsPerLoad = ServerLimits.callsPerLoad
-    /// Which snapshots a start reads whole before it serves. If they are more, all are read behind it.
+    /// Which snapshots a start reads whole before it serves. If there are more, all are read after the start.
     package var startCheck = StartCheck.automatic
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
@@ -58,22 +58,23 @@ package struct ServerConfiguration: Sendable {
     package var accountTurnCount = ServerLimits.accountTurnCount
     /// Bytes of one account's changes on a loop that may wait for the disk before nothing more of it begins there.
     package var accountTurnUndurableBytes = ServerLimits.undurableTurnBytes
-    /// Connections of the server; nil: as many as its descriptors allow, less a reserve for its own files.
+    /// Connections of the server; nil for as many as its descriptors allow, less a reserve for its own files.
     package var connections: Int?
-    /// Connections of one account; nil: 1,000, or a quarter of all where that is less.
+    /// Connections of one account; nil for 1,000, or a quarter of all if that is less.
     package var connectionsPerAccount: Int?
-    /// Connections of one address (of IPv6: of its first 64 bits) that have no account; nil: as many as of an account.
+    /// Connections of one address (of IPv6: of its first 64 bits) that have no account; nil for as many as of an
+    /// account.
     package var connectionsPerAddress: Int?
     /// Open calls of one account, or of one address without an account, over all of its connections. Notification
     /// streams have another bound: one for each connection that the account may have.
     package var callsPerAccount = ServerConfiguration.standardCallsPerAccount
-    /// What ``callsPerAccount`` is unless somebody says otherwise.
+    /// The default of ``callsPerAccount``.
     package static let standardCallsPerAccount = ServerLimits.callsPerAccount
     /// Bytes of answers that the server holds for all clients: on their way between loops, waiting for the disk, and
     /// not read by their peers. An account may hold an eighth, an address without an account a sixteenth.
     package var outputBudgetBytes = ServerConfiguration.standardOutputBudgetBytes
     package static let standardOutputBudgetBytes = 256 * 1024 * 1024
-    /// The same of requests: frames that are not whole, and those on their way to their database.
+    /// The same for requests: incomplete frames, and requests on their way to their database.
     package var inputBudgetBytes = ServerConfiguration.standardInputBudgetBytes
     package static let standardInputBudgetBytes = 128 * 1024 * 1024
     /// What one connection may take.
@@ -89,19 +90,19 @@ package struct ServerConfiguration: Sendable {
     package var indexedZoneMinimum = 256
     /// How much of its past every database keeps.
     package var history = HistoryLimits.standard
-    /// Encoded bytes of the records that each private database may hold, unless its account has a quota of its own; 0:
-    /// no limit.
+    /// Encoded bytes of the records that each private database may hold, unless its account has a quota of its own; 0
+    /// means no limit.
     package var quotaBytes = 0
-    /// The same of each public database.
+    /// The same for each public database.
     package var publicQuotaBytes = 0
     /// Whether users may connect to development environments. The operator may in any case.
     package var servesDevelopment = true
-    /// Whose saves teach development schemas.
+    /// The accounts whose saves teach development schemas.
     package var teachers = SchemaTeachers.all
-    /// What one account's saves may teach one of them.
+    /// What one account's saves may teach one of these schemas.
     package var teacherShare = SchemaShare.ofTeacher
     package var log = Log.standardError(.info)
-    /// The number of this run in change tags and tokens: not 0, and a different one at each start. Nil: a random
+    /// The number of this run in change tags and tokens: not 0, and a different one at each start; nil for a random
     /// number.
     package var run: UInt32?
     /// For tests of apps: what makes the server behave otherwise.

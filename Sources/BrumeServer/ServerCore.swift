@@ -5,7 +5,7 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
 
-/// What all shards and sessions of a server share. Immutable once the loops run, but for what locks itself.
+/// What all shards and sessions of a server share. Immutable once the loops run, except for what has its own lock.
 ///
 /// `@unchecked Sendable`: `shards`, `groupCommit`, the loops and what they do are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
@@ -36,13 +36,13 @@ final class ServerCore: @unchecked Sendable {
     private(set) var loading: FairWork!
     private let loadingEnded = Atomic<Bool>(false)
     let memory = MemoryUse()
-    /// Where the operator has named none.
+    /// The containers that are served, when the operator has named none.
     private let servedContainers: Lock<ServedContainers>
-    /// The databases that the journal spoke of at the start; others have snapshots, which the disk tells of.
+    /// The databases that were in the journal at the start; others have snapshots, which are found on the disk.
     private let journaledDatabases: Set<DatabaseID>
     /// Whether this is the first run of a server on its data folder.
     let isNewFolder: Bool
-    /// What each account and address has at a time.
+    /// What each account and address uses at a time.
     let shares: ClientShares
     /// The connections of all listeners.
     let admission: ConnectionAdmission
@@ -90,7 +90,7 @@ final class ServerCore: @unchecked Sendable {
         loading = FairWork(on: loader)
     }
 
-    /// Lets go of the parts, which know the core and each other. When no loop runs any more.
+    /// Releases the parts, which refer to the core and to each other. Called when no loop runs any more.
     func disassemble() {
         for shard in shards { shard.disassemble() }
         shards = []
@@ -113,7 +113,7 @@ final class ServerCore: @unchecked Sendable {
     /// Whether databases are still needed. Any thread.
     var isLoading: Bool { !loadingEnded.load(ordering: .relaxed) }
 
-    /// Nobody waits for a database any more: the load under way is given up, and those behind it.
+    /// Gives up the load under way, and those after it: nobody waits for a database any more.
     func endLoading() { loadingEnded.store(true, ordering: .relaxed) }
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
@@ -123,8 +123,8 @@ final class ServerCore: @unchecked Sendable {
 
     // MARK: Health
 
-    /// A file of the folder turned out to be damaged. For good: the next start, or `brume verify`, tells whether it is
-    /// mended.
+    /// Notes for good that a file of the folder is damaged: the next start, or `brume verify`, tells whether it has
+    /// been mended.
     func noteDamage() { damageFound.store(true, ordering: .relaxed) }
 
     func health(at nowNanoseconds: UInt64) -> HealthStatus {
@@ -142,7 +142,7 @@ final class ServerCore: @unchecked Sendable {
 
     // MARK: Sessions
 
-    /// Who says hello, or why they are refused.
+    /// Authenticates a hello, or throws why it is refused.
     ///
     /// - Parameter isOnDisk: Whether there is a snapshot of a database.
     func authenticate(
@@ -176,14 +176,14 @@ final class ServerCore: @unchecked Sendable {
                 tokenHash: AccountToken.hash(token) ?? [], quota: holder.quota,
                 isTeacher: configuration.teachers.include(holder.name), newContainerOf: isNew ? holder.id : nil)
         case .admin(let token):
-            // Whether the token is right is not told where it is of no use.
+            // The answer does not reveal whether the token is right where it is of no use.
             guard configuration.takesOperatorOnPort else { throw Self.noOperatorHere }
             guard secrets.isAdminToken(token) else { throw Self.unknownToken }
             return identity(.admin)
         }
     }
 
-    /// What is wrong with a hello, whoever says it. Returns its environment.
+    /// Throws what is wrong with a hello, whoever sends it. Returns its environment.
     func check(_ hello: Hello) throws(ServiceError) -> Environment {
         if isDraining { throw Self.isStopping }
         guard hello.protocolVersion == 1 else {
@@ -214,7 +214,7 @@ final class ServerCore: @unchecked Sendable {
         "this port takes no operator: run the command on the server's machine with --data, or start the server with --admin-on-port"
     )
 
-    /// The operator goes on: schemas are imported to development, and deployed from there.
+    /// Refuses everybody but the operator: schemas are imported to development, and deployed from there.
     private func refuseDevelopment(to credentials: Hello.Credentials) throws(ServiceError) {
         if case .admin = credentials { return }
         throw ServiceError(
@@ -234,8 +234,8 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    /// An account opens a container; returns whether it is new, and holds no data. Anonymous readers open none: what
-    /// they read of nothing is not kept.
+    /// Opens a container for an account; returns whether it is new, and holds no data. Anonymous readers open none:
+    /// empty databases that they read are not kept.
     private func admit(
         container: String, account: [UInt8], _ isOnDisk: (DatabaseID) -> Bool
     ) throws(ServiceError) -> Bool {
@@ -266,13 +266,13 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    /// A session ends that came to a new container.
+    /// Notes the end of a session that came to a new container.
     func closeContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }
         servedContainers.withLock { $0.close(identity.container, account: account) }
     }
 
-    /// A session is about to write to a container that was new when it came.
+    /// Notes that a session is about to write to a container that was new when it came.
     func fillContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }
         servedContainers.withLock { $0.fill(identity.container, account: account) }
@@ -280,7 +280,7 @@ final class ServerCore: @unchecked Sendable {
 
     /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them. Any thread.
     ///
-    /// - Parameter reason: What they are told; nil: that the tokens were revoked.
+    /// - Parameter reason: What the sessions are told; nil to say that the tokens were revoked.
     func endSessions(
         ofAccount name: String, reason: ServiceError? = nil, then done: @escaping @Sendable () -> Void
     ) {

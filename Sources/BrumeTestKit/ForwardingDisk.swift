@@ -1,6 +1,6 @@
 package import BrumeStore
 
-/// A disk that does what another does, but for the calls that it has a form of its own for.
+/// A disk that forwards to another one, except for the calls that it implements itself.
 package protocol ForwardingDisk: Disk {
     associatedtype Other: Disk
 

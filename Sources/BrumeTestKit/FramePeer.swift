@@ -3,8 +3,8 @@ package import BrumeProtocol
 package import BrumeServer
 package import BrumeSystem
 
-/// A connection to a server that a test turns by hand, both ends of it: what the server sends is there as frames, and
-/// what the client sends has arrived when the call returns.
+/// Both ends of a connection to a server that a test steps by hand: what the server sends is kept as frames, and what
+/// the client sends has arrived when the call returns.
 ///
 /// `@unchecked Sendable`: a test has one thread.
 package final class FramePeer: PeerConnection, @unchecked Sendable {
@@ -19,7 +19,7 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     private let badFrame: (FrameError) -> Void
     private var receiver: (any PeerConnectionReceiver)?
     private var lastStream: UInt32 = 0
-    /// What the server has sent and nobody has taken.
+    /// The frames that the server has sent and nobody has taken.
     package private(set) var frames: [Frame] = []
 
     package let peerAddress = "test"
@@ -27,9 +27,9 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     package private(set) var isOpen = true
     package let isOutputFull = false
 
-    /// Connects to the first loop and says hello. The welcome is there once the server has had its turns.
+    /// Connects to the first loop and says hello. The welcome arrives once the server has had its turns.
     ///
-    /// - Parameter badFrame: Called when the server sends what is no frame.
+    /// - Parameter badFrame: Called when the server sends something that is no frame.
     package init(
         _ server: StepwiseServer, hello: Hello,
         badFrame: @escaping (FrameError) -> Void = { preconditionFailure("the server sent a bad frame: \($0)") }
@@ -48,7 +48,7 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
     package var waitsWhilePaused = false
     package private(set) var isReadingPaused = false
     private var held: [UInt8] = []
-    /// Whether something that the client sent was not read.
+    /// Whether something that the client sent has not been read yet.
     package var holdsInput: Bool { !held.isEmpty }
 
     package func opened(hasAccount: Bool) {}
@@ -118,7 +118,7 @@ package final class FramePeer: PeerConnection, @unchecked Sendable {
         return frames
     }
 
-    /// The client is gone.
+    /// Ends the connection, because the client is gone.
     package func disconnect() {
         isOpen = false
         receiver?.closed(peer: peerAddress, reason: "gone")

@@ -1,12 +1,13 @@
 internal import BrumeGeodesy
 package import BrumeModel
 
-/// What a predicate says of a record, written down from its definition: decoded values, no indexes, nothing prepared.
+/// What a predicate says about a record, written down from its definition: decoded values, no indexes, nothing
+/// prepared.
 ///
 /// Its words are pieces between spaces, in lower case and without a dieresis: tests that compare with it use texts for
 /// which that is right.
 package enum NaivePredicate {
-    /// True, false, or nil: unknown.
+    /// Whether the predicate holds; nil if that is unknown.
     package static func holds(_ predicate: Predicate, _ record: Record) -> Bool? {
         switch predicate {
         case .constant(let holds): return holds

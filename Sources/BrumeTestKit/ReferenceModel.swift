@@ -1,6 +1,6 @@
 package import BrumeModel
 
-/// What a private database should do, told as plainly as possible: dictionaries, whole copies, and loops over
+/// What a private database should do, written as plainly as possible: dictionaries, whole copies, and loops over
 /// everything.
 ///
 /// It shares no code and no data structure with the engine. Values are decoded; a record's version is its change tag,
@@ -40,7 +40,7 @@ package struct ReferenceModel {
 
     // MARK: Zones
 
-    /// Whether anything changed.
+    /// Saves a zone. Returns whether anything changed.
     package mutating func saveZone(_ name: String) -> Bool {
         if zones[name] != nil { return false }
         commit += 1
@@ -48,7 +48,7 @@ package struct ReferenceModel {
         return true
     }
 
-    /// Whether anything changed.
+    /// Deletes a zone. Returns whether anything changed.
     package mutating func deleteZone(_ name: String) -> Bool {
         if zones.removeValue(forKey: name) == nil { return false }
         commit += 1
@@ -74,7 +74,7 @@ package struct ReferenceModel {
         var mayChange = true
         while mayChange {
             mayChange = false
-            // Parents that are named anew must exist afterwards, before anything is deleted.
+            // Newly named parents must exist after the saves, before anything is deleted.
             var state = after(outcomes, of: saves, in: zone)
             var orphan = true
             while orphan {
@@ -90,12 +90,13 @@ package struct ReferenceModel {
                 }
                 state = after(outcomes, of: saves, in: zone)
             }
-            // What goes with the deletions that still stand.
+            // The records that go with the deletions that still stand.
             let wanted = deletions.enumerated().filter {
                 deletionErrors[$0.offset] == nil && zone.records[$0.element] != nil
             }.map(\.element)
             let gone = falling(with: wanted, in: state)
-            // Of that, what can't go: the parents of what stays, and what would take them.
+            // Those of them that can't go: the parents of records that stay, and the records that would take one of
+            // these along.
             var stays = Set<String>()
             var grows = true
             while grows {
@@ -114,7 +115,7 @@ package struct ReferenceModel {
             for (index, name) in deletions.enumerated() where deletionErrors[index] == nil && stays.contains(name) {
                 deletionErrors[index] = .referenceViolation
                 failed = true
-                // An atomic batch fails as a whole: what would hold without this item is asked by nobody.
+                // An atomic batch fails as a whole: nobody asks what would hold without this item.
                 mayChange = !atomic
             }
         }
@@ -176,7 +177,7 @@ package struct ReferenceModel {
         return .staged(record)
     }
 
-    /// The zone's records with the staged saves in it.
+    /// The zone's records with the staged saves applied.
     private func after(_ outcomes: [Outcome], of saves: [Save], in zone: Zone) -> [String: Record] {
         var state = zone.records
         for (outcome, save) in zip(outcomes, saves) {

@@ -1,14 +1,14 @@
-internal import BrumeRandom
 internal import BrumeLock
+internal import BrumeRandom
 package import BrumeStore
 internal import BrumeSystem
 
-/// A disk in memory that keeps apart what was written and what is durable, and that fails when it is told to.
+/// A disk in memory that tells apart what was written and what is durable, and that fails when it is told to.
 ///
 /// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that
 /// writes tear; each name that was made, renamed or removed since its folder was synced is as before or as after.
-/// Nothing that was synced is ever lost. What a failed sync was to write is not written by a later one, as with the
-/// real thing.
+/// Nothing that was synced is ever lost. What a failed sync should have written is not written by a later one, as on a
+/// real disk.
 package final class SimulatedDisk: Disk {
     /// What goes wrong, counted in calls that change something (open files, writes, syncs, names).
     package struct Faults: Sendable {
@@ -21,12 +21,12 @@ package final class SimulatedDisk: Disk {
         package var fullCall: Int?
         /// Writes that would make all files together larger fail: the disk is full.
         package var capacityBytes: Int?
-        /// Files whose path begins so are read with one bit wrong.
+        /// Files whose paths begin with this are read with one bit wrong.
         package var damagedPrefix: String?
-        /// Files whose path holds this can't be read.
+        /// Files whose paths contain this can't be read.
         package var unreadablePart: String?
 
-        /// Whether a call is to fail.
+        /// Whether some call will fail.
         package var isArmed: Bool {
             failingCall != nil || powerCutCall != nil || fullCall != nil || capacityBytes != nil
         }
@@ -41,7 +41,7 @@ package final class SimulatedDisk: Disk {
         }
     }
 
-    /// What a power cut leaves of that which was not synced.
+    /// What survives a power cut of everything that was not synced.
     package enum Survival: Sendable {
         /// Each sector and each name by chance: writes tear.
         case byChance
@@ -54,13 +54,13 @@ package final class SimulatedDisk: Disk {
     private struct Content {
         var current: [UInt8] = []
         var durable: [UInt8] = []
-        /// Sectors of a sync that failed: the system takes them for written, and no later sync writes them again. They
+        /// Sectors of a sync that failed: the system considers them written, and no later sync writes them again. They
         /// are in ``current`` until the power goes.
         var forgotten: Set<Int> = []
-        /// Sectors that read as zeros and take no room, because a write began behind the end.
+        /// Sectors that read as zeros and take no room, because a write began after the end.
         var holes: Set<Int> = []
 
-        /// What it takes of the disk.
+        /// The bytes that it takes on the disk.
         var usedBytes: Int { current.count - holes.count * sectorBytes }
 
         mutating func sync() {
@@ -91,7 +91,7 @@ package final class SimulatedDisk: Disk {
             if !forgotten.isEmpty { forgotten.subtract(sectors) }
         }
 
-        /// How many bytes of a write there is room for, from its beginning.
+        /// How many bytes of a write fit, from its beginning.
         func fitting(_ count: Int, at offset: Int, in room: Int) -> Int {
             var left = room
             var position = offset
@@ -99,7 +99,7 @@ package final class SimulatedDisk: Disk {
                 let next = min(offset + count, (position / sectorBytes + 1) * sectorBytes)
                 let growth = max(0, next - max(position, current.count))
                 let needed = growth + (holes.contains(position / sectorBytes) ? sectorBytes : 0)
-                // What is there is overwritten however full the disk is.
+                // Existing sectors can be overwritten however full the disk is.
                 if needed > 0, needed > left { break }
                 left -= needed
                 position = next
@@ -118,7 +118,7 @@ package final class SimulatedDisk: Disk {
         var contents: [Int: Content] = [:]
         var names: [String: Int] = [:]
         var durableNames: [String: Int] = [:]
-        /// Since the folder was synced.
+        /// The changes of names since their folder was synced.
         var nameChanges: [(folder: String, change: NameChange)] = []
         var folders: Set<String> = [""]
         var open: [Int: (path: String, content: Int)] = [:]
@@ -141,8 +141,8 @@ package final class SimulatedDisk: Disk {
 
     // MARK: What tests do to it
 
-    /// The end of the process: open files are closed, faults are cleared, and all that was written is still to be read.
-    /// It is no more durable than it was.
+    /// Ends the process: open files are closed, faults are cleared, and everything that was written can still be read,
+    /// but is no more durable than it was.
     package func endProcess() {
         state.withLock { state in
             state.open = [:]
@@ -150,7 +150,7 @@ package final class SimulatedDisk: Disk {
         }
     }
 
-    /// A power cut. Open files are gone; faults are cleared.
+    /// Cuts the power. Open files are gone; faults are cleared.
     package func crash(seed: UInt64, _ survival: Survival = .byChance) {
         var generator = SeededGenerator(seed: seed)
         state.withLock { state in
@@ -205,7 +205,7 @@ package final class SimulatedDisk: Disk {
         state.withLock { Self.usedBytes($0) }
     }
 
-    /// Changes bits of a file, of what was written and of what is durable; the same again changes them back.
+    /// Flips bits of a file, both in what was written and in what is durable; the same again flips them back.
     package func flip(_ mask: UInt8, at offset: Int, of path: String) {
         state.withLock { state in
             guard let id = state.names[path] else { return }
@@ -223,7 +223,7 @@ package final class SimulatedDisk: Disk {
         }
     }
 
-    /// A copy whose state goes its own way, with no open files and no faults.
+    /// An independent copy, with no open files and no faults.
     package func copy() -> SimulatedDisk {
         let copied = state.withLock { $0 }
         let copy = SimulatedDisk()
@@ -305,7 +305,7 @@ package final class SimulatedDisk: Disk {
     package func write(_ bytes: [UInt8], to file: DiskFile, at offset: UInt64) throws(DiskError) {
         try changing("write", path(of: file)) { (state) throws(DiskError) in
             let content = try Self.content(of: file, state)
-            // A write that finds too little room leaves its beginning there.
+            // A write that finds too little room writes as much of its beginning as fits.
             let fitting = Self.room(state).map { [offset = Int(offset)] room in
                 state.contents[content]!.fitting(bytes.count, at: offset, in: room)
             }
@@ -458,7 +458,7 @@ package final class SimulatedDisk: Disk {
         return open.content
     }
 
-    /// Bytes that are free; nil: as many as anybody likes.
+    /// The number of free bytes; nil when there is no limit.
     private static func room(_ state: State) -> Int? { state.faults.capacityBytes.map { $0 - usedBytes(state) } }
 
     private static func usedBytes(_ state: State) -> Int {

@@ -6,14 +6,14 @@ internal import BrumeSystem
 
 /// The server's accounts: names, e-mail addresses and hashes of tokens, in one file of the data folder.
 ///
-/// The file is replaced whole at each change, synced before the change takes effect. A failed sync ends the server:
-/// which of the two files a start finds is open. Tokens are random (256 bits), so a plain SHA-256 keeps them; a look-up
-/// is by hash, and its time says nothing of a token.
+/// The file is replaced whole at each change, synced before the change takes effect. A failed sync ends the server,
+/// because nobody knows which of the two files a start will find. Tokens are random (256 bits), so a plain SHA-256
+/// keeps them; a look-up is by hash, and its time says nothing about a token.
 ///
 /// `@unchecked Sendable`: everything that changes is behind the lock; reads from the loops hold it for one look-up, and
 /// a change only to take effect, not while it is written.
 final class AccountStore: @unchecked Sendable {
-    /// Who a token belongs to.
+    /// The account that a token belongs to.
     struct Holder: Equatable, Sendable {
         var name: String
         /// 16 random bytes that stay when the account is renamed; user record names derive from them.
@@ -26,16 +26,17 @@ final class AccountStore: @unchecked Sendable {
     fileprivate struct State {
         var accounts: [String: StoredAccount] = [:]
         var holders: [[UInt8]: Holder] = [:]
-        /// By the id of the account: one for as long as the account is there.
+        /// By the account's id: the same object for as long as the account exists.
         var quotas: [[UInt8]: QuotaOverride] = [:]
     }
 
     /// The file's name in the data folder.
     static let file = "accounts"
 
-    /// Nil: the accounts are in no folder.
+    /// The data folder; nil when the accounts are in no folder.
     private let disk: (any Disk)?
-    /// Nil: a failed sync is thrown, and the process is about to end anyway.
+    /// Ends the server after a failed sync; nil when the error is only thrown, because the process is about to end
+    /// anyway.
     private let failStop: FailStop?
     private let state: Lock<State>
     /// One change after the other. Held while the disk works, so never by a loop.
@@ -46,7 +47,7 @@ final class AccountStore: @unchecked Sendable {
         try self.init(disk: RealDisk(folder: folder), named: folder, failStop: failStop)
     }
 
-    /// The same, of the data folder that `disk` stands for.
+    /// The same for the data folder that `disk` stands for.
     init(disk: any Disk, named folder: String, failStop: FailStop?) throws(ServerError) {
         self.disk = disk
         self.failStop = failStop
@@ -78,7 +79,7 @@ final class AccountStore: @unchecked Sendable {
         }
     }
 
-    /// Makes the account file where there are no accounts yet, so that none at all is damage from then on.
+    /// Makes the account file when there are no accounts yet, so that a missing file is damage from then on.
     func makeFileIfMissing() throws(ServerError) {
         guard let disk else { return }
         do throws(DiskError) {
@@ -89,7 +90,7 @@ final class AccountStore: @unchecked Sendable {
         }
     }
 
-    /// Accounts that are in no folder: what changes is in memory only.
+    /// Accounts that are in no folder: changes are kept in memory only.
     init(fixed accounts: [StoredAccount]) {
         disk = nil
         failStop = nil
@@ -100,7 +101,7 @@ final class AccountStore: @unchecked Sendable {
 
     // MARK: Look-up
 
-    /// Who holds the token, or nil.
+    /// The holder of a token; nil if there is none.
     func holder(ofToken token: String) -> Holder? {
         guard let hash = AccountToken.hash(token) else { return nil }
         return state.withLock { $0.holders[hash] }
@@ -121,7 +122,7 @@ final class AccountStore: @unchecked Sendable {
 
     /// Makes an account with one token. The token is returned this once.
     ///
-    /// - Parameter id: 16 bytes that no other account has; nil: random ones.
+    /// - Parameter id: 16 bytes that no other account has; nil for random ones.
     func add(name: String, email: String, nowMilliseconds: Int64, id: [UInt8]? = nil) throws(ServerError) -> (
         account: StoredAccount, token: String
     ) {
@@ -188,8 +189,8 @@ final class AccountStore: @unchecked Sendable {
         }
     }
 
-    /// Gives an account a quota of its own, 0: no limit; or, with nil, the server's default again. Sessions have it at
-    /// once.
+    /// Gives an account a quota of its own (0 means no limit) or, with nil, the server's default again. Sessions have
+    /// it at once.
     func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
         let quota = try change { (state) throws(ServerError) in
             var account = try Self.existing(name, in: state)

@@ -10,7 +10,7 @@ enum AccountToken {
         prefix + base64URL(SecureRandom.bytes(32))
     }
 
-    /// What the server keeps of a token; nil for text that can't be one.
+    /// The hash that the server keeps of a token; nil for text that can't be a token.
     static func hash(_ token: String) -> [UInt8]? {
         guard token.hasPrefix(prefix), token.utf8.count == prefix.utf8.count + 43 else { return nil }
         return SHA256.digest(Array(token.utf8))

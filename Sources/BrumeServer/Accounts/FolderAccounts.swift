@@ -33,7 +33,7 @@ package final class FolderAccounts {
         self.environment = environment
     }
 
-    /// Lets a server have the folder.
+    /// Releases the folder for a server.
     package func release() { lock.release() }
 
     /// Makes an account with one token, which is returned this once.
@@ -57,8 +57,8 @@ package final class FolderAccounts {
     /// Revokes all tokens of an account and returns how many there were.
     package func revokeTokens(name: String) throws(ServerError) -> Int { try accounts.revokeTokens(name: name) }
 
-    /// An account's quota, after the change, if there is one. What is used nobody knows here: records are not read.
-    /// Nor what the default is: that of a server that is not told another.
+    /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not
+    /// read. The server's default is unknown too: this gives that of a server that is not configured otherwise.
     package func quota(ofAccount name: String, change: QuotaChange?) throws(ServerError) -> AccountQuota {
         switch change {
         case .bytes(let bytes)?: try accounts.setQuota(bytes, ofAccount: name)

@@ -3,14 +3,14 @@ internal import Synchronization
 /// An account's own quota, if the operator gave it one. The account's sessions hold it, on any loop, and see a change
 /// at once.
 final class QuotaOverride: Sendable {
-    /// Negative: none.
+    /// Negative when there is no quota.
     private let value: Atomic<Int>
 
     init(_ bytes: Int?) {
         value = Atomic(bytes ?? -1)
     }
 
-    /// 0: no limit; nil: the account has none of its own.
+    /// The quota; 0 means no limit, nil that the account has none of its own.
     var bytes: Int? {
         get {
             let bytes = value.load(ordering: .relaxed)

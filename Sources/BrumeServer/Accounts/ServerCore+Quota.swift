@@ -4,8 +4,8 @@ internal import BrumeSystem
 
 /// An operator's look at an account's quota.
 extension ServerCore {
-    /// On the admin loop: changes the quota, if that is asked for, and tells it with what the account's private
-    /// database of the operator's container and environment holds.
+    /// On the admin loop: changes the quota, if that is asked for, and reports it with how much the account's private
+    /// database in the operator's container and environment holds.
     func quota(
         ofAccount name: String, change: QuotaChange?, _ identity: Identity,
         _ done: @escaping @Sendable (Result<AccountQuota, ServiceError>) -> Void
@@ -34,8 +34,8 @@ extension ServerCore {
 }
 
 extension Shard {
-    /// Encoded bytes of the records that a database of this shard holds. A database that is not there is not made for
-    /// it.
+    /// The encoded bytes of the records in a database of this shard. A database that does not exist is not made for
+    /// this.
     fileprivate func storedBytes(
         of id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
     ) {
@@ -53,7 +53,7 @@ extension Shard {
         }
     }
 
-    /// Told when the last commit is durable, like everything.
+    /// Reports when the last commit is durable, like every answer.
     private func tell(_ loaded: LoadedDatabase, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         let bytes = loaded.database.storedBytes
         whenDurable(loaded.lastPosition) { done(.success(bytes)) }

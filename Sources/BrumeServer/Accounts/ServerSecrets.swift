@@ -18,7 +18,8 @@ struct ServerSecrets: Sendable {
         do {
             let keyPath = folder + "/secret.key"
             if !FileSystem.exists(keyPath) {
-                // It is made before the folder holds anything. Made anew, no account would find its data again.
+                // The key is made before the folder holds anything. With a new key no account would find its data
+                // again.
                 guard !FileSystem.exists(folder + "/" + MetaFile.path) else {
                     throw ServerError(
                         .damaged, "\(keyPath) is missing, but the folder holds data; restore it from a backup")
@@ -50,7 +51,7 @@ struct ServerSecrets: Sendable {
     }
 
     /// The user record name of an account in a container and environment: `_` and 32 hexadecimal digits, different in
-    /// each (Documentation/CloudKit.md, The model), and telling nothing about the account.
+    /// each (Documentation/CloudKit.md, The model), and revealing nothing about the account.
     func userRecordName(accountID: [UInt8], container: String, environment: Environment) -> String {
         let message = Array("user".utf8) + accountID + [environment.rawValue] + Array(container.utf8)
         let digits = Array("0123456789abcdef".utf8)

@@ -13,26 +13,26 @@ package final class Server: @unchecked Sendable {
     private let lock: DirectoryLock
     /// Whether its loops run, or did.
     private var hasStarted = false
-    /// Let go when the server has started: recovery holds all that the journal spoke of.
+    /// Released when the server has started: recovery holds everything that was in the journal.
     private var assembly: ServerAssembly?
     private let listeners = Lock<[Listener]>([])
     private let finished = Semaphore()
     /// Set by `start`.
     package private(set) var port: UInt16 = 0
-    /// Set by `start`, and let go by `drain`.
+    /// Set by `start`, and released by `drain`.
     private let door = Lock<LocalListener?>(nil)
-    /// Set by `start`, and let go by `wait`.
+    /// Set by `start`, and released by `wait`.
     private var metrics: MetricsListener?
-    /// Where figures are served; 0: nowhere.
+    /// The port where figures are served; 0 when they are not.
     package var metricsPort: UInt16 { metrics?.port ?? 0 }
-    /// The same, `host:port`.
+    /// The address where figures are served, `host:port`.
     package var metricsAddress: String { Self.address(core.configuration.metricsAddress?.host ?? "", metricsPort) }
     /// What recovery found, for the operator.
     package let recoveryReport: String
 
     /// Opens the data folder, makes what is missing in it, and recovers what the journal holds.
     ///
-    /// - Parameter disk: What the store sees of the folder; nil: the folder.
+    /// - Parameter disk: What the store uses in place of the folder; nil for the folder itself.
     /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not
     ///   what was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
     package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
@@ -96,8 +96,7 @@ package final class Server: @unchecked Sendable {
         if !hasStarted { core.abandon() }
     }
 
-    /// What the process exits with when the journal can't be written, or anything can't be synced (EX_IOERR of
-    /// sysexits.h).
+    /// The process's exit code when the journal can't be written, or anything can't be synced (EX_IOERR of sysexits.h).
     package static let failStopExitCode: Int32 = 74
 
     /// Where the server listens, `host:port`.
@@ -127,8 +126,8 @@ package final class Server: @unchecked Sendable {
         }
         do {
             if configuration.port != 0 {
-                // Sockets that share a port share it with any other of this user: only one that doesn't tells that it
-                // is free.
+                // Sockets that share a port share it with any other socket of this user: only one that doesn't share it
+                // shows that the port is free.
                 try Listener(
                     host: configuration.host, port: configuration.port, tls: tls, loop: core.adminLoop,
                     limits: core.socketLimits, sharesPort: false, accept: { _ in nil }
@@ -214,14 +213,15 @@ package final class Server: @unchecked Sendable {
     /// About how many bytes the databases in memory take; 0 without a memory budget.
     package var databaseBytes: Int { core.memory.bytes }
 
-    /// Bytes that are held for clients: answers that they have not read, and requests that are not whole or under way.
+    /// Bytes that are held for clients: answers that they have not read, and requests that are incomplete or under way.
     package var heldBytes: (output: Int, input: Int) { (core.shares.output.bytes, core.shares.input.bytes) }
 
     // MARK: Accounts, for the process that runs the server
 
     /// Makes an account with one token, which is returned this once.
     ///
-    /// - Parameter id: 16 bytes that no other account has, from which its user record names derive; nil: random ones.
+    /// - Parameter id: 16 bytes that no other account has, from which its user record names derive; nil for random
+    ///   ones.
     package func addAccount(
         name: String, email: String, id: [UInt8]? = nil
     ) throws(ServerError) -> (account: Account, token: String) {
@@ -250,7 +250,7 @@ package final class Server: @unchecked Sendable {
 
     /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them.
     ///
-    /// - Parameter reason: What they are told; nil: that the tokens were revoked.
+    /// - Parameter reason: What the sessions are told; nil to say that the tokens were revoked.
     package func endSessions(ofAccount name: String, reason: ServiceError?, done: @escaping @Sendable () -> Void) {
         core.endSessions(ofAccount: name, reason: reason, then: done)
     }
@@ -270,8 +270,8 @@ package final class Server: @unchecked Sendable {
 
     // MARK: While it runs
 
-    /// Reads the certificate and its key again, for connections to come; those that are there stay. Files that can't be
-    /// used change nothing, and the log says so. Any thread.
+    /// Reads the certificate and its key again, for new connections; existing ones stay. Files that can't be used
+    /// change nothing, and the log says so. Any thread.
     package func reloadCertificate() {
         let configuration = core.configuration
         let tls: TLSServerContext
@@ -304,7 +304,7 @@ package final class Server: @unchecked Sendable {
         guard core.beginDraining() else { return }
         core.log.info("draining")
         let core = core
-        // They live on: connections whose handshakes have begun need them.
+        // The listeners live on: connections whose handshakes have begun need them.
         for (listener, shard) in zip(listeners.withLock { $0 }, core.shards) {
             shard.loop.execute { listener.close() }
         }
@@ -317,7 +317,7 @@ package final class Server: @unchecked Sendable {
         }
     }
 
-    /// On the admin loop: asks the shards until nothing is in flight, or time is over.
+    /// On the admin loop: asks the shards until nothing is in flight, or the time is up.
     private func waitForCalls(until deadline: UInt64) {
         let core = core
         let count = DrainCount(shards: core.shards.count)
@@ -339,11 +339,12 @@ package final class Server: @unchecked Sendable {
 
     /// On the admin loop: closes the sessions, writes the snapshots, and lets ``wait()`` go on.
     ///
-    /// A disk that is still full ends the process instead, as a failed one does: what waits for it was told to nobody.
+    /// A disk that is still full ends the process instead, as a failed one does: nothing that waits for it was
+    /// acknowledged.
     private func finish() {
         core.groupCommit.giveUpOnFullDisk()
         for shard in core.shards { shard.loop.execute { shard.closeSessions() } }
-        // What goes wrong is in the log; the journal has everything.
+        // Failures are in the log; the journal has everything.
         core.snapshots.request { [finished] _ in finished.post() }
     }
 

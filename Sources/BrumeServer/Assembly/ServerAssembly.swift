@@ -2,11 +2,11 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Puts a server together of its configuration and what recovery found: shards, journal, snapshots and what they tell
-/// each other.
+/// Assembles a server from its configuration and what recovery found: shards, journal, snapshots and the calls between
+/// them.
 ///
-/// ``Server`` and ``StepwiseServer`` are put together here alone, so that what the simulator checks is wired as what
-/// runs.
+/// ``Server`` and ``StepwiseServer`` are assembled only here, so that what the simulator checks is wired like the real
+/// server.
 struct ServerAssembly {
     let core: ServerCore
     let recovery: Recovery
@@ -56,8 +56,8 @@ struct ServerAssembly {
             loader: loops.loader)
     }
 
-    /// Gives the shards their databases, and has the snapshots checked that recovery did not read. Once, before any
-    /// loop runs.
+    /// Gives the shards their databases, and has the snapshots checked that recovery did not read. Call it once, before
+    /// any loop runs.
     func handOver() throws(StoreError) {
         let logs = core.shards.map {
             ShardLog(shard: $0.index, snapshots: recovery.snapshots, disk: disk, groupCommit: core.groupCommit)

@@ -10,9 +10,9 @@ package struct ServerLoops {
     /// Loads databases that would hold up the loop they belong to, one after the other.
     package let loader: EventLoop
 
-    /// None of them runs yet.
+    /// Makes the loops. None of them runs yet.
     ///
-    /// - Throws: When the process has no descriptors left, which says nothing of what is on the disk.
+    /// - Throws: When the process has no descriptors left, which says nothing about what is on the disk.
     package init(shards count: Int) throws(SystemError) {
         var shards: [EventLoop] = []
         for index in 0..<count { shards.append(try EventLoop(name: "loop \(index)")) }
@@ -22,6 +22,6 @@ package struct ServerLoops {
         loader = try EventLoop(name: "loader")
     }
 
-    /// Those of the shards first.
+    /// All loops, those of the shards first.
     package var all: [EventLoop] { shards + [admin, snapshots, loader] }
 }

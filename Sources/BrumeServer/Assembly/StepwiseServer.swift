@@ -12,9 +12,9 @@ package final class StepwiseServer {
     private let recovery: Recovery
     private let outcome = Outcome()
 
-    /// Why the server stopped, which is for good; nil: it goes on.
+    /// Why the server stopped, for good; nil while it goes on.
     package var failure: String? { outcome.failure }
-    /// Those of the shards, then the operator's, that of the snapshots, and the one that loads databases.
+    /// The loops of the shards, then the operator's, that of the snapshots, and the one that loads databases.
     package let loops: [EventLoop]
     package var recoveryReport: Recovery.Report { recovery.report }
 
@@ -22,8 +22,8 @@ package final class StepwiseServer {
     ///
     /// - Parameters:
     ///   - key: 32 bytes, from which MACs and user record names derive.
-    ///   - salt: For new journal segments.
-    ///   - loops: As many shards' as the configuration has loops.
+    ///   - salt: The salt of new journal segments.
+    ///   - loops: The server's loops, with as many for shards as the configuration has loops.
     package init(
         disk: any Disk, configuration: ServerConfiguration, key: [UInt8], accounts: [StoredAccount], salt: UInt64,
         newEpoch: UInt32, loops: ServerLoops, nowNanoseconds: UInt64, wallClockMilliseconds: Int64
@@ -48,17 +48,17 @@ package final class StepwiseServer {
     }
 
     deinit {
-        // The parts hold each other, and what waits in a loop holds them.
+        // The parts refer to each other, and what waits in a loop refers to them.
         core.abandon()
     }
 
-    /// A database as recovery found it. Before the first step: what is in memory moves on.
+    /// A database as recovery found it. Call it before the first step: what is in memory moves on.
     package func recovered(_ id: DatabaseID) throws(StoreError) -> Database? {
         if let database = recovery.databases[id] { return database }
         return try recovery.loadDatabase(id)
     }
 
-    /// The folder's.
+    /// The folder's epoch.
     package var epoch: UInt32 { recovery.epoch }
 
     /// The user record name of an account with that id.
@@ -69,7 +69,7 @@ package final class StepwiseServer {
             .userRecordName(accountID: accountID, container: container, environment: environment)
     }
 
-    /// A connection came in on a loop. Runs on that loop.
+    /// Accepts a connection that came in on a loop. Call it on that loop.
     package func accept(_ connection: any PeerConnection, loop index: Int) -> any PeerConnectionReceiver {
         let session = Session(shard: core.shards[index], server: core)
         session.accepted(connection)
@@ -83,7 +83,7 @@ package final class StepwiseServer {
     }
 
     /// Changes a container's schemas, as the operator's commands do. The loops have to be stepped; `done` is called
-    /// when all know.
+    /// when all loops know.
     package func changeSchemas(
         of container: String, _ change: @escaping @Sendable (inout ContainerSchemas) throws(ServiceError) -> Void,
         then done: @escaping @Sendable (ServiceError?) -> Void
@@ -102,7 +102,7 @@ package final class StepwiseServer {
     /// Bytes that wait for the disk.
     package var pendingByteCount: Int { core.groupCommit.pendingByteCount }
 
-    /// The most that ``pendingByteCount`` may come to: the limit, and one turn's requests.
+    /// The largest value that ``pendingByteCount`` may reach: the limit, and one turn's requests.
     package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
 
     /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
@@ -115,8 +115,8 @@ package final class StepwiseServer {
     /// The segment that the journal's next batch goes to, unless it is full.
     package var journalSegment: UInt64 { core.groupCommit.segment }
 
-    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is told whether
-    /// all were written.
+    /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is called with
+    /// whether all were written.
     package func beginSnapshot(_ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
         core.snapshots.request { result in
             if case .success = result { done(true) } else { done(false) }
@@ -132,7 +132,7 @@ package final class StepwiseServer {
         package let backlogBytes: Int
     }
 
-    /// In the order of the databases' names.
+    /// The databases in memory, in the order of their names.
     package var loaded: [Loaded] {
         var loaded: [Loaded] = []
         for shard in core.shards {

@@ -14,7 +14,8 @@ final class ByteBudget: Sendable {
 
     var bytes: Int { held.load(ordering: .relaxed) }
     var isFull: Bool { bytes >= limit || whole?.isFull == true }
-    /// The last eighth is left to those who hold little, so that those who hold much can't shut them out.
+    /// Whether only the last eighth is left. It is kept for clients that hold little, so that those that hold much
+    /// can't shut them out.
     var isTight: Bool { bytes >= limit - limit / 8 || whole?.isTight == true }
 
     fileprivate func add(_ byteCount: Int) {
@@ -22,8 +23,8 @@ final class ByteBudget: Sendable {
         whole?.add(byteCount)
     }
 
-    /// Whether there is room for bytes that were just added. Where nobody holds any, one message may be larger than
-    /// all.
+    /// Whether there is room for bytes that were just added. If nobody else holds any, one message may be larger than
+    /// the whole budget.
     fileprivate func hasRoom(for byteCount: Int, ofLittle isLittle: Bool) -> Bool {
         let bytes = bytes
         let room = isLittle ? limit : limit - limit / 8
@@ -33,11 +34,11 @@ final class ByteBudget: Sendable {
 
 /// What one client holds of a budget. Any thread.
 final class ByteShare: Sendable {
-    /// Why nothing more is taken.
+    /// Why no more bytes are accepted.
     enum Shortage: Equatable, Sendable {
-        /// The client holds all that one may hold.
+        /// The client holds as much as one client may.
         case share
-        /// All clients together hold what the server holds for them.
+        /// All clients together hold as much as the server holds for them.
         case budget
     }
 
@@ -52,22 +53,22 @@ final class ByteShare: Sendable {
 
     var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// Counts bytes that are held now, or no more.
+    /// Counts bytes that are now held, or, when negative, no longer held.
     func change(by byteCount: Int) {
         if byteCount == 0 { return }
         held.add(byteCount, ordering: .relaxed)
         budget.add(byteCount)
     }
 
-    /// Counts bytes that are held until ``change(by:)`` takes back what this returns. A few are not worth counting:
-    /// they are as many as calls may be open.
+    /// Counts bytes that are held until ``change(by:)`` takes back the returned number. Small amounts are not worth
+    /// counting: there are only as many of them as calls may be open.
     func hold(_ byteCount: Int) -> Int {
         guard byteCount > ServerLimits.uncountedBytes else { return 0 }
         change(by: byteCount)
         return byteCount
     }
 
-    /// Why nothing more is taken of this client; nil: something is.
+    /// Why no more bytes of this client are accepted; nil when some are.
     var shortage: Shortage? {
         let bytes = bytes
         if bytes >= limit { return .share }
@@ -75,8 +76,8 @@ final class ByteShare: Sendable {
         return nil
     }
 
-    /// Counts bytes if there is room for all of them. A client that holds nothing may hold more than its limit at once,
-    /// where one message is larger than that.
+    /// Counts bytes if there is room for all of them; otherwise returns why there is not. A client that holds nothing
+    /// may exceed its limit with one message that is larger than that.
     func reserve(_ byteCount: Int) -> Shortage? {
         let share = held.add(byteCount, ordering: .relaxed).newValue
         if share > limit, share > byteCount {

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeSystem
 internal import Synchronization
 
-/// What one account has of the server at a time, over all of its connections; or an address, over those that have no
-/// account. Any thread.
+/// What one account uses of the server at a time, over all of its connections; or what one address uses, over its
+/// connections without an account. Any thread.
 final class ClientShare: Sendable {
     enum Key: Hashable, Sendable {
         case account(String)
@@ -15,7 +15,7 @@ final class ClientShare: Sendable {
     let key: Key
     /// Answers on their way between loops, held for the disk, and in the output of connections.
     let output: ByteShare
-    /// Frames that are not whole, and requests on their way to their database.
+    /// Incomplete frames, and requests on their way to their database.
     let input: ByteShare
     private let callLimit: Int
     private let streamLimit: Int
@@ -32,7 +32,7 @@ final class ClientShare: Sendable {
         self.streamLimit = streamLimit
     }
 
-    /// What the sentences of refusals call it.
+    /// The word for it in the texts of refusals.
     var name: String {
         switch key {
         case .account, .operator: "account"
@@ -48,7 +48,8 @@ final class ClientShare: Sendable {
 
     // MARK: Bytes
 
-    /// Why a call may not be answered now: what was answered has not been read. Nothing is done for it.
+    /// Why a call is refused before anything is done for it: too much of earlier answers has not been read. Nil if it
+    /// isn't.
     var outputRefusal: ServiceError? {
         output.shortage.map { shortage in
             switch shortage {
@@ -80,8 +81,8 @@ final class ClientShare: Sendable {
 
     func undurableBytesChanged(by byteCount: Int) { undurableBytes.add(byteCount, ordering: .relaxed) }
 
-    /// Why nothing more may be written now: what was written waits for the disk. Whoever has nothing there may write,
-    /// however large the commit.
+    /// Why nothing more may be written now: too much that was written waits for the disk. An account with nothing
+    /// waiting may write, however large the commit.
     var undurableRefusal: ServiceError? {
         let bytes = undurableBytes.load(ordering: .relaxed)
         guard bytes >= ServerLimits.undurableAccountBytes else { return nil }

@@ -12,7 +12,7 @@ final class ClientShares: Sendable {
     private struct State {
         var entries: [ClientShare.Key: Entry] = [:]
         var anonymousConnections = 0
-        /// Entries above which those that are not used any more are looked for.
+        /// The number of entries above which unused ones are looked for.
         var sweepCount = 64
         var refusedConnections: UInt64 = 0
     }
@@ -20,7 +20,8 @@ final class ClientShares: Sendable {
     let bounds: ConnectionBounds
     let output: ByteBudget
     let input: ByteBudget
-    /// What clients without an account may hold of both together: addresses cost nothing, and accounts keep the rest.
+    /// The parts of both budgets that all clients without an account may hold together: addresses cost nothing, and
+    /// accounts keep the rest.
     let anonymousOutput: ByteBudget
     private let anonymousInput: ByteBudget
     private let callsPerAccount: Int
@@ -41,7 +42,7 @@ final class ClientShares: Sendable {
     /// Accounts and addresses that are known.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Counts a connection whose peer has said who it is.
+    /// Counts a connection whose peer has identified itself.
     func enter(_ identity: Identity, from network: PeerNetwork) throws(ServiceError) -> ClientShare {
         let key: ClientShare.Key =
             switch identity.role {
@@ -67,7 +68,7 @@ final class ClientShares: Sendable {
         return try outcome.get()
     }
 
-    /// A connection that entered has ended. What of it is still under way stays counted.
+    /// Notes that a connection that entered has ended. What is still under way for it stays counted.
     func leave(_ share: ClientShare) {
         state.withLock { state in
             guard var entry = state.entries[share.key], entry.connections > 0 else {
@@ -95,7 +96,7 @@ final class ClientShares: Sendable {
 
     private func refusal(_ identity: Identity, _ entry: Entry, anonymous: Int) -> ServiceError? {
         if identity.role == .anonymous {
-            // An address has its bound where connections are accepted.
+            // Addresses are bounded where connections are accepted.
             guard anonymous >= bounds.anonymous else { return nil }
             return ServiceError(
                 .requestRateLimited,

@@ -1,17 +1,17 @@
 internal import BrumeSystem
 
-/// How many connections a server takes, in all and of each account and address, as configured or as its descriptors
+/// How many connections a server takes, in all and for each account and address, as configured or as its descriptors
 /// allow.
 package struct ConnectionBounds: Equatable, Sendable {
     /// Descriptors that the process may have.
     package let descriptors: Int
     package let all: Int
     package let perAccount: Int
-    /// Without an account.
+    /// Connections of one address without an account.
     package let perAddress: Int
-    /// Opening ones of one address.
+    /// Connections of one address that are being opened.
     package let openingPerAddress: Int
-    /// Those of all addresses that stay without an account.
+    /// Connections without an account, over all addresses.
     let anonymous: Int
 
     /// - Parameter descriptors: Some are kept for the server's own files, whatever is configured.
@@ -26,7 +26,7 @@ package struct ConnectionBounds: Equatable, Sendable {
         anonymous = max(1, all / 2)
     }
 
-    /// What listeners have to know of it.
+    /// Applies the bounds that listeners have to know.
     func apply(to limits: inout BrumeSystem.ConnectionLimits) {
         limits.connectionsMax = min(limits.connectionsMax, all)
         limits.connectionsPerAddressMax = min(limits.connectionsPerAddressMax, perAddress)

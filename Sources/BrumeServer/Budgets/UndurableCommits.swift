@@ -1,4 +1,4 @@
-/// The accounts of a loop's commits, until those are durable: each account's shares know how many bytes it has there.
+/// The accounts of a loop's commits that are not durable yet: each account's shares count how many bytes it has there.
 struct UndurableCommits {
     /// Commits of one account that go to the journal together.
     private struct Run {
@@ -16,7 +16,7 @@ struct UndurableCommits {
     /// Counts a commit, until its position is durable.
     ///
     /// - Parameters:
-    ///   - timeShare: Of the same account, on this loop.
+    ///   - timeShare: The time share of the same account, on this loop.
     ///   - submitted: The last position that was handed to the journal: what comes after it becomes durable together.
     mutating func append(
         _ byteCount: Int, of share: ClientShare, _ timeShare: TimeShare, at position: UInt64, submitted: UInt64,
@@ -47,7 +47,7 @@ struct UndurableCommits {
                 nowNanoseconds: nowNanoseconds)
             first += 1
         }
-        // Mostly all; otherwise seldom, and then as many as have gone.
+        // Usually all have gone; otherwise compacts seldom, when more than half have.
         if first == runs.count {
             runs.removeAll(keepingCapacity: runs.capacity <= 1_024)
             first = 0

@@ -1,10 +1,10 @@
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Reads the snapshots once behind a start that had too many to read them before it served, slowly, on the snapshots'
-/// loop.
+/// Reads the snapshots once, slowly, on the snapshots' loop, after a start that had too many to read them before it
+/// served.
 ///
-/// What is damaged is told to the log with file and offset and shown in the health. Its database is refused when it is
+/// Damage is logged with file and offset, and shown in the server's health. A damaged database is refused when it is
 /// used; one that is in memory, and so was sound when it was loaded, gets a new snapshot at once.
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`.

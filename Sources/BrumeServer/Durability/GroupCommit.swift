@@ -10,10 +10,10 @@ internal import Synchronization
 /// While a sync runs the loops go on working, and what they commit meanwhile becomes the next batch. A failed write or
 /// sync is final (P8): nothing is acknowledged after it.
 ///
-/// A full disk is the exception, because the disk has said no and nothing is in doubt: the thread keeps its batch and
-/// tries it again every second. Meanwhile nothing of the batch, or behind it, is durable, so nothing of it is answered
-/// or shown; ``isDiskFull`` tells the shards to refuse writes. When there is room all goes on as if the sync had taken
-/// long.
+/// A full disk is the exception, because the write was refused outright, so no state is unknown: the thread keeps its
+/// batch and tries it again every second. Meanwhile nothing of the batch, or after it, is durable, so nothing of it is
+/// answered or shown; ``isDiskFull`` tells the shards to refuse writes. When there is room again, everything goes on as
+/// if the sync had taken long.
 ///
 /// `@unchecked Sendable`: `state` is behind its lock, `writer` and `batch` belong to the journal's thread once that
 /// runs.
@@ -21,16 +21,18 @@ final class GroupCommit: @unchecked Sendable {
     private struct State {
         var queue = JournalQueue()
         var isStopping = false
-        /// Whether a full disk ends the process, because it is to end anyway.
+        /// Whether a full disk ends the process, because it is about to end anyway.
         var givesUp = false
     }
 
     private let state = Lock(State())
     private let wake = Semaphore()
     private let diskIsFull = Atomic<Bool>(false)
-    /// Behind a lock, taken once a batch, so that they can be read while the disk holds the thread up.
+    /// The figures, under a lock that is taken once per batch, so that they can be read while the disk holds up the
+    /// thread.
     private let counted: Lock<ServerFigures.Journal>
-    /// What was taken and is not done; a full disk may hold it up. The journal's thread's, as the writer is.
+    /// The work that was taken and is not done; a full disk may hold it up. Belongs to the journal's thread, like the
+    /// writer.
     private var current: Progress?
     private var writer: JournalWriter
     /// Its memory is kept from one batch to the next.
@@ -38,12 +40,12 @@ final class GroupCommit: @unchecked Sendable {
     private var thread: SystemThread?
     /// Whether several accounts write.
     let sharing = DiskSharing()
-    /// Of the segments to come.
+    /// Prepares the segments to come.
     let preparer: SegmentPreparer
     private let preparesSegments: Bool
-    /// The segment whose successor ``preparer`` was asked for last. The journal's thread's.
+    /// The segment whose successor ``preparer`` was asked for last. Belongs to the journal's thread.
     private var precededSegment: UInt64 = 0
-    /// The segment that ``segmentBegan`` was told of last.
+    /// The last segment that ``segmentBegan`` was called for.
     private var knownSegment: UInt64
 
     /// Called on the journal's thread: everything of `shard` up to `position` is on disk.
@@ -55,7 +57,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Called on the journal's thread when the disk failed. Ends the process.
     private let failStop: @Sendable (String) -> Void
     private let diskFullPauseMilliseconds: Int
-    /// Has the thread look for more work before it sleeps, as the loops do. The journal's thread's.
+    /// Has the thread look for more work before it sleeps, as the loops do. Belongs to the journal's thread.
     private var spinner: Spinner
 
     init(
@@ -85,7 +87,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Hands in committed entries. Once per loop turn.
     ///
-    /// - Returns: Room for those of the next turn.
+    /// - Returns: Memory for the entries of the next turn, if some is left over.
     @discardableResult
     func submit(_ submission: JournalQueue.Submission) -> JournalEntries {
         let (isFirst, room) = state.withLock { ($0.queue.append(submission), $0.queue.takeEmptied()) }
@@ -99,17 +101,17 @@ final class GroupCommit: @unchecked Sendable {
     /// Bytes that wait for the disk.
     var pendingByteCount: Int { state.withLock { $0.queue.byteCount } }
 
-    /// Whether a batch waits for room on the disk. New writes are to be refused then.
+    /// Whether a batch waits for room on the disk. New writes should be refused then.
     var isDiskFull: Bool { diskIsFull.load(ordering: .relaxed) }
 
-    /// The server is about to stop: a disk that is full, or becomes it, is waited for no longer, and ends the process
-    /// as a failed one does.
+    /// Stops waiting for room, because the server is about to stop: a disk that is full, or becomes full, ends the
+    /// process as a failed one does.
     func giveUpOnFullDisk() {
         state.withLock { $0.givesUp = true }
     }
 
-    /// Starts a new segment behind all that was handed in before; `done` gets its number, on the journal's thread, or
-    /// the error of a disk that has no room for one, which leaves the journal as it was.
+    /// Starts a new segment after everything that was handed in before; `done` gets its number, on the journal's
+    /// thread, or the error of a disk that has no room for one, which leaves the journal as it was.
     func rotate(_ done: @escaping @Sendable (Result<UInt64, DiskError>) -> Void) {
         state.withLock { $0.queue.append(done) }
         wake.post()
@@ -139,7 +141,7 @@ final class GroupCommit: @unchecked Sendable {
 
     // MARK: Without a thread
 
-    /// Whether something is to be done.
+    /// Whether there is something to do.
     var hasWork: Bool { current != nil || state.withLock { !$0.queue.isEmpty } }
 
     /// The segment that the next batch goes to, unless it is full.
@@ -155,7 +157,8 @@ final class GroupCommit: @unchecked Sendable {
         }
         _ = proceed()
         if writer.isNearlyFull { preparer.prepare() }
-        // A thread does so when it had nothing to do for a while. Here it is now and then, and the same in every run.
+        // A thread does this when it has had nothing to do for a while. Here it is done now and then, the same in every
+        // run.
         if !hasWork, writer.batchCount % 4 == 0 { _ = record() }
     }
 
@@ -185,8 +188,8 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Notes on the disk how far the journal is synced; false when the disk failed. One that is full for it is asked
-    /// again after the same while.
+    /// Notes on the disk how far the journal is synced; returns false when the disk failed. If the disk is full, the
+    /// note is tried again after the same time.
     private func record() -> Bool {
         do throws(DiskError) {
             try writer.record()
@@ -203,7 +206,7 @@ final class GroupCommit: @unchecked Sendable {
         state.withLock { $0.queue.take(bytesLimit: ServerLimits.batchBytes) }
     }
 
-    /// Writes the batch; false when there is no room for it now.
+    /// Writes the batch; returns false when there is no room for it now.
     private func write() throws(DiskError) -> Bool {
         let (entries, bytes, began) = (batch.entryCount, batch.count, MonotonicClock.nowNanoseconds)
         do throws(DiskError) {
@@ -228,7 +231,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private var givesUp: Bool { state.withLock { $0.givesUp } }
 
-    /// Lets the time pass until a full disk is tried again, or is given up.
+    /// Waits until a full disk is tried again, or given up.
     private func pause() {
         for _ in 0..<10 where !givesUp { usleep(UInt32(diskFullPauseMilliseconds) * 100) }
     }
@@ -243,8 +246,8 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Removes one segment, so that no batch waits for many; returns whether one went. On a full disk the others may
-    /// have to stay, until the next time.
+    /// Removes one segment, so that no batch waits for many; returns whether it did. On a full disk the others may have
+    /// to stay, until the next time.
     private func removeSegment(before number: UInt64) throws(DiskError) -> Bool {
         let oldest = writer.oldestSegment
         do throws(DiskError) {
@@ -267,7 +270,7 @@ final class GroupCommit: @unchecked Sendable {
 
     private enum Outcome {
         case done
-        /// Nothing is in doubt: the same again, when there is room.
+        /// No state is unknown: do the same again when there is room.
         case diskIsFull
         case failed
     }
@@ -296,7 +299,7 @@ final class GroupCommit: @unchecked Sendable {
             }
             for var removal in work.removals {
                 if try removeSegment(before: removal.firstKept) {
-                    // Its file may have to be removed. What came meanwhile is written first.
+                    // The preparer may have to remove the segment's file. What came meanwhile is written first.
                     preparer.ask()
                     removal.removedCount += 1
                     state.withLock { $0.queue.append(removal) }
@@ -311,7 +314,7 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// The same sentence whichever write or sync was the first to fail: an operator has to do the same.
+    /// The same sentence, whichever write or sync failed first: the operator has to do the same.
     private func stop(for error: DiskError) {
         failStop(
             "the journal can't be written: \(error). Nothing was acknowledged after it; "
@@ -322,7 +325,7 @@ final class GroupCommit: @unchecked Sendable {
     /// is freed here.
     private func recycle(_ submissions: inout [JournalQueue.Submission]) {
         var room: [JournalEntries] = []
-        // Taken out one by one: what somebody else holds still can't be used again.
+        // Taken out one by one: memory that somebody else still refers to can't be used again.
         while var submission = submissions.popLast() {
             var entries = exchange(&submission.entries, with: JournalEntries())
             guard room.count < JournalQueue.emptiedMax, JournalQueue.mayKeep(entries) else { continue }
@@ -332,7 +335,7 @@ final class GroupCommit: @unchecked Sendable {
         state.withLock { $0.queue.recycle(room) }
     }
 
-    /// Writes the current work's entries; false when there is no room for them now.
+    /// Writes the current work's entries; returns false when there is no room for them now.
     private func writeEntries() throws(DiskError) -> Bool {
         let submissions = current!.work.submissions
         while current!.submission < submissions.count {

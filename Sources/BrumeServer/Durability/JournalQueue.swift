@@ -29,27 +29,27 @@ struct JournalQueue {
 
     private var submissions: [Submission] = []
     private var rotations: [Rotation] = []
-    /// The submissions that came before the last rotation.
+    /// The number of submissions that came before the last rotation.
     private var submissionsBeforeRotation = 0
     private var removals: [Removal] = []
-    /// Of the submissions.
+    /// The bytes of the submissions.
     private(set) var byteCount = 0
     private var emptied: [JournalEntries] = []
 
-    /// Room of emptied submissions that is kept: for as many loops, each with what it expects of a turn.
+    /// How many emptied buffers are kept: for as many loops, each with room for what it expects of a turn.
     static let emptiedMax = 4
 
     var isEmpty: Bool { submissions.isEmpty && rotations.isEmpty && removals.isEmpty }
     var hasSubmissions: Bool { !submissions.isEmpty }
 
-    /// Returns whether it is the only one.
+    /// Adds a submission. Returns whether it is the only one.
     mutating func append(_ submission: Submission) -> Bool {
         byteCount += submission.byteCount
         submissions.append(submission)
         return submissions.count == 1
     }
 
-    /// Adds what is to be done behind all submissions that are here.
+    /// Adds a rotation, to be done after all submissions that are in the queue.
     mutating func append(_ rotation: @escaping Rotation) {
         rotations.append(rotation)
         submissionsBeforeRotation = submissions.count
@@ -58,14 +58,14 @@ struct JournalQueue {
     mutating func append(_ removal: Removal) { removals.append(removal) }
 
     /// Takes submissions of up to so many bytes, at least one, with all removals, and with the rotations if nothing is
-    /// left of what came before them; nil: there is nothing.
+    /// left of what came before them; nil when there is nothing to do.
     ///
-    /// Where work comes in faster than it is done the queue is never empty. So rotations don't wait for that: without
-    /// them no snapshot would be taken, and the journal would grow for as long as it lasts.
+    /// When work comes in faster than it is done, the queue is never empty. So rotations don't wait until it is:
+    /// without them no snapshot would be taken, and the journal would grow for as long as it lasts.
     ///
-    /// In the order in which they came: those of one loop may not change places, and a large one that smaller ones of
-    /// other loops may pass would have to be kept from waiting for ever. What an account may have here is bounded
-    /// instead, by ``ServerLimits/undurableTurnBytes`` and ``ServerLimits/undurableAccountBytes``.
+    /// In order of arrival: those of one loop must keep their order, and a large one that smaller ones of other loops
+    /// could overtake would have to be kept from waiting forever. What an account may have here is bounded instead, by
+    /// ``ServerLimits/undurableTurnBytes`` and ``ServerLimits/undurableAccountBytes``.
     mutating func take(bytesLimit: Int) -> Work? {
         if isEmpty { return nil }
         var count = 0
@@ -89,17 +89,16 @@ struct JournalQueue {
 
     // MARK: Memory that is used again
 
-    /// Whether the room of entries is worth keeping: neither next to nothing nor more than a turn needs.
+    /// Whether the memory of entries is worth keeping: neither very small nor more than a turn needs.
     static func mayKeep(_ entries: JournalEntries) -> Bool {
         (4096...2 * ServerLimits.expectedTurnBytes).contains(entries.capacity)
     }
 
-    /// Takes back what has become durable, emptied: filling memory that was filled before needs no new pages of the
-    /// system.
+    /// Takes back the emptied memory of what has become durable: filling it again needs no new pages from the system.
     mutating func recycle(_ room: [JournalEntries]) {
         emptied += room.prefix(Self.emptiedMax - emptied.count)
     }
 
-    /// Room for the entries of a turn, or none.
+    /// Memory kept for the entries of a turn, if there is any.
     mutating func takeEmptied() -> JournalEntries { emptied.popLast() ?? JournalEntries() }
 }

@@ -2,10 +2,10 @@ internal import BrumeStore
 internal import BrumeSystem
 
 extension LoadThreads {
-    /// Threads that are made when they are needed and end then, beside the one that calls. What the system makes no
-    /// thread for, because the process has as many as it may, is done by the one that calls.
+    /// Threads that are made when they are needed and end afterwards, beside the calling thread. Work for which the
+    /// system makes no thread, because the process has as many as it may, is done by the calling thread.
     ///
-    /// - Parameter count: At a time, the one that calls included: no more than there are cores.
+    /// - Parameter count: The number of threads at a time, including the calling one: no more than there are cores.
     static func system(count: Int) -> LoadThreads {
         LoadThreads(count: count, willFill: Memory.populate) { count, body in
             withoutActuallyEscaping(body) { body in

@@ -20,7 +20,7 @@ package final class RealDisk: Disk {
     package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
 
     package func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
-        // The file is to exist already: `readWrite` would make it.
+        // The file must exist already: `readWrite` would make it.
         guard FileSystem.exists(absolute(path)) else {
             throw DiskError(call: "open", path: path, message: "the file does not exist", isMissing: true)
         }

@@ -3,8 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
 
-/// Makes the journal's next segment while the current one is written, and removes what has no use, on a thread of its
-/// own: no commit waits for that.
+/// Makes the journal's next segment while the current one is written, and removes useless files, on a thread of its
+/// own, so that no commit waits for that.
 final class SegmentPreparer: Sendable {
     private let preparation: SegmentPreparation
     private let wake = Semaphore()
@@ -15,7 +15,7 @@ final class SegmentPreparer: Sendable {
         self.preparation = preparation
     }
 
-    /// Without a thread all that is asked for is done by ``prepare()`` alone.
+    /// Starts the thread. Without it only ``prepare()`` does anything.
     func start() {
         let started = SystemThread(needed: "the journal's next segments") { self.run() }
         thread.withLock { $0 = started }
@@ -28,19 +28,19 @@ final class SegmentPreparer: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    /// The thread makes the next segment, unless it waits already, and removes files without use.
+    /// Has the thread make the next segment, unless that is ready, and remove useless files.
     func ask() { wake.post() }
 
     /// Does the same on the calling thread: before a rotation, so that no commit waits for it.
     func prepare() { preparation.prepare() }
 
-    /// Whether the next segment waits.
+    /// Whether the next segment is ready.
     var isPrepared: Bool { preparation.isPrepared }
 
     private func run() {
         while true {
             wake.wait()
-            // The last snapshot may have left some.
+            // The last snapshot may have left some useless files.
             if isStopping.load(ordering: .relaxed) { return preparation.removeUseless() }
             prepare()
         }

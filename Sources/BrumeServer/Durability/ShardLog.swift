@@ -4,16 +4,16 @@ internal import BrumeStore
 /// One shard's side of the local journal, behind the `CommitLog` seam.
 ///
 /// Commits of a loop turn gather here and go to the journal's thread together (``submit()``); positions count this
-/// shard's commits. Belongs to the shard's loop, but for ``writeSnapshot(_:)``, which touches the disk only and may run
-/// anywhere.
+/// shard's commits. Belongs to the shard's loop, except for ``writeSnapshot(_:)``, which touches only the disk and may
+/// run anywhere.
 final class ShardLog: CommitLog {
     private let shard: Int
-    /// Opens databases on any thread, without what was adopted.
+    /// Opens databases as their snapshots have them, on any thread; it does not know those that were adopted.
     let snapshots: Recovery.SnapshotSource
     private let disk: any Disk
     private let groupCommit: GroupCommit
     private var recovered: [DatabaseID: Database] = [:]
-    /// Those of them with commits that no snapshot holds.
+    /// The recovered databases with commits that no snapshot holds.
     private var unsaved: Set<DatabaseID> = []
 
     @exclusivity(unchecked) private var outbox = JournalEntries()
@@ -28,7 +28,7 @@ final class ShardLog: CommitLog {
         self.groupCommit = groupCommit
     }
 
-    /// Gives the shard what recovery replayed for it. Before the loop runs.
+    /// Gives the shard a database that recovery replayed for it. Call it before the loop runs.
     ///
     /// - Parameter needsSnapshot: Whether the journal holds commits of it that its snapshot doesn't have.
     func adopt(_ database: Database, needsSnapshot: Bool) {
@@ -36,8 +36,7 @@ final class ShardLog: CommitLog {
         if needsSnapshot { unsaved.insert(database.id) }
     }
 
-    /// The ids of what was adopted and not opened yet, in an order that does not depend on chance: so that a run can be
-    /// repeated.
+    /// The ids of the databases that were adopted and not opened yet, in a fixed order, so that a run can be repeated.
     var adoptedIDs: [DatabaseID] {
         recovered.keys.sorted { ($0.container, $0.owner) < ($1.container, $1.owner) }
     }
@@ -77,7 +76,7 @@ final class ShardLog: CommitLog {
     /// Whether commits wait for room on the disk.
     var isDiskFull: Bool { groupCommit.isDiskFull }
 
-    /// Why no write of anybody is taken now, with a time to come back; nil: it is taken.
+    /// Why no write of anybody is accepted now, with a time to come back; nil when writes are accepted.
     var writeRefusal: ServiceError? {
         if isDiskFull { return .diskFull }
         if outbox.byteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes {
@@ -115,6 +114,6 @@ final class ShardLog: CommitLog {
         }
     }
 
-    /// The local journal has one owner, whom the folder's lock keeps alone: there is nobody to fence.
+    /// The local journal has a single owner, because the folder's lock lets nobody else in: there is nobody to fence.
     func close(_ id: DatabaseID) { recovered[id] = nil }
 }

@@ -1,8 +1,8 @@
-/// When the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays bounded,
-/// and when it is asked to. Never two runs at once.
+/// Decides when the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays
+/// bounded, and on request. Never two runs at once.
 ///
-/// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. By itself a run is due when the journal has so many
-/// segments, and at least as many bytes as the snapshots of the last time, so that snapshots at most double what is
+/// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. Without a request a run is due when the journal has
+/// so many segments, and at least as many bytes as the last snapshots, so that snapshots at most double what is
 /// written, however large a database is; and when the oldest commit that only the journal holds has reached an age.
 /// After a failure it waits, longer each time.
 struct SnapshotSchedule {
@@ -46,7 +46,7 @@ struct SnapshotSchedule {
     /// The journal began a segment.
     mutating func segmentBegan(segmentsKept: UInt64) { self.segmentsKept = segmentsKept }
 
-    /// A commit came behind which nothing but the journal holds something.
+    /// A commit came that only the journal holds.
     mutating func changed(nowNanoseconds: UInt64) {
         if oldestChangeNanoseconds == nil { oldestChangeNanoseconds = nowNanoseconds }
     }
@@ -54,7 +54,7 @@ struct SnapshotSchedule {
     /// Somebody asks for a run that begins from now on.
     mutating func requested() { isRequested = true }
 
-    /// The run is over: how many bytes its snapshots have; nil when it failed.
+    /// The run is over. `snapshotBytes` is how many bytes its snapshots have; nil when it failed.
     mutating func ended(snapshotBytes: UInt64?, segmentsKept: UInt64, nowNanoseconds: UInt64) {
         precondition(isRunning, "a run of snapshots ends that did not begin")
         isRunning = false

@@ -3,7 +3,7 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// Writes snapshots, on a loop of its own, while the shards go on: of all databases that changed, in runs that also cut
-/// the journal, and of single ones that are to be dropped from memory.
+/// the journal, and of single ones that will be dropped from memory.
 ///
 /// A run begins a new segment first: what the shards capture afterwards holds all that the older segments hold. It
 /// takes the captures in slices, so that no shard is kept for long and few are held at a time. All writing is here, in
@@ -22,7 +22,7 @@ final class Snapshots: @unchecked Sendable {
     private final class Run {
         var firstKeptSegment: UInt64 = 0
         var report = Report()
-        /// Those who asked for it; nobody for one that was due.
+        /// The callers that asked for the run; none for one that was due.
         let waiting: [Done]
 
         init(waiting: [Done]) { self.waiting = waiting }
@@ -33,7 +33,7 @@ final class Snapshots: @unchecked Sendable {
     private var schedule: SnapshotSchedule
     private var requests: [Done] = []
     private var timer: TimerID?
-    /// Of the journal, as far as it is known here.
+    /// The number of the journal's segments, as far as it is known here.
     private var segmentsKept: UInt64
 
     init(loop: EventLoop, server: ServerCore, segmentsKept: Int) {
@@ -76,7 +76,7 @@ final class Snapshots: @unchecked Sendable {
         }
     }
 
-    /// Writes snapshots of some databases of a shard, which are to be dropped. From the shard's loop, and `done` is
+    /// Writes snapshots of some databases of a shard, which are to be dropped. Call it on the shard's loop; `done` is
     /// called there, with false when the disk failed.
     func write(_ ids: [DatabaseID], of shard: Shard, _ done: @escaping @Sendable (Bool) -> Void) {
         shard.capture(ids[...]) { [self] captures, _ in
@@ -148,7 +148,7 @@ final class Snapshots: @unchecked Sendable {
                     let result = write(captures, of: shard) { bytes in
                         run.value.report.databases += 1
                         run.value.report.bytes += bytes
-                        // A stop writes them anyway.
+                        // The server's stop writes them anyway.
                         return server.isDraining && run.value.waiting.isEmpty
                             ? ServerError(.folder, "the server is about to stop") : nil
                     }
@@ -161,7 +161,7 @@ final class Snapshots: @unchecked Sendable {
         }
     }
 
-    /// Writes captures; `written` is told the bytes of each.
+    /// Writes captures; `written` is called with the bytes of each, and stops the rest by returning an error.
     private func write(
         _ captures: [DatabaseCapture], of shard: Shard, written: (UInt64) -> ServerError?
     ) -> Result<Void, ServerError> {
@@ -189,8 +189,8 @@ final class Snapshots: @unchecked Sendable {
             "a snapshot can't be synced: \(error). The journal has all that it holds; check the disk, then start again")
     }
 
-    /// Everything that changed before the run's segment is in snapshots: the segments before it go, when the folder's
-    /// manifest names those.
+    /// Removes the segments before the run's, once the folder's manifest names the new snapshots: these hold everything
+    /// that changed before the run's segment.
     private func cut(_ run: RunBox) {
         do throws(DiskError) {
             try server.manifest.save()

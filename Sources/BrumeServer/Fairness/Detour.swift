@@ -6,7 +6,7 @@ internal import BrumeModel
 struct Detour: Sendable {
     let session: Session
     let share: ClientShare
-    /// Counted as the session's output, of which it becomes some.
+    /// Counted as the session's output, since the reply will be output.
     private let heldByteCount: Int
     /// Counted as the account's input.
     private let inputByteCount: Int
@@ -21,7 +21,7 @@ struct Detour: Sendable {
         session.heldByteCount += heldByteCount
     }
 
-    /// Gives back what is held. Once, on the session's loop; ``Session/resumeIfPossible()`` is to follow.
+    /// Gives back what is held. Call it once, on the session's loop, and ``Session/resumeIfPossible()`` after it.
     func end() {
         session.heldByteCount -= heldByteCount
         share.input.change(by: -inputByteCount)

@@ -15,7 +15,7 @@ final class DiskSharing: Sendable {
     /// Notes that an account made a commit.
     func wrote(_ share: ClientShare, atNanoseconds now: UInt64) {
         let writer = UInt(bitPattern: ObjectIdentifier(share))
-        // Mostly so where one account writes much: nothing is changed that other loops read.
+        // The usual case when one account writes much: nothing changes that other loops read.
         if last.load(ordering: .relaxed) == writer { return }
         if last.exchange(writer, ordering: .relaxed) == 0 { return }
         sharedUntilNanoseconds.store(now + Self.nanoseconds, ordering: .relaxed)

@@ -22,13 +22,13 @@ struct FairQueue<Element> {
     }
 
     private var lines: [ClientShare.Key: Line] = [:]
-    /// Those with elements, the one whose turn is next first.
+    /// The accounts with elements, the one whose turn is next first.
     private(set) var accounts: [ClientShare.Key] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// How many of an account's wait.
+    /// The number of an account's elements.
     func count(of account: ClientShare.Key) -> Int { lines[account]?.count ?? 0 }
 
     mutating func append(_ element: Element, of account: ClientShare.Key) {
@@ -40,7 +40,7 @@ struct FairQueue<Element> {
         count += 1
     }
 
-    /// The next element of the next account that `mayTake` admits; nil where there is none.
+    /// Removes and returns the next element of the next account that `mayTake` admits; nil when there is none.
     mutating func popFirst(
         where mayTake: (ClientShare.Key) -> Bool = { _ in true }
     ) -> (account: ClientShare.Key, element: Element)? {

@@ -2,13 +2,13 @@ internal import BrumeModel
 internal import BrumeSystem
 
 /// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
-/// a later turn otherwise, behind what it has asked for before. That holds wherever a request begins or goes on: when
-/// its frame is read, when it comes from another loop, and when what it waited for is there.
+/// a later turn otherwise, after what it asked for before. That holds wherever a request begins or goes on: when its
+/// frame is read, when it comes from another loop, and when what it waited for has come.
 ///
 /// So a call waits for one request of each other account at the most, whatever they send and over however many
 /// connections; and one request is bounded by the limits of what it may cost.
 ///
-/// The disk is shared in the same way: an account with much that is not durable gets no turn before it is, nor, where
+/// The disk is shared in the same way: an account with much that is not durable gets no turn until it is, and, if
 /// others write as well, for about as long again. So a save waits for one commit of each other account and for what
 /// came before it (``ServerLimits/undurableTurnBytes``), and nothing that comes over one loop is refused. While a disk
 /// stands still the account's connections are not read: after some 25 s their clients take them for dead and connect
@@ -37,7 +37,8 @@ extension Shard {
     /// Whether the account may begin something in its turn.
     func mayGoOn(_ share: TimeShare) -> Bool { share.mayBegin(inTurn: turnNumber) && !waitsForDisk(share) }
 
-    /// On a full disk nobody waits for it: what changes something is refused, and what only reads goes on.
+    /// While the disk is full nobody waits for it: requests that change something are refused, and those that only read
+    /// go on.
     func waitsForDisk(_ share: TimeShare) -> Bool {
         let now = loop.nowNanoseconds
         guard share.undurableBytes > 0 || share.restsUntilNanoseconds > now else { return false }
@@ -51,9 +52,9 @@ extension Shard {
         if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
     }
 
-    /// The same for a call that came from another loop. Where as many wait as an account may have open it is refused:
-    /// the connections of some are gone, since those count no longer, and whoever comes and goes could pile up more
-    /// without an end.
+    /// The same for a call that came from another loop. It is refused when as many calls wait as an account may have
+    /// open: then some are from connections that are gone, since their calls are no longer counted as open, and a
+    /// client that comes and goes could pile up more without end.
     func takeFarTurn(
         of account: ClientShare.Key, refuse: (ServiceError) -> Void, _ call: @escaping () -> Void
     ) {
@@ -76,14 +77,14 @@ extension Shard {
         }
     }
 
-    /// Does something that takes of the account's share.
+    /// Runs `body` and charges its time to the account's share.
     func charge(_ share: TimeShare, _ body: () -> Void) {
         let began = loop.currentNanoseconds
         body()
         share.spend(from: began, to: loop.currentNanoseconds, inTurn: turnNumber)
     }
 
-    /// The session is read on when its account's turn comes.
+    /// Has the session read on when its account's turn comes.
     func waitForTurn(_ session: Session, _ share: TimeShare) { wait(.session(session), of: share.account) }
 
     private func wait(_ turn: Turn, of account: ClientShare.Key) {
@@ -97,7 +98,7 @@ extension Shard {
     func giveTurnsNextTurn() {
         if turnsAreScheduled || turns.isEmpty { return }
         turnsAreScheduled = true
-        // Tasks run behind the turn's events: what comes in from others goes first.
+        // Tasks run after the turn's events: what comes in from others goes first.
         loop.execute { [self] in
             turnsAreScheduled = false
             giveTurns()
@@ -109,7 +110,7 @@ extension Shard {
         }
     }
 
-    /// Gives turns when the first of those who leave the disk to others has done so for long enough.
+    /// Gives turns once the first of the accounts that leave the disk to others has done so for long enough.
     private func giveTurnsAfterRest() {
         let now = loop.nowNanoseconds
         let ends = turns.accounts.lazy.map { self.timeShare(of: $0).restsUntilNanoseconds }.filter { $0 > now }
@@ -121,7 +122,8 @@ extension Shard {
         }
     }
 
-    /// Account after account, each while its share lasts, and all together for as long as a turn may take.
+    /// Gives turns to one account after the other, to each while its share lasts, and in all for as long as a turn may
+    /// take.
     private func giveTurns() {
         let began = loop.currentNanoseconds
         while loop.currentNanoseconds - began < ServerLimits.turnsNanoseconds,
@@ -133,7 +135,7 @@ extension Shard {
 
     private func run(_ turn: Turn, _ share: TimeShare) {
         switch turn {
-        // It spends for itself, frame by frame.
+        // The session charges its own time, frame by frame.
         case .session(let session): session.turnCame()
         case .call(let call): charge(share, call)
         }

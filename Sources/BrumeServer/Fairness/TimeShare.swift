@@ -6,7 +6,7 @@
 /// because what holds up others is time; and by requests, for floods of small ones and for a loop whose clock stands
 /// still.
 ///
-/// Belongs to one loop. An object, so that a session finds its account's without a look-up.
+/// Belongs to one loop. A class, so that a session finds its account's share without a look-up.
 final class TimeShare {
     struct Limits: Sendable {
         /// Time that one account's requests may take in a turn before the next one waits. One that began runs to its
@@ -14,9 +14,9 @@ final class TimeShare {
         var turnNanoseconds: UInt64 = ServerLimits.accountTurnNanoseconds
         /// Frames and requests of one account in a turn.
         var turnCount = ServerLimits.accountTurnCount
-        /// Bytes of its changes that may wait for the disk before it has no turns.
+        /// Bytes of an account's changes that may wait for the disk before it gets no more turns.
         var undurableBytes = ServerLimits.undurableTurnBytes
-        /// The same where no other account writes.
+        /// The same limit when no other account writes.
         var undurableBytesAlone = ServerLimits.undurableTurnBytesAlone
     }
 
@@ -25,13 +25,13 @@ final class TimeShare {
     var sessionCount = 0
     /// Bytes of its commits on this loop that are not durable yet.
     private(set) var undurableBytes = 0
-    /// The disk is left to others until then.
+    /// Until then the account leaves the disk to others.
     private(set) var restsUntilNanoseconds: UInt64 = 0
     private let limits: Limits
     private var turn: UInt64 = 0
     private var spentNanoseconds: UInt64 = 0
     private var count = 0
-    /// Everything before this time has been spent.
+    /// Everything before this time has been charged.
     private var spentUntil: UInt64 = 0
 
     init(account: ClientShare.Key, limits: Limits) {
@@ -57,13 +57,14 @@ final class TimeShare {
     /// The account made a commit, which goes to the disk.
     func committed(_ byteCount: Int) { undurableBytes += byteCount }
 
-    /// A commit of the account is durable. If much of it waited, the disk belongs to the others for as long as that
-    /// took: somebody who writes as much as the disk takes has half of it. No longer than a disk takes for the commit
-    /// itself, because it may have waited for others, or for a full disk.
+    /// Notes that a commit of the account is durable. If much of the account's data waited, the disk belongs to the
+    /// others for as long as the commit took, so an account that writes as much as the disk takes gets half of it. But
+    /// for no longer than a disk needs for the commit itself, because the commit may have waited for others, or for a
+    /// full disk.
     ///
     /// - Parameters:
     ///   - sinceNanoseconds: When the commit was made.
-    ///   - isShared: Whether there are others.
+    ///   - isShared: Whether other accounts write as well.
     func becameDurable(_ byteCount: Int, sinceNanoseconds: UInt64, isShared: Bool, nowNanoseconds: UInt64) {
         if isShared, waitsForDisk(isShared: true) {
             let waited = nowNanoseconds - min(nowNanoseconds, sinceNanoseconds)
@@ -73,16 +74,16 @@ final class TimeShare {
         undurableBytes -= byteCount
     }
 
-    /// The account's request, or one of its frames, was handled.
+    /// Charges for a request of the account, or for one of its frames.
     ///
-    /// - Parameter count: 0 for what belongs to a frame or request that counts already.
+    /// - Parameter count: 0 for what belongs to a frame or request that has been counted already.
     func spend(nanoseconds: UInt64, count: Int = 1, inTurn turn: UInt64) {
         advance(to: turn)
         spentNanoseconds += nanoseconds
         self.count += count
     }
 
-    /// The account was served between two times of the loop's clock. What began within it was spent by itself.
+    /// Charges for the time between two readings of the loop's clock, without the part that has been charged already.
     func spend(from began: UInt64, to ended: UInt64, count: Int = 1, inTurn turn: UInt64) {
         spend(nanoseconds: ended - min(ended, max(began, spentUntil)), count: count, inTurn: turn)
         spentUntil = ended

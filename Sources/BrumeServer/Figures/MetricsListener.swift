@@ -5,7 +5,7 @@ internal import BrumeSystem
 
 /// Figures and health over HTTP, for Prometheus and for whatever watches processes: `/metrics`, `/livez` and `/readyz`.
 ///
-/// Every answer asks the loops, which shows that they turn. One that does not answer in time is what `/livez` tells.
+/// Every answer asks the loops, which shows that they turn. `/livez` reports one that does not answer in time.
 final class MetricsListener: Sendable {
     private let listener: HTTPListener
 
@@ -17,7 +17,7 @@ final class MetricsListener: Sendable {
         }
     }
 
-    /// Before the server is taken down.
+    /// Call it before the server is taken down.
     func stop() { listener.stop() }
 
     /// The loops' figures, handed to the listener's thread.

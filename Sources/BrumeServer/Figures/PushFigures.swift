@@ -4,7 +4,7 @@ final class PushFigures {
     var sent: UInt64 = 0
     /// Events that were made.
     var published: UInt64 = 0
-    /// Devices that were told to fetch instead.
+    /// How often a device was told to fetch instead.
     var missed: UInt64 = 0
     /// Events that are kept now, and their bytes.
     var backlogEvents = 0

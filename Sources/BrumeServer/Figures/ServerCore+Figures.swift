@@ -5,7 +5,7 @@ internal import Glibc
 
 /// The figures of the whole server: the shards give their parts, each on its loop.
 extension ServerCore {
-    /// The parts on their way to who asked.
+    /// The parts on their way to the caller.
     private final class Collection: Sendable {
         private struct State {
             var parts: [ServerFigures] = []
@@ -26,8 +26,8 @@ extension ServerCore {
         }
     }
 
-    /// Any thread. `done` is called on one of the shards' loops, with what ``figures(of:at:)`` adds up; never when the
-    /// server has stopped.
+    /// Collects the parts of all shards. Any thread. `done` is called on one of the shards' loops, with what
+    /// ``figures(of:at:)`` adds up; never when the server has stopped.
     func collectFigures(_ done: @escaping @Sendable (_ parts: [ServerFigures]) -> Void) {
         let collection = Collection(missing: shards.count)
         for shard in shards {

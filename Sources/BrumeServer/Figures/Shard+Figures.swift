@@ -4,7 +4,7 @@ internal import BrumeSystem
 
 /// A shard's part of the server's figures, and the operator's request for all. On the shard's loop.
 extension Shard {
-    /// Asks all shards, and answers here: neither the disk nor another request of the operator's is waited for.
+    /// Asks all shards, and answers here, without waiting for the disk or for another request of the operator.
     func answerStats(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) throws(ServiceError) {
         if let problem = Authorisation.problemWithAdministration(by: session.identity) { throw problem }
         try coder.decodeStatsRequest(payload)
@@ -16,8 +16,8 @@ extension Shard {
         }
     }
 
-    /// Gives what was counted and what is held. What databases take is measured first, some of them in a turn: those
-    /// that changed since the last time.
+    /// Gives what was counted and what is held. Databases that changed since the last time are measured first, some in
+    /// each turn.
     func collectFigures(_ give: @escaping @Sendable (ServerFigures) -> Void) {
         if databases.measureSome(ServerLimits.measuredDatabasesPerTurn) {
             return loop.execute { [self] in collectFigures(give) }

@@ -1,13 +1,14 @@
 internal import BrumeModel
 internal import BrumeProtocol
 
-/// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call but the first
-/// of its method and the first failure of a kind.
+/// What one shard counts. Belongs to the shard's loop: no lock, no atomic, and no allocation for a call except the
+/// first of its method and the first failure of a kind.
 struct ShardFigures {
-    /// By the methods' places in ``methods``.
+    /// The known methods, in the order of ``methods``.
     private static let known: [Method] = Method.names.keys.sorted { $0.rawValue < $1.rawValue }
 
-    /// By a method's number, its place; that of one that is not known is ``known``'s count, and never asked for.
+    /// The place of each method in ``methods``, by the method's number. The place of an unknown one is ``known``'s
+    /// count, and never asked for.
     private static let places: [UInt8] = {
         var places = [UInt8](repeating: UInt8(known.count), count: Int(known.last!.rawValue) + 1)
         for (place, method) in known.enumerated() { places[Int(method.rawValue)] = UInt8(place) }
@@ -22,7 +23,7 @@ struct ShardFigures {
     var acceptedConnections: UInt64 = 0
     var welcomedConnections: UInt64 = 0
     var refusedConnections: UInt64 = 0
-    /// Those that were ended to make room.
+    /// Connections that were ended to make room.
     var shedConnections: UInt64 = 0
     var loads: UInt64 = 0
     var drops: UInt64 = 0

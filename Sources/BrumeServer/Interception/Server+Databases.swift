@@ -24,11 +24,11 @@ extension Server {
         }
     }
 
-    /// Deletes zones of a private database for a reason that no client can give. Its devices are told as of any
+    /// Deletes zones of a private database for a reason that no client can give. Its devices are told as for any
     /// deletion.
     ///
     /// - Parameters:
-    ///   - zones: Nil: all but the default zone.
+    ///   - zones: The zones to delete; nil for all but the default zone.
     ///   - done: Called with the first error, if there is one.
     package func deleteZones(
         _ zones: [ZoneID]?, of id: DatabaseID, reason: ZoneDeletionReason,
@@ -51,8 +51,8 @@ extension Server {
         }
     }
 
-    /// Gives an account a quota of its own in bytes, 0: no limit; nil: the server's default again. Its sessions have it
-    /// at once.
+    /// Gives an account a quota of its own in bytes (0 means no limit) or, with nil, the server's default again. Its
+    /// sessions have it at once.
     package func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
         try core.accounts.setQuota(bytes, ofAccount: name)
     }

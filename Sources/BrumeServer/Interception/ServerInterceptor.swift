@@ -1,16 +1,16 @@
 package import BrumeModel
 package import BrumeProtocol
 
-/// What a test wants a server to do otherwise: asked where a session takes a call, where a write meets its database,
-/// and where an event leaves for a device. A server that is not under test has none, and pays one look at nil for each
-/// of them.
+/// Makes a server behave differently for a test: it is asked when a session takes a call, when a write reaches its
+/// database, and when an event leaves for a device. A server that is not under test has none, which costs one nil check
+/// for each of them.
 ///
 /// Called on the server's loops, several at a time.
 package protocol ServerInterceptor: AnyObject, Sendable {
-    /// The time that records are dated by, in milliseconds since 1970. Nil: the machine's.
+    /// The time that records are dated by, in milliseconds since 1970; nil for the machine's.
     var wallClockMilliseconds: Int64? { get }
 
-    /// An account says hello. Nil: it is taken in.
+    /// Called when an account says hello. Returns why it is refused; nil when it isn't.
     func refusal(ofAccount name: String) -> ServiceError?
 
     /// The request of a call came in.
@@ -42,7 +42,7 @@ package protocol ServerInterceptor: AnyObject, Sendable {
     func notificationsChanged(isOpen: Bool, of peer: InterceptedPeer)
 }
 
-/// Who is on the other side.
+/// The peer of a call or an event.
 package struct InterceptedPeer: Sendable {
     /// The account's name; nil without one.
     package let account: String?
@@ -55,12 +55,12 @@ package struct InterceptedPeer: Sendable {
     }
 }
 
-/// What is to happen to a call, before it has an effect and after.
+/// What should happen to a call, before it has an effect and after.
 package struct CallPlan: Sendable {
     package enum Step: Sendable {
         case goesOn
         case fails(ServiceError)
-        /// The connection ends, without a word.
+        /// The connection ends without an answer.
         case breaksConnection
         /// The call waits until what is registered is called, once and from any thread, with the step that is taken
         /// then.
@@ -75,10 +75,10 @@ package struct CallPlan: Sendable {
         case unanswered
     }
 
-    /// The request to serve instead of the one that came in; nil: no change.
+    /// The request to serve instead of the one that came in; nil for no change.
     package var request: [UInt8]?
     package var beforeEffect: Step
-    /// When the answer is about to leave. Streams have none.
+    /// Taken when the answer is about to leave. Streams have none.
     package var afterEffect: Step
     /// Called once, on a loop of the server, before the peer is told.
     package var ended: (@Sendable (Outcome) -> Void)?
@@ -89,16 +89,16 @@ package struct CallPlan: Sendable {
     }
 }
 
-/// What is to happen to an event.
+/// What should happen to an event.
 package enum EventPlan: Sendable {
     case leaves
     case isLost
     case leavesTwice
-    /// It leaves when what is registered is called, once and from any thread, behind those that left meanwhile.
+    /// It leaves when what is registered is called, once and from any thread, after those that left meanwhile.
     case waits(@Sendable (_ resume: @escaping @Sendable () -> Void) -> Void)
 }
 
-/// What a write meets. Valid for the call.
+/// The database that a write is about to change. Valid for the call.
 package struct InterceptedDatabase {
     package let scope: DatabaseScope
     /// Records that exist in all zones, users' records included.

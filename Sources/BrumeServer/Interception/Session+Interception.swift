@@ -51,7 +51,7 @@ extension Session {
         }
     }
 
-    /// What a call's plan wants before its answer leaves; nil: nothing, or no more.
+    /// Takes the step that a call's plan wants before its answer leaves; nil if it wants none, or none any more.
     func takeStepAfterEffect(stream: UInt32) -> CallPlan.Step? {
         guard let step = interceptedCalls[stream]?.afterEffect else { return nil }
         if case .goesOn = step { return nil }
@@ -69,7 +69,7 @@ extension Session {
         for call in exchange(&interceptedCalls, with: [:]).values { call.ended?(.unanswered) }
     }
 
-    /// The outcome of a call that took effect, as its plan wants it.
+    /// Gives the outcome of a call that took effect, as its plan wants it.
     func give(_ reply: Shard.Reply, stream: UInt32, _ step: CallPlan.Step) {
         switch step {
         case .goesOn: give(reply, stream: stream)

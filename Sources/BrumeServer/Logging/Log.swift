@@ -34,7 +34,7 @@ package struct Log: Sendable {
         self.write = write
     }
 
-    /// Lines below it are not made. Any thread may set it, for all copies.
+    /// The lowest level whose lines are made. Any thread may set it, for all copies.
     package var minimum: Level {
         get { Level(rawValue: threshold.level.load(ordering: .relaxed)) ?? .info }
         nonmutating set { threshold.level.store(newValue.rawValue, ordering: .relaxed) }

@@ -1,4 +1,4 @@
-/// Lets a number of lines a second through and counts the rest, so that a peer who does wrong a million times does not
+/// Lets a number of lines a second through and counts the rest, so that a peer that misbehaves a million times does not
 /// fill the operator's disk.
 struct LogThrottle {
     private let linesPerSecond: Int
@@ -10,7 +10,7 @@ struct LogThrottle {
         self.linesPerSecond = linesPerSecond
     }
 
-    /// Whether a line may be written now, and how many were left out before it; nil: not now.
+    /// Returns how many lines were left out before this one if it may be written now; nil if it may not.
     mutating func admit(nowNanoseconds: UInt64) -> Int? {
         if nowNanoseconds - windowNanoseconds >= 1_000_000_000 {
             windowNanoseconds = nowNanoseconds

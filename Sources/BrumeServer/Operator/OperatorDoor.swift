@@ -5,8 +5,8 @@ internal import BrumeSystem
 /// The operator's way into a running server: a Unix socket in its data folder, which needs neither a certificate nor a
 /// token.
 ///
-/// It speaks what the port speaks, without TLS. Who may use it is the kernel's to tell: processes of the server's user
-/// and of root. Its folder can be entered by them alone, and the server asks the kernel who came.
+/// It speaks the port's protocol, without TLS. The kernel decides who may use it: processes of the server's user and of
+/// root. Only they can enter its folder, and the server asks the kernel who came.
 package enum OperatorDoor {
     /// Its folder within the data folder.
     static let folderName = "operator"
@@ -46,10 +46,10 @@ package enum OperatorDoor {
 }
 
 extension ServerCore {
-    /// Who says hello at the operator's door: the operator.
+    /// Authenticates a hello at the operator's door, where everybody is the operator.
     ///
-    /// They may name any container, also one that this server does not serve: what they ask for is mostly not about
-    /// one.
+    /// The operator may name any container, even one that this server does not serve: most of what they ask for is not
+    /// about one.
     func authenticateOperator(_ hello: Hello) throws(ServiceError) -> Identity {
         let environment = try check(hello)
         if case .account = hello.credentials {

@@ -1,21 +1,21 @@
-/// A stream's acknowledgements in the public database, which may be another loop's: one is under way at a time, and of
-/// those that come meanwhile the newest follows.
+/// A stream's acknowledgements for the public database, which may belong to another loop: one is under way at a time,
+/// and the newest of those that come meanwhile follows.
 struct AcknowledgementRelay {
     typealias Place = NotificationPosition.Place
 
-    /// Messages that the acknowledgement under way stands for; 0: none is.
+    /// The number of messages that the acknowledgement under way stands for; 0 when none is.
     private var underWay = 0
     private var next: (place: Place, count: Int)?
-    /// Where the device's acknowledgements stand.
+    /// The newest place that the device acknowledged.
     private var newest: Place?
 
-    /// What is to be done with an acknowledgement.
+    /// What to do with an acknowledgement.
     enum Action: Equatable {
         /// Send it, and call ``processed()`` when it has had its effect.
         case send(Place)
-        /// It follows, or a newer one in its place.
+        /// It will follow, or a newer one in its place.
         case wait
-        /// It says what the one before it said: it has had its effect.
+        /// It repeats the one before it, which has had its effect.
         case ignore
     }
 
@@ -30,8 +30,8 @@ struct AcknowledgementRelay {
         return .wait
     }
 
-    /// The acknowledgement under way has had its effect, for so many messages. The next one, where there is one, is
-    /// under way.
+    /// Ends the acknowledgement under way, which has had its effect, and begins the next one, if there is one. Returns
+    /// how many messages the former stood for, and the next one to send.
     mutating func processed() -> (count: Int, next: Place?) {
         precondition(underWay > 0, "no acknowledgement is under way")
         defer {

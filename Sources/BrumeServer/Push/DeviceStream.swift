@@ -2,27 +2,28 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// A device's notification stream: the events of its user's private database and of the public one, each behind the
+/// A device's notification stream: the events of its user's private database and of the public one, one after the
 /// other, with positions that hold the place in both.
 ///
 /// `@unchecked Sendable`: belongs to the loop of its session.
 final class DeviceStream: @unchecked Sendable {
     let id: UInt32
     let device: [UInt8]
-    /// Its count is not kept for every event: the session owns the stream, and closes it before it goes.
+    /// Unowned, so that no references are counted for every event: the session owns the stream, and closes it before
+    /// the session is released.
     private unowned(unsafe) let session: Session
     private let interceptor: (any ServerInterceptor)?
     private let frames: EventFrames
-    /// Of the private database.
+    /// The token scope of the private database.
     private let scope: [UInt8]
-    /// Whether the device may be told of changes in the databases: asked once, since a session's identity never
+    /// Whether changes in the databases may be reported to the device: asked once, since a session's identity never
     /// changes.
     private let mayReceivePrivate: Bool
     private let mayReceivePublic: Bool
-    /// Whether records may still be read, as the loop's schemas said when the last one was asked for: many events are
-    /// of one type.
+    /// Whether records of the last subject may still be read, and the version of the loop's schemas that said so: many
+    /// events are of one type.
     private var reading: (subject: NotificationSubject, schemasVersion: UInt64, isAllowed: Bool)?
-    /// Behind what was sent.
+    /// The position after the last event that was sent.
     private var position: NotificationPosition
     /// What is sent first, as soon as the public database's place is known.
     private var ready: [UInt8] = []
@@ -59,10 +60,10 @@ final class DeviceStream: @unchecked Sendable {
         mayReceivePublic = Authorisation.mayReceive(from: session.identity.publicDatabase, session.identity)
     }
 
-    /// Where the private database's events begin; before ``placed(publicPlace:)``.
+    /// Sets where the private database's events begin. Call it before ``placed(publicPlace:)``.
     ///
     /// - Parameters:
-    ///   - ready: The event that says so, without its position.
+    ///   - ready: The event that says that the stream is ready, without its position.
     ///   - pump: Goes on with the private database's events.
     func start(privatePlace: NotificationPosition.Place, ready: [UInt8], pump: @escaping () -> Void) {
         position.privatePlace = privatePlace
@@ -70,10 +71,10 @@ final class DeviceStream: @unchecked Sendable {
         pumpPrivate = pump
     }
 
-    /// The public database has answered: the stream is open.
+    /// Opens the stream: the public database has answered.
     ///
-    /// - Parameter publicPlace: Where its events begin; nil where it is damaged, and the stream tells of the private
-    ///   one alone.
+    /// - Parameter publicPlace: Where its events begin; nil if it is damaged, and the stream reports the private one
+    ///   alone.
     func placed(publicPlace: NotificationPosition.Place?) {
         if isClosed { return }
         if let publicPlace { position.publicPlace = publicPlace }
@@ -89,7 +90,7 @@ final class DeviceStream: @unchecked Sendable {
         late = []
         inbox = []
         firstInInbox = 0
-        // They hold what holds this.
+        // They refer to what refers to this stream.
         grant = { _ in }
         pumpPrivate = {}
     }
@@ -99,7 +100,7 @@ final class DeviceStream: @unchecked Sendable {
         fail(ServiceError(.operationCancelled, "the device opened another notification stream"))
     }
 
-    /// The stream ends, and its device is told why.
+    /// Ends the stream and tells its device why.
     func fail(_ error: ServiceError) {
         if isClosed { return }
         // The session's reference may be the last one.
@@ -111,7 +112,7 @@ final class DeviceStream: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Credit came, or the connection's output has drained.
+    /// Goes on when credit came, or the connection's output has drained.
     func resume() {
         guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
         if !isReady {
@@ -134,7 +135,7 @@ final class DeviceStream: @unchecked Sendable {
         send(delivery.message)
     }
 
-    /// All events of a run at once, or none of them, where they have to leave one by one: then false.
+    /// Sends all events of a run at once; returns false, and sends none, if they have to leave one by one.
     func sendPrivate(_ run: NotificationRun) -> Bool {
         let count = run.deliveries.count
         guard interceptor == nil, isReady, !isClosed, mayReceivePrivate, session.maySend(stream: id, count: count)
@@ -160,7 +161,7 @@ final class DeviceStream: @unchecked Sendable {
             let isAllowed = mayRead(inbox[firstInInbox].subject)
             firstInInbox += 1
             count += 1
-            // What may no longer be read is as if it had not been told: the place moves on with the next event.
+            // An event that may no longer be read is left out: the place moves on with the next event.
             if isAllowed { send(message) }
         }
         if firstInInbox == inbox.count {
@@ -170,7 +171,7 @@ final class DeviceStream: @unchecked Sendable {
         if count > 0 { grant(count) }
     }
 
-    /// Whether the user may read a record now that is told of: when it was changed they might.
+    /// Whether the user may still read the record that an event reports: when it was changed they might.
     private func mayRead(_ subject: NotificationSubject?) -> Bool {
         guard let subject else { return true }
         let shard = session.shard
@@ -185,7 +186,7 @@ final class DeviceStream: @unchecked Sendable {
         return isAllowed
     }
 
-    /// Sends an event, which has no position yet, at the stream's.
+    /// Sends an event, which has no position yet, with the stream's position.
     private func send(_ event: [UInt8]) {
         let field = frames.sealer.field(for: position, scope: scope)
         guard let interceptor else { return transmit(field, event) }

@@ -3,9 +3,9 @@ internal import BrumeProtocol
 
 /// Events as streams send them: with their sealed positions, in frames.
 ///
-/// Devices that stand at one place get the same bytes, where their streams have the same number, as those of most do:
-/// the frames of the last run are kept for the turn, so that a thousand devices cost one encoding and a copy each.
-/// Where only the numbers differ the seals are used again. Belongs to one loop.
+/// Devices at the same place get the same bytes if their streams have the same number, as most do: the frames of the
+/// last run are kept for the turn, so that a thousand devices cost one encoding and a copy each. If only the numbers
+/// differ, the seals are used again. Belongs to one loop.
 final class EventFrames {
     let sealer: PositionSealer
     private var sealed: Sealed?
@@ -27,7 +27,7 @@ final class EventFrames {
 
     /// The frames of a run for a stream.
     ///
-    /// - Parameter position: The stream's.
+    /// - Parameter position: The stream's position.
     func frames(
         of run: NotificationRun, behind position: NotificationPosition, stream: UInt32, scope: [UInt8]
     ) -> [UInt8] {
@@ -44,7 +44,7 @@ final class EventFrames {
         return bytes
     }
 
-    /// The turn's events have been given: nothing of them is kept.
+    /// Forgets the turn's events, which have been delivered.
     func forget() {
         sealed = nil
         bytes = []

@@ -3,9 +3,9 @@ internal import BrumeStore
 
 /// Events on their way to devices: together at the end of a turn, or one by one.
 extension NotificationHub {
-    /// Devices of the mailbox are to be given something at the end of the turn.
+    /// Notes that devices of the mailbox get something at the end of the turn.
     ///
-    /// - Parameter bytes: What it takes of the ring.
+    /// - Parameter bytes: The bytes that it takes in the ring.
     func list(_ mailbox: NotificationMailbox, bytes: Int) {
         if mailbox.listeners.isEmpty { return }
         if mailbox.undeliveredCount == 0 { undelivered.append(mailbox) }
@@ -36,7 +36,7 @@ extension NotificationHub {
         }
     }
 
-    /// The events behind a place, where there are some, none is missing, and they are few.
+    /// The events after a place; nil if there are none, some are missing, or they are many.
     private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
         guard let events = mailbox.ring.events(after: place), !events.isEmpty,
             events.count <= 2 * ServerLimits.undeliveredEvents
@@ -50,14 +50,14 @@ extension NotificationHub {
         return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
     }
 
-    /// Sends what the device may have now.
+    /// Sends the events that the device can take now.
     func pump(_ listener: any NotificationListener, of user: String) {
         guard let mailbox = mailboxes[user] else { return }
         pump(listener, mailbox)
     }
 
     private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
-        // Asked for only while there is something to take: of a device that is up to date nobody wants to know.
+        // Asked only while there is something to take: for a device that is up to date the answer does not matter.
         while listener.place < mailbox.ring.head, listener.mayTake {
             switch mailbox.ring.next(after: listener.place, device: listener.device) {
             case .none: return listener.flush()

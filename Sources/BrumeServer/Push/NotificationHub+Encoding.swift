@@ -4,7 +4,7 @@ internal import BrumeStore
 
 /// Events as messages.
 extension NotificationHub {
-    /// What a zone or database subscription tells.
+    /// The kind of event that a zone or database subscription makes.
     func kind(of hint: KeptSubscription) -> NotificationEvent.Kind {
         switch hint.subscription.kind {
         case .zone(let zone, _): .zoneChanged(zone)
@@ -13,7 +13,7 @@ extension NotificationHub {
         }
     }
 
-    /// What a match tells its user, made for them alone.
+    /// The change that a match reports to its user, made for them alone.
     func recordChange(of match: SubscriptionMatch) -> RecordChange {
         var change = RecordChange(
             database: database.id.scope, zone: match.record.zone, recordName: match.record.name,
@@ -28,7 +28,7 @@ extension NotificationHub {
     /// What decides whether the user may read the record of a match; nil in a private database, whose owner reads all.
     func subject(of match: SubscriptionMatch) -> NotificationSubject? {
         if database.id.scope == .private { return nil }
-        // The subscription's own text: it takes no memory for each event.
+        // The subscription's own text, which takes no memory for each event.
         guard case .query(let query) = match.subscription.subscription.kind else { return nil }
         return NotificationSubject(recordType: query.recordType, isOwn: match.isOwn)
     }
@@ -48,7 +48,7 @@ extension NotificationHub {
             committedMilliseconds: committedMilliseconds)
     }
 
-    /// An event without its position.
+    /// Encodes an event without its position.
     static func encode(
         _ kind: NotificationEvent.Kind, at place: NotificationPosition.Place, in scope: DatabaseScope,
         coder: MessageCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0

@@ -1,21 +1,21 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// Events of durable commits, made in pieces: one commit may fire a subscription of each of an app's users, and whoever
-/// else is on the loop does not wait for all of them.
+/// Events of durable commits, made in pieces: one commit may fire a subscription of each of an app's users, and nothing
+/// else on the loop should wait for all of them.
 extension NotificationHub {
     /// A publication whose events are made one by one.
     struct Publishing {
         let publication: Publication
         let overflowingOwners: [String]
         let committedNanoseconds: UInt64
-        /// The next of its events.
+        /// The index of its next event.
         var next = 0
 
         init(_ publication: Publication, committedNanoseconds: UInt64) {
             self.publication = publication
             let owners = publication.matches.overflowingOwners
-            // Few are in the same order in every run; to sort very many would take long.
+            // When they are few they have the same order in every run; sorting very many would take long.
             overflowingOwners = owners.count <= ServerLimits.eventsPerTurn ? owners.sorted() : Array(owners)
             self.committedNanoseconds = committedNanoseconds
         }
@@ -24,21 +24,21 @@ extension NotificationHub {
     /// Whether events of durable commits wait to be made.
     var isPublishing: Bool { !publishing.isEmpty }
 
-    /// A commit became durable: its events go into the rings of those whom they concern with ``publish(atMost:)``, and
-    /// with ``deliver()`` to their devices.
+    /// Takes a commit that became durable: ``publish(atMost:)`` puts its events into the rings of the users that they
+    /// concern, and ``deliver()`` gives them to the devices.
     func enqueue(_ publication: Publication, committedNanoseconds: UInt64 = 0) {
         publishing.append(Publishing(publication, committedNanoseconds: committedNanoseconds))
         waitingEvents += publication.eventCount
     }
 
-    /// A commit became durable: all of its events at once.
+    /// Publishes all events of a durable commit at once.
     func publish(_ publication: Publication) {
         enqueue(publication)
         while isPublishing { _ = publish(atMost: .max) }
         publishedCommits = []
     }
 
-    /// When the commits were made whose last events were published since this was asked.
+    /// Returns when the commits were made whose last events were published since the previous call.
     func takePublishedCommits() -> [UInt64] { exchange(&publishedCommits, with: []) }
 
     /// Makes waiting events, the oldest commit's first. Returns how many.
@@ -58,8 +58,8 @@ extension NotificationHub {
         }
         publishing.removeFirst(done)
         waitingEvents -= count
-        // Before the rings drop what was not given to anybody: theirs are looked at above, here the room that all
-        // share.
+        // Before the rings drop events that no device was given. The room of each ring is checked with each event
+        // above, the room that all rings share here.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
         if isPublic { dropOldest() }
         return count

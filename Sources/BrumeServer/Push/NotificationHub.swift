@@ -7,11 +7,11 @@ internal import BrumeStore
 /// those users' devices.
 ///
 /// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at
-/// the end of the turn (``deliver()``) the devices that stand where all others stand are given what the turn brought in
-/// one piece, and each other one takes it from its user's ring at its own pace. A commit costs nothing for users whose
-/// subscriptions it does not fire, however many listen, and little for those of whom no device is there.
+/// the end of the turn (``deliver()``) the devices that stand where all others stand are given the turn's events in one
+/// piece, and every other device takes them from its user's ring at its own pace. A commit costs nothing for users
+/// whose subscriptions it does not fire, however many listen, and little for users without a connected device.
 final class NotificationHub {
-    /// What one commit tells, matched when it was applied and published when it is durable.
+    /// What one commit reports, matched when it was applied and published when it is durable.
     struct Publication {
         var sequence: UInt64
         var origin: [UInt8]
@@ -22,7 +22,7 @@ final class NotificationHub {
 
         var isEmpty: Bool { hints.isEmpty && matches.isEmpty }
 
-        /// Events that it makes, orders to fetch included.
+        /// The number of events that it makes, orders to fetch included.
         var eventCount: Int { hints.count + matches.matches.count + matches.overflowingOwners.count }
     }
 
@@ -31,10 +31,10 @@ final class NotificationHub {
     private let backlogEvents: Int
     let backlogBytes: Int
     @exclusivity(unchecked) private(set) var mailboxes: [String: NotificationMailbox] = [:]
-    /// Where the ring of a user begins who has none yet: nothing is known of what was before.
+    /// Where the ring of a user who has none yet begins: nothing is known of what was before.
     private var floor: ChangePosition
-    /// Devices may have been here before this hub was: the database was loaded. Then one that gives no place, and that
-    /// the hub doesn't know, may have missed something.
+    /// Whether devices may have listened before this hub existed, because the database was loaded. Then a device that
+    /// gives no place, and that the hub doesn't know, may have missed something.
     private let hasForgottenDevices: Bool
     private var listenerCount = 0
     /// Mailboxes with devices that were not given the newest events, each once.
@@ -49,18 +49,18 @@ final class NotificationHub {
     @exclusivity(unchecked) private(set) var ringBytes = 0 {
         didSet { figures.backlogBytes += ringBytes - oldValue }
     }
-    /// Durable commits whose events are not all made, the oldest first.
+    /// Durable commits whose events have not all been made, the oldest first.
     @exclusivity(unchecked) var publishing: [Publishing] = []
     var publishedCommits: [UInt64] = []
     /// Events that wait to be made.
     var waitingEvents = 0
-    /// Of all hubs of the shard.
+    /// The figures of all hubs of the shard.
     let figures: PushFigures
 
     /// - Parameters:
-    ///   - mayHaveForgotten: Whether devices may have listened before of which nothing is known any more: in an earlier
-    ///     life of the server, or of this hub. Of a database with commits it is taken for granted.
-    ///   - backlogBytes: Of all users' events together.
+    ///   - mayHaveForgotten: Whether devices may have listened before that are no longer known: in an earlier life of
+    ///     the server, or of this hub. For a database with commits this is taken for granted.
+    ///   - backlogBytes: The limit for all users' events together.
     ///   - figures: What all hubs of a shard count together.
     init(
         database: Database, head: ChangePosition, coder: MessageCoder, mayHaveForgotten: Bool = false,
@@ -104,13 +104,13 @@ final class NotificationHub {
     /// Where a device's events begin.
     struct Start: Equatable, Sendable {
         var place: NotificationPosition.Place
-        /// Whether the hub knew where it stood.
+        /// Whether the hub knew where the device stood.
         var isResumed: Bool
     }
 
-    /// A device begins to listen. Its events follow with ``pump(_:of:)``.
+    /// Adds a device that begins to listen. Its events follow with ``pump(_:of:)``.
     ///
-    /// - Parameter place: Where its last stream ended; nil: where it acknowledged last.
+    /// - Parameter place: Where its last stream ended; nil to begin where it acknowledged last.
     func add(
         _ listener: any NotificationListener, of user: String, place: NotificationPosition.Place?
     ) -> Result<Start, ServiceError> {
@@ -128,19 +128,20 @@ final class NotificationHub {
         }
         var resumption: ChangePosition?
         if let place {
-            // A place of a lost future is behind nothing that this server knows: the device has to fetch.
+            // A place of a lost future comes after nothing that this server knows: the device has to fetch.
             let isOurs =
                 place.epoch == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
             resumption = isOurs ? place.position : .start
         } else {
             resumption = mailbox.acknowledgedPlace(of: listener.device)
         }
-        // From the start means from the floor: what was before it is told as an order to fetch.
+        // From the start means from the floor: what was before it becomes an order to fetch.
         var start =
             resumption ?? (hasForgottenDevices || mailbox.hasEvictedDevices ? .start : mailbox.ring.head)
         if start < mailbox.ring.floor, !mayHaveMissed(mailbox, behind: start) { start = mailbox.ring.floor }
         listener.place = start
-        // Known from now on: if nothing of this stream arrives, not even that it is open, the next one begins here.
+        // The device is known from now on: if nothing of this stream reaches it, not even that it is open, its next
+        // stream begins here.
         if place != nil {
             mailbox.resumed(listener.device)
         } else if resumption == nil, start != .start {
@@ -152,8 +153,8 @@ final class NotificationHub {
             Start(place: .init(epoch: database.run(of: start), position: start), isResumed: resumption != nil))
     }
 
-    /// Whether somebody who stands before the ring's floor may have missed events: in the public database most users
-    /// never subscribe to anything. Who did has, also when nothing is left of it.
+    /// Whether a device at a place before the ring's floor may have missed events. In the public database most users
+    /// never subscribe to anything; a user who ever did may have, even if no subscription is left.
     private func mayHaveMissed(_ mailbox: NotificationMailbox, behind place: ChangePosition) -> Bool {
         if !isPublic || mailbox.ring.hasDropped { return true }
         // A device that stands within a commit may have missed the rest of it, which may have ended its last
@@ -171,7 +172,7 @@ final class NotificationHub {
         listenerCount -= 1
     }
 
-    /// The device has handled everything up to the place.
+    /// Notes that the device has handled everything up to the place.
     func acknowledge(_ place: NotificationPosition.Place, by device: [UInt8], of user: String) {
         let mailbox = mailbox(of: user)
         let isOurs =
@@ -179,9 +180,9 @@ final class NotificationHub {
         mailbox.acknowledge(isOurs ? place.position : .start, by: device)
     }
 
-    /// A position in the run that wrote it.
+    /// A position, with the run that wrote it.
     func place(_ position: ChangePosition) -> NotificationPosition.Place {
-        // An event goes to many devices in a row.
+        // Kept, since an event goes to many devices in a row.
         if lastPlace.position != position {
             lastPlace = NotificationPosition.Place(epoch: database.run(of: position), position: position)
         }
@@ -198,7 +199,7 @@ final class NotificationHub {
         return mailbox
     }
 
-    /// Forgets the users who don't listen: when they come again they are told to fetch.
+    /// Forgets the users who don't listen: when they come back they are told to fetch.
     private func forgetMailboxes() {
         var newest = floor
         for mailbox in mailboxes.values where mailbox.listeners.isEmpty {
@@ -223,14 +224,14 @@ final class NotificationHub {
         eventCount += mailbox.ring.eventCount
     }
 
-    /// Drops the oldest events of whatever users while all of them take too much room.
+    /// Drops the oldest events, whoever their users are, while all of them take too much room.
     func dropOldest() {
         while ringBytes > backlogBytes, firstInOrder < order.count {
             let (mailbox, position) = order[firstInOrder]
             firstInOrder += 1
             note(mailbox) { mailbox.drop(through: position) }
         }
-        // What the rings dropped by themselves stays in the row for a while.
+        // What the rings dropped by themselves stays in `order` for a while.
         if order.count > 1024 + 2 * eventCount { forgetStaleOrder() }
     }
 

@@ -1,17 +1,17 @@
 internal import BrumeModel
 internal import BrumeSystem
 
-/// An event on its way to a device, and the place behind it.
+/// An event on its way to a device, and the place after it.
 struct NotificationDelivery: Sendable {
     var place: NotificationPosition.Place
     /// An encoded `brume.v1.NotificationEvent` without its position.
     var message: [UInt8]
-    /// What an event of a public database tells of; nil in a private one.
+    /// What decides whether the user may read the record of an event; nil in a private database.
     var subject: NotificationSubject?
 }
 
-/// What of a record decides whether a user may read it: asked again when the event leaves, since roles may have been
-/// taken away.
+/// What decides whether a user may read a record: checked again when the event leaves, since roles may have been taken
+/// away.
 struct NotificationSubject: Equatable, Sendable {
     let recordType: String
     /// Whether the user made the record.
@@ -21,12 +21,12 @@ struct NotificationSubject: Equatable, Sendable {
 /// A device that listens to one database's events. Belongs to the loop of the database.
 protocol NotificationListener: AnyObject {
     var device: [UInt8] { get }
-    /// Behind the last event that it took.
+    /// The place after the last event that it took.
     var place: ChangePosition { get set }
     /// Whether it takes an event now.
     var mayTake: Bool { get }
     func take(_ delivery: NotificationDelivery)
-    /// Takes all events of a run, or none: then false, and it is asked for each.
+    /// Takes all events of a run and returns true, or takes none and returns false; then they are offered one by one.
     func take(_ run: NotificationRun) -> Bool
     /// No more events come in this turn.
     func flush()
@@ -37,8 +37,8 @@ protocol NotificationListener: AnyObject {
 /// A stream on the loop of the database: the user's private one.
 final class NearListener: NotificationListener {
     let device: [UInt8]
-    /// Its count is not kept for every event: the hub lets go of the listener when the stream ends, before the stream
-    /// goes.
+    /// Unowned, so that no references are counted for every event: the hub releases the listener when the stream ends,
+    /// before the stream is released.
     private unowned(unsafe) let stream: DeviceStream
     var place = ChangePosition.start
 
@@ -66,7 +66,7 @@ final class FarListener: NotificationListener, @unchecked Sendable {
     /// Called on the stream's loop, once, when the database has taken the listener in, or will not.
     private let settled: () -> Void
     private var isSettled = false
-    /// The stream has ended.
+    /// Whether the stream has ended.
     var isClosed = false
     private var credit = ServerLimits.publicEventsUnderWay
     private var batch: [NotificationDelivery] = []
@@ -80,21 +80,21 @@ final class FarListener: NotificationListener, @unchecked Sendable {
 
     var mayTake: Bool { credit > 0 }
 
-    /// Tells the stream where its events begin; before any of them. Nil: the database is damaged, and there will be
+    /// Tells the stream where its events begin, before any of them; nil if the database is damaged and there will be
     /// none.
     func start(at place: NotificationPosition.Place?) {
         loop.execute { [stream] in stream.placed(publicPlace: place) }
         settle()
     }
 
-    /// The database has answered, or the stream has ended before it could.
+    /// Notes that the database has answered, or that the stream ended before it could.
     func settle() {
         if isSettled { return }
         isSettled = true
         loop.execute { [self] in settled() }
     }
 
-    /// The stream can't listen to the database now, and ends.
+    /// Ends the stream, which can't listen to the database now.
     func fail(_ error: ServiceError) {
         loop.execute { [stream] in stream.fail(error) }
         settle()
@@ -121,6 +121,6 @@ final class FarListener: NotificationListener, @unchecked Sendable {
         loop.execute { [stream] in stream.receivedPublic(deliveries) }
     }
 
-    /// The private database's hub, which every stream listens to, tells the stream.
+    /// Does nothing: the private database's hub, which every stream listens to, tells the stream.
     func displaced() {}
 }

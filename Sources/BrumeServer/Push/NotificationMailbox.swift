@@ -3,21 +3,21 @@ internal import BrumeStore
 
 /// One user's events in one database, and the devices that listen to them.
 final class NotificationMailbox {
-    /// About what one takes without its events.
+    /// About how many bytes a mailbox takes without its events.
     static let overheadBytes = 512
 
-    /// As subscriptions name their owner: empty in a private database.
+    /// The user, as subscriptions name their owner: empty in a private database.
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
     var listeners: [any NotificationListener] = []
-    /// Events that its devices are to be given at the end of the turn, and their bytes in the ring.
+    /// The number of events that its devices will be given at the end of the turn, and their bytes in the ring.
     var undeliveredCount = 0
     var undeliveredBytes = 0
     /// Where each device acknowledged last, and a count that says how recently.
     private var acknowledged: [[UInt8]: (place: ChangePosition, use: UInt64)] = [:]
     private let deviceLimit: Int
     private var uses: UInt64 = 0
-    /// The table was full once: a device that isn't in it may have been.
+    /// Whether the table was ever full: then a device that isn't in it may have been.
     private(set) var hasEvictedDevices = false
 
     init(owner: String, ring: NotificationRing, deviceLimit: Int) {
@@ -26,14 +26,14 @@ final class NotificationMailbox {
         self.deviceLimit = deviceLimit
     }
 
-    /// Where the next event of a commit stands.
+    /// The position of the next event of a commit.
     func nextPosition(inCommit sequence: UInt64) -> ChangePosition {
         ChangePosition(
             sequence: sequence,
             index: ring.head.sequence == sequence ? min(ring.head.index + 1, 1 << 20 - 1) : 0)
     }
 
-    /// Whether an event pushes none out that the devices are to be given in this turn. Older ones may go: a ring is
+    /// Whether an event pushes out none that the devices will be given in this turn. Older ones may go: a ring is
     /// mostly full.
     func keepsUndelivered(with event: NotificationRing.Event) -> Bool {
         ring.holds(undeliveredCount + 1, byteCount: undeliveredBytes + NotificationRing.bytes(of: event))
@@ -50,14 +50,14 @@ final class NotificationMailbox {
     /// Where a device acknowledged last, as far as it is known.
     func acknowledgedPlace(of device: [UInt8]) -> ChangePosition? { acknowledged[device]?.place }
 
-    /// An unknown device began at the place. Nobody is forgotten for it: with more devices than are remembered, those
-    /// that were never heard of are the ones that are not.
+    /// Notes that an unknown device began at the place. No device is forgotten for it: when there are more devices than
+    /// are remembered, those that were never heard from are the ones that are not.
     func began(at place: ChangePosition, _ device: [UInt8]) {
         if acknowledged.count < deviceLimit { acknowledge(place, by: device) }
     }
 
-    /// A device said where its last stream ended. It received all up to there, and may have handled less: should it
-    /// come again without a place before it acknowledges anything, it is told to look.
+    /// Notes that a device said where its last stream ended. It received everything up to there, and may have handled
+    /// less: if it comes again without a place before it acknowledges anything, it is told to fetch.
     func resumed(_ device: [UInt8]) {
         if acknowledged[device] != nil { return }
         if acknowledged.count < deviceLimit {
@@ -67,7 +67,7 @@ final class NotificationMailbox {
         }
     }
 
-    /// The device has handled everything up to the place.
+    /// Notes that the device has handled everything up to the place.
     func acknowledge(_ place: ChangePosition, by device: [UInt8]) {
         uses += 1
         if let known = acknowledged[device], known.place >= place {

@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// How far a device's stream has come: in its user's private database, and in the public one.
 ///
-/// On the wire it is a token of the private database, whose free places hold what is of the public one. In positions
-/// from before streams told of the public database those are zero.
+/// On the wire it is a token of the private database, whose unused fields hold the place in the public one. In
+/// positions from before streams reported the public database those are zero.
 struct NotificationPosition: Equatable, Sendable {
     /// A place in one database's events.
     struct Place: Equatable, Sendable {
@@ -13,7 +13,7 @@ struct NotificationPosition: Equatable, Sendable {
     }
 
     var privatePlace: Place
-    /// Nil: the position says nothing of it.
+    /// The place in the public database; nil if the position has none.
     var publicPlace: Place?
 
     init(privatePlace: Place, publicPlace: Place?) {

@@ -3,8 +3,8 @@ internal import BrumeStore
 
 /// The last events of one user in one database, oldest first: what devices that are away or slow are still to get.
 ///
-/// Pure and bounded: what falls out moves the floor, and a device behind the floor is told to fetch from its token
-/// (P7). All of the user's devices share it; a device's place is a position.
+/// Pure and bounded: events that fall out move the floor, and a device at a place before the floor is told to fetch
+/// from its token (P7). All of the user's devices share the ring; a device's place is a position.
 struct NotificationRing {
     struct Event {
         var position: ChangePosition
@@ -12,15 +12,14 @@ struct NotificationRing {
         var origin: [UInt8]
         /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
         var message: [UInt8]
-        /// What ``message`` is to be made of where nobody listened when the event came: most of those are never asked
-        /// for.
+        /// What ``message`` will be made of if nobody listened when the event came: most of those are never asked for.
         var hint: Hint?
-        /// What an event of a public database tells of; nil in a private one.
+        /// What decides whether the user may read the record of an event; nil in a private database.
         var subject: NotificationSubject?
     }
 
     /// A zone or database subscription that was fired. It takes next to nothing beside the event's place while the
-    /// subscription is there; when that is replaced, the hint is who holds it.
+    /// subscription exists; once that is replaced, the hint keeps it in memory.
     struct Hint: Equatable {
         var subscription: KeptSubscription
         var committedMilliseconds: Int64
@@ -39,11 +38,11 @@ struct NotificationRing {
     /// Events that are kept.
     var count: Int { events.count - first }
 
-    /// Events up to here are gone: a place before it has missed some.
+    /// Events up to here are gone: a device at an earlier place has missed some.
     private(set) var floor: ChangePosition
-    /// The place behind the newest event.
+    /// The place after the newest event.
     private(set) var head: ChangePosition
-    /// Whether events that stood here are gone.
+    /// Whether any events have been dropped.
     private(set) var hasDropped = false
 
     var eventCount: Int { events.count - first }
@@ -75,13 +74,14 @@ struct NotificationRing {
     /// Whether there is room for so many events at once.
     func holds(_ count: Int, byteCount: Int) -> Bool { count <= eventLimit && byteCount <= byteLimit }
 
-    /// Drops the events up to the position: other users' need the room.
+    /// Drops the events up to the position, because other users' events need the room.
     mutating func drop(through position: ChangePosition) {
         while first < events.count, events[first].position <= position { dropFirst() }
         forgetDropped()
     }
 
-    /// There was more to tell than is told one by one: whoever stands before the position is told to fetch.
+    /// Drops all events, because there were more than are reported one by one: a device at a place before the position
+    /// is told to fetch.
     mutating func overflow(at position: ChangePosition) {
         precondition(position > head, "events come in the order of commits")
         events = []
@@ -116,15 +116,15 @@ struct NotificationRing {
     }
 
     enum Next: Equatable {
-        /// Nothing is behind the place.
+        /// Nothing comes after the place.
         case none
         /// Events between the place and the floor are gone: go on from the floor.
         case missed(floor: ChangePosition)
-        /// The next event that the device is to get.
+        /// The next event for the device.
         case event(ChangePosition, [UInt8], NotificationSubject? = nil)
-        /// The same, to be encoded.
+        /// The same, not yet encoded.
         case hint(ChangePosition, Hint)
-        /// Only the device's own changes are behind the place: go on from there.
+        /// Only the device's own changes come after the place: go on after them.
         case skipped(to: ChangePosition)
     }
 
@@ -145,7 +145,7 @@ struct NotificationRing {
         return skippedTo.map { .skipped(to: $0) } ?? .none
     }
 
-    /// All events behind a place; nil where some of them are gone.
+    /// All events after a place; nil if some of them are gone.
     func events(after place: ChangePosition) -> ArraySlice<Event>? {
         place < floor ? nil : events[firstIndex(after: place)...]
     }

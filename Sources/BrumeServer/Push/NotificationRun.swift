@@ -1,9 +1,8 @@
 internal import BrumeModel
 
-/// Events that stand one behind the other, and the place before them: all the devices that stand there are given them
-/// at once.
+/// Consecutive events, and the place before them: all devices that stand there are given them at once.
 final class NotificationRun {
-    /// The events stand behind it.
+    /// The place before the events.
     let start: ChangePosition
     /// Never empty.
     let deliveries: [NotificationDelivery]
@@ -17,9 +16,9 @@ final class NotificationRun {
         self.origins = origins
     }
 
-    /// Behind the last one.
+    /// The place after the last event.
     var end: ChangePosition { deliveries[deliveries.count - 1].place.position }
 
-    /// Whether the device is not to get all of them.
+    /// Whether the device must not get all of them.
     func leavesOut(_ device: [UInt8]) -> Bool { origins.contains(device) }
 }

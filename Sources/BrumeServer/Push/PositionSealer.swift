@@ -4,7 +4,7 @@ internal import BrumeProtocol
 /// Seals the positions of events, as the field that stands before each.
 ///
 /// An event goes to a user's devices one after the other, and most of them stand at the same place: the last seal is
-/// kept, so that a thousand devices cost one code of authentication. Belongs to one loop.
+/// kept, so that a thousand devices cost one authentication code. Belongs to one loop.
 final class PositionSealer {
     private let sealer: TokenSealer
     private var lastToken: ChangeToken?

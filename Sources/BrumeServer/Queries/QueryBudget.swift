@@ -1,4 +1,4 @@
-/// What the queries of a loop may take of one turn, all together.
+/// How much of one turn the queries of a loop may take together.
 struct QueryBudget {
     private var nanoseconds: UInt64 = 0
     private var steps = 0
@@ -8,7 +8,7 @@ struct QueryBudget {
         nanoseconds < ServerLimits.querySliceNanoseconds && steps < ServerLimits.queryStepsPerTurn
     }
 
-    /// A step was done.
+    /// Counts a step.
     mutating func spend(nanoseconds spent: UInt64) {
         nanoseconds += spent
         steps += 1

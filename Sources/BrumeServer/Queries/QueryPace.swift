@@ -9,7 +9,7 @@ struct QueryPace {
 
     private(set) var stepUnits = firstUnits
 
-    /// A clock that stands still says nothing.
+    /// Adapts the steps to the time that the last one took. A clock that stands still says nothing.
     mutating func stepTook(nanoseconds: UInt64) {
         if nanoseconds > ServerLimits.queryStepNanoseconds {
             stepUnits = max(1, stepUnits / (nanoseconds > 4 * ServerLimits.queryStepNanoseconds ? 8 : 2))

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// What a query has to keep beside what its decoder has checked, whatever the data.
+/// The rules for a query, whatever the data, beside those that its decoder has checked.
 enum QueryRules {
     /// The query as it runs for the caller.
     ///

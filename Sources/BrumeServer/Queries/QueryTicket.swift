@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// Tells a query that runs, maybe on another loop, that nobody waits for it any more: its call was cancelled or came
-/// over its deadline, or the connection closed.
+/// Tells a query that runs, maybe on another loop, that nobody waits for it any more: its call was cancelled or passed
+/// its deadline, or the connection closed.
 final class QueryTicket: Sendable {
-    /// Whose share of the loop's time the query takes.
+    /// The account whose share of the loop's time the query takes.
     let account: ClientShare.Key
     private let cancelled = Atomic<Bool>(false)
 
     init(of account: ClientShare.Key) { self.account = account }
 
-    /// From the session's loop.
+    /// Called on the session's loop.
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-    /// Looked at before each slice.
+    /// Checked before each slice.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 }

@@ -9,17 +9,17 @@ final class RunningQuery {
     /// What was asked for, and by whom.
     let query: Query
     let identity: Identity
-    /// Whose share of the loop's time it takes.
+    /// The account whose share of the loop's time it takes.
     var account: ClientShare.Key { ticket.account }
-    /// The loop's schemas when it began, by which the caller might read what was asked for.
+    /// The version of the loop's schemas when it began, by which the caller may read what was asked for.
     let schemasVersion: UInt64
-    /// What its cursor is bound to, worked out when there is one.
+    /// What its cursor is bound to, computed only when there is one.
     let cursorBinding: () -> [UInt8]
-    /// Whether the answer tells how instead of what.
+    /// Whether the answer is the query's plan instead of its matches.
     let explains: Bool
     private let run: QueryRun
     let loaded: LoadedDatabase
-    /// The answer shows the database as it was when the query began.
+    /// The position of the last commit that the answer may show: the database is shown as it was when the query began.
     private let position: UInt64
     private let give: Give
     private var pace = QueryPace()
@@ -54,7 +54,7 @@ final class RunningQuery {
             let hasEnded = run.step(pace.stepUnits)
             let after = now()
             pace.stepTook(nanoseconds: after - before)
-            // Reading costs other than making an index does.
+            // Reading does not cost the same as making an index.
             if run.isReading != wasReading { pace = QueryPace() }
             budget.spend(nanoseconds: after - before)
             nanoseconds += after - before

@@ -4,12 +4,12 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// Queries: a page may cost looking at every record of a database, so they run in slices between which the loop does
-/// all else.
+/// everything else.
 ///
 /// In one turn all queries of the loop together take ``ServerLimits/querySliceNanoseconds`` and the step that goes over
 /// it, by the clock that all others wait by. A query that comes when no other waits begins at once, and mostly ends at
-/// once; the others take turns, one account after the other, so that nobody's query waits for all of somebody else's.
-/// What a query takes is its account's: see `TimeShare`.
+/// once; the others take turns, one account after the other, so that nobody's query waits for all of somebody else's. A
+/// query's time is charged to its account: see `TimeShare`.
 extension Shard {
     /// Begins a query; `give` is called once, in this turn or a later one.
     func startQuery(
@@ -34,11 +34,11 @@ extension Shard {
             query = try prepareQuery(
                 request, explains: explains, in: loaded, identity: identity, ticket: ticket, give)
         } catch {
-            // A failure may tell of a commit too: that a zone is gone.
+            // A failure may reveal a commit too: that a zone is gone.
             return give(.failure(error), loaded.lastPosition)
         }
         queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
-        // The others were first.
+        // Queries that wait come first.
         if queries.isEmpty, advance(query) { return }
         queries.append(query, of: query.account)
         continueQueriesNextTurn()
@@ -54,7 +54,8 @@ extension Shard {
         let query = try QueryRules.checked(
             request.query, caller: identity.userRecordName,
             followsCloudKit: server.configuration.followsCloudKitQueryRules)
-        // Most pages begin a query, and many end it: the codes of a cursor take as long as some of them.
+        // Only computed for a cursor: most pages begin a query, and many end it, and the codes of a cursor take as long
+        // as some of them.
         let binding = { [cursorSealer, coder] in
             cursorSealer.binding(
                 loaded.database.id, zone: request.zone?.name, caller: identity.userRecordName,
@@ -114,7 +115,7 @@ extension Shard {
         return coder.encodeQueryResponse(page)
     }
 
-    /// What queries and indexes do is one budget; which of them begins a turn changes, as either may take all of it.
+    /// Queries and indexes share one budget; they take turns at going first, since either may use all of it.
     private func continueQueriesNextTurn() {
         guard !queriesAreScheduled else { return }
         queriesAreScheduled = true
@@ -142,7 +143,7 @@ extension Shard {
 
     private func continueIndexes() {
         while queryBudget.isLeft, let loaded = behindIndexes.popFirst() {
-            // One that was dropped is loaded without indexes.
+            // A database that was dropped is loaded without indexes.
             guard databases.known(loaded.database.id) === loaded else { continue }
             var before = loop.currentNanoseconds
             var isBehind = true

@@ -3,10 +3,10 @@ internal import BrumeModel
 /// The one place that decides who may touch which database (P6): asked for each request, and again for each pushed
 /// event.
 ///
-/// What single records allow in the public database (their creator changes them) is the engine's to decide, since it
-/// has the records.
+/// The engine decides what single records allow in the public database (their creator changes them), since it has the
+/// records.
 enum Authorisation {
-    /// The database that a request of `identity` means, or why it may not.
+    /// The database that a request of `identity` refers to, or why the request may not use it.
     static func database(for scope: DatabaseScope, of identity: Identity) -> Result<DatabaseID, ServiceError> {
         switch (scope, identity.role) {
         case (_, .admin):
@@ -23,7 +23,7 @@ enum Authorisation {
         }
     }
 
-    /// Whether the device may be told of changes in the database.
+    /// Whether changes in the database may be reported to the device.
     static func mayReceive(from database: DatabaseID, _ identity: Identity) -> Bool {
         switch self.database(for: database.scope, of: identity) {
         case .success(let allowed): allowed == database

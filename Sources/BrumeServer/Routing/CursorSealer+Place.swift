@@ -41,7 +41,7 @@ extension CursorSealer {
         return bytes
     }
 
-    /// Nil for bytes that are no place.
+    /// Decodes a place; returns nil if the bytes are none.
     package static func decode(_ bytes: some Collection<UInt8>) -> QueryCursor? {
         var rest = bytes[...]
         func take(_ count: Int) -> [UInt8]? {

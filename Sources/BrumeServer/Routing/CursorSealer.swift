@@ -10,10 +10,11 @@ internal import BrumeSystem
 /// 9+n 16 MAC over all before (HMAC-SHA256, its first half)
 /// ```
 ///
-/// Short, since 1,024 bytes of a text count where records are sorted: ``Limits/queryCursorBytes`` holds the longest.
+/// Cursors are short, since at most 1,024 bytes of a text count when records are sorted: ``Limits/queryCursorBytes``
+/// holds the longest.
 ///
-/// The codes are computed over messages that begin with a word of their own: no change token is a cursor, though both
-/// have one key.
+/// The codes are computed over messages that begin with a word of their own, so no change token passes for a cursor,
+/// though both use the same key.
 package struct CursorSealer {
     private static let version: UInt8 = 1
     private static let digestByteCount = 8

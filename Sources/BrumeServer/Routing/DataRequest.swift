@@ -101,7 +101,7 @@ enum DataRequest: Sendable {
         }
     }
 
-    /// Whether it writes, or reads what the server makes of who asks: the user's record.
+    /// Whether it writes, or reads the record that the server makes for the user who asks.
     func leavesTrace(for identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return switch self {
@@ -115,8 +115,7 @@ enum DataRequest: Sendable {
     }
 
     /// Whether a database that has no commit stays in memory for it. A reader without an account, or in a container
-    /// that was new when they came, could name any number of containers, and would fill the memory with databases of
-    /// nothing.
+    /// that was new when they came, could name any number of containers, and so fill the memory with empty databases.
     func keepsEmptyDatabase(of identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return identity.newContainerOf == nil || operation != nil || identity.privateDatabase?.scope == scope

@@ -3,10 +3,10 @@ internal import BrumeModel
 extension OperationDigest {
     /// The digest of a request's message, byte by byte.
     ///
-    /// It finds what a client sends by mistake and need not withstand anybody: operations are looked up among those of
-    /// one user, who has nothing from deceiving himself. So it is no cryptographic hash, which would cost a microsecond
-    /// for a kilobyte; it costs a tenth of that. Two lanes see each pair of words, and multiply it to 128 bits of which
-    /// both halves count. Words are little-endian, the last one is filled with zeros, and the length counts.
+    /// It detects a client's mistakes and need not withstand attacks: operations are looked up among those of one user,
+    /// who gains nothing by deceiving himself. So it is not a cryptographic hash, which would cost a microsecond for a
+    /// kilobyte; it costs a tenth of that. Two lanes see each pair of words, and multiply it to 128 bits of which both
+    /// halves count. Words are little-endian, the last one is filled with zeros, and the length counts.
     init(of message: UnsafeRawBufferPointer) {
         var first = Self.product(UInt64(message.count) ^ Self.keys.0, Self.keys.1)
         var second = Self.product(UInt64(message.count) ^ Self.keys.2, Self.keys.3)

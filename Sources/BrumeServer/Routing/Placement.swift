@@ -3,9 +3,9 @@ internal import BrumeSystem
 
 /// Where a database belongs: its group, one of 4,096, which says what shard owns it.
 ///
-/// The group is the first 12 bits of a SHA-256, so that neither names that follow on each other nor many users of one
-/// container gather on one shard. It is the same in every run and on every machine. What is hashed has one meaning
-/// only, since each name stands behind its length:
+/// The group is the first 12 bits of a SHA-256, so that neither consecutive names nor many users of one container
+/// gather on one shard. It is the same in every run and on every machine. What is hashed is unambiguous, since each
+/// name comes after its length:
 ///
 /// ```
 /// 4  length of the container's name in bytes (little-endian, as below)
@@ -16,13 +16,13 @@ internal import BrumeSystem
 ///    the owner's user record name in UTF-8
 /// ```
 struct Placement: Equatable, Sendable {
-    /// A power of two: the first bits of a hash name one.
+    /// A power of two: the first bits of a hash are the group's number.
     static let groupCount = 4_096
 
-    /// From 0 to ``groupCount``, which is not among them.
+    /// From 0 up to, but not including, ``groupCount``.
     let group: Int
 
-    /// - Complexity: A hash of the names. Who asks again and again keeps the answer: see ``Identity``.
+    /// - Complexity: One hash of the names. Callers that ask repeatedly keep the answer: see ``Identity``.
     init(of database: DatabaseID) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(10 + database.container.utf8.count + database.owner.utf8.count)

@@ -17,9 +17,9 @@ internal import BrumeSystem
 ///
 /// Version 2 has no bytes 30 to 37, version 1 no bytes 22 to 37. Their tokens are still opened.
 ///
-/// The digest is keyed, so a token tells nothing of its scope. A wrong MAC is a token that this server did not make; a
-/// right one with another digest belongs elsewhere, which a client sees as an expired token (Documentation/CloudKit.md,
-/// Change feeds).
+/// The digest is keyed, so a token reveals nothing about its scope. A wrong MAC means a token that this server did not
+/// make; a right one with another digest belongs elsewhere, which a client sees as an expired token
+/// (Documentation/CloudKit.md, Change feeds).
 package struct TokenSealer {
     private static let version: UInt8 = 3
     private static let scopeByteCount = 8

@@ -3,7 +3,7 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// Empties the databases of a container's development environment, one after the other. Users may go on meanwhile: what
-/// they save behind it stays.
+/// they save afterwards stays.
 ///
 /// `@unchecked Sendable`: belongs to the admin loop; the shards get single databases and answer there.
 final class DatabaseEmptying: @unchecked Sendable {
@@ -40,7 +40,7 @@ final class DatabaseEmptying: @unchecked Sendable {
                     found.ids.formUnion(loaded)
                     shardsLeft -= 1
                     guard shardsLeft == 0 else { return }
-                    // In an order that does not depend on chance.
+                    // In a fixed order, so that a run can be repeated.
                     ids = found.ids.sorted { ($0.scope.rawValue, $0.owner) > ($1.scope.rawValue, $1.owner) }
                     next()
                 }
@@ -88,7 +88,7 @@ extension Shard {
         return found
     }
 
-    /// Empties a database, commit by commit, a turn for each; `done` is called with the number of records when it is
+    /// Empties a database, with one commit in each turn; `done` is called with the number of records when all is
     /// durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         switch access(id, of: .operator, keepsEmpty: false) {
@@ -109,7 +109,7 @@ extension Shard {
         _ id: DatabaseID, _ records: Int, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
     ) {
         if let refusal = log.writeRefusal { return done(.failure(refusal)) }
-        // It was used in this turn or the one before, and has commits that no snapshot holds: it was not dropped.
+        // It was used in this turn or the one before, and has commits that no snapshot holds, so it was not dropped.
         guard let loaded = databases.use(id) else { return done(.success(records)) }
         guard let (commit, count) = loaded.database.empty(nowMilliseconds: wallClockMilliseconds) else {
             return whenDurable(loaded.lastPosition) { done(.success(records)) }

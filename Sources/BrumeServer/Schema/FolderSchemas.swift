@@ -43,10 +43,10 @@ package final class FolderSchemas {
         self.environment = environment
     }
 
-    /// Lets a server have the folder.
+    /// Releases the folder for a server.
     package func release() { lock.release() }
 
-    /// Of the environment.
+    /// The schema of the environment.
     package var schema: Schema { registry[container][environment].schema }
 
     /// Replaces development's schema, unless production would lose something.
@@ -59,7 +59,7 @@ package final class FolderSchemas {
         _ = try registry.deploy(container: container, fingerprint: fingerprint)
     }
 
-    /// Makes it the schema of both environments, for a server that is about to start.
+    /// Makes `schema` the schema of both environments, for a server that is about to start.
     package func install(_ schema: Schema) throws(ServiceError) {
         _ = try registry.importing(schema, container: container, validatesOnly: false)
         _ = try registry.deploy(container: container, fingerprint: schema.fingerprint)

@@ -13,9 +13,9 @@ internal import BrumeStore
 final class SchemaRegistry: @unchecked Sendable {
     private let disk: any Disk
     private let log: Log
-    /// Nil: the folder has none yet.
+    /// The folder's manifest; nil when the folder has none yet.
     private let manifest: FolderManifest?
-    /// Nil: the process is about to end anyway.
+    /// Ends the server after a failed sync; nil when the process is about to end anyway.
     private let failStop: FailStop?
     private(set) var containers: [String: ContainerSchemas] = [:]
 
@@ -27,8 +27,8 @@ final class SchemaRegistry: @unchecked Sendable {
         self.log = log
         for schemas in try SchemaFile.readAll(from: disk) { containers[schemas.container] = schemas }
         if containers.isEmpty { return }
-        // A process that ended may have left a file that is to be seen under its name and may lose that still. From
-        // here on answers depend on what it says.
+        // A process that ended may have left a file whose name can be seen but is not durable yet. From here on answers
+        // depend on what the file says.
         do throws(DiskError) {
             try disk.syncDirectory(SchemaFile.folder)
         } catch {
@@ -38,7 +38,7 @@ final class SchemaRegistry: @unchecked Sendable {
 
     subscript(container: String) -> ContainerSchemas { containers[container] ?? ContainerSchemas(container: container) }
 
-    /// Makes a change durable, then takes it over. Returns the schemas, changed or not.
+    /// Makes a change durable, then puts it into effect. Returns the schemas, changed or not.
     func change(
         _ container: String, _ body: (inout ContainerSchemas) throws(ServiceError) -> Void
     ) throws(ServiceError) -> ContainerSchemas {
@@ -49,7 +49,7 @@ final class SchemaRegistry: @unchecked Sendable {
         do throws(DiskError) {
             try SchemaFile.write(schemas, to: disk)
             manifest?.noted(SchemaFile.path(of: container, on: disk), sequence: 0)
-            // Costs nothing but for a container's first schema.
+            // Costs nothing except for a container's first schema.
             try manifest?.saveNewSchemas()
         } catch {
             if error.isFull {
@@ -107,7 +107,8 @@ final class SchemaRegistry: @unchecked Sendable {
 
     /// Adds development's schema to production's.
     ///
-    /// - Parameter fingerprint: Of the development schema that was looked at; another one is not deployed.
+    /// - Parameter fingerprint: The fingerprint of the development schema that was looked at; another schema is not
+    ///   deployed.
     func deploy(container: String, fingerprint: UInt32) throws(ServiceError) -> ContainerSchemas {
         guard self[container].development.schema.fingerprint == fingerprint else {
             throw ServiceError(
@@ -118,7 +119,7 @@ final class SchemaRegistry: @unchecked Sendable {
         }
     }
 
-    /// Development's schema becomes production's again.
+    /// Makes development's schema the same as production's again.
     func reset(container: String) throws(ServiceError) -> ContainerSchemas {
         try change(container) { (schemas) throws(ServiceError) in
             schemas.development.replaceSchema(with: schemas.production.schema)
@@ -127,6 +128,6 @@ final class SchemaRegistry: @unchecked Sendable {
 }
 
 extension Schema {
-    /// Tells a schema from a later one.
+    /// A checksum that tells a schema from a later one.
     package var fingerprint: UInt32 { CRC32C.checksum(Array(SchemaPrinter.text(self).utf8)) }
 }

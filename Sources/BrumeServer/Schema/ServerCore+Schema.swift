@@ -3,11 +3,10 @@ internal import BrumeProtocol
 internal import BrumeSystem
 
 extension ServerCore {
-    /// Has a development schema learn. From any loop; `done` is called on the admin loop, when all loops have been sent
-    /// the schema that is on disk now, or with why it can't be.
+    /// Has a development schema learn. May be called on any loop; `done` is called on the admin loop, with nil when all
+    /// loops have been sent the schema that is on disk now, or with an error.
     ///
-    /// Lessons wait for the disk, so accounts take turns with them, and what the operator asks for waits for one at
-    /// most.
+    /// Lessons wait for the disk, so accounts take turns with them, and the operator's requests wait for one at most.
     func learn(
         _ lesson: SchemaLesson, from identity: Identity, account: ClientShare.Key,
         _ done: @escaping @Sendable (ServiceError?) -> Void
@@ -22,7 +21,7 @@ extension ServerCore {
         }
     }
 
-    /// On the admin loop: does what changes a container's schemas, and has all loops know.
+    /// On the admin loop: makes a change of a container's schemas, and sends them to all loops.
     func changeSchemas(_ body: () throws(ServiceError) -> ContainerSchemas) -> ServiceError? {
         changeSchemas(then: nil, body)
     }
@@ -112,7 +111,7 @@ extension ServerCore {
         return MessageCoder().encodeListRoleMembersResponse(page, moreComing: page.count < users.count)
     }
 
-    /// The schema first: what users save while databases are emptied is learned again.
+    /// Resets the schema first: what users save while databases are emptied is learned again.
     func resetSchema(_ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void) {
         let container = identity.container
         if let error = changeSchemas({ () throws(ServiceError) in try schemas.reset(container: container) }) {
@@ -123,8 +122,8 @@ extension ServerCore {
         }.start()
     }
 
-    /// Does what the operator asks for, and answers when it holds on every loop: whoever was taken out of a role reads
-    /// nothing more by it then.
+    /// Makes a change for the operator, and answers when it holds on every loop: an account that was taken out of a
+    /// role reads nothing more by it then.
     private func answer(
         _ message: [UInt8], _ reply: @escaping @Sendable (Shard.Reply) -> Void,
         _ body: () throws(ServiceError) -> ContainerSchemas
@@ -132,7 +131,7 @@ extension ServerCore {
         if let error = changeSchemas(then: { reply(.success(message)) }, body) { reply(.failure(error)) }
     }
 
-    /// On the admin loop: what it tells a loop after this comes behind the schemas there.
+    /// Sends schemas to all loops. On the admin loop: what it sends to a loop later arrives after the schemas.
     ///
     /// - Parameter known: Called on the admin loop when all loops have them.
     private func publish(_ schemas: ContainerSchemas, then known: (@Sendable () -> Void)?) {
@@ -140,7 +139,7 @@ extension ServerCore {
             for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
             return
         }
-        // What a loop let in before, and sent to another one, is done by the time that all have answered once more.
+        // What a loop admitted before, and sent to another one, is done by the time that all have answered once more.
         onAllLoops({ $0.schemasChanged(schemas) }) { [self] in onAllLoops({ _ in }, then: known) }
     }
 
@@ -166,7 +165,7 @@ private final class LoopCountdown: @unchecked Sendable {
         left = count
     }
 
-    /// Whether this was the last one.
+    /// Counts a loop that answered. Returns whether it was the last one.
     func countDown() -> Bool {
         left -= 1
         return left == 0

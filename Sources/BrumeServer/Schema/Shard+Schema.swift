@@ -4,12 +4,13 @@ internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
 
-/// The schema's say on requests, before they go to the loop of their database.
+/// Checks requests against the schema, before they go to the loop of their database.
 ///
-/// What fits passes at the cost of a walk over its fields. What teaches (development, and seldom) takes a detour over
-/// the admin loop, which may wait for the disk: only when the schema is durable, and every loop has it, the request
-/// goes on, after it was checked again. So nothing is acknowledged that a schema does not know, and a crash between the
-/// two leaves a schema that knows more than it has to. What a schema refuses becomes the failure of its item.
+/// A request that fits passes at the cost of a walk over its fields. A request that teaches (in development, and
+/// seldom) takes a detour over the admin loop, which may wait for the disk: it goes on only when the schema is durable
+/// and every loop has it, after it was checked again. So nothing is acknowledged that a schema does not know, and a
+/// crash between the two leaves a schema that knows more than it has to. What a schema refuses becomes the failure of
+/// its item.
 ///
 /// Data from before schemas were kept: a query on a type, or a field, that development's schema does not know looks
 /// first whether the database has such records, and learns from them.
@@ -82,7 +83,7 @@ extension Shard {
         }
     }
 
-    /// What the records of a database, maybe another loop's, tell of a type.
+    /// Asks what the records of a database, maybe another loop's, tell about a type.
     private func teach(
         _ id: DatabaseID, type: String, session: Session, byteCount: Int, stream: UInt32,
         _ body: @escaping (SchemaLesson) -> Void
@@ -113,8 +114,8 @@ extension Shard {
         }
     }
 
-    /// On the loop that owns the database: looks at its records once for each type, so that a query that can't be is
-    /// not asked for over and over at their cost. What is saved later is learned when it is saved.
+    /// On the loop that owns the database: scans its records once for each type, so that repeating an impossible query
+    /// does not cost a scan each time. What is saved later is learned when it is saved.
     private func lesson(
         ofType type: String, in id: DatabaseID, for account: ClientShare.Key,
         _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
@@ -153,7 +154,8 @@ extension Shard {
         if !lessonScans.isEmpty { scheduleLessons() }
     }
 
-    /// Never at once, not even for a small database: many queries that arrive together are many scans.
+    /// Schedules the next scans for another turn, never at once, not even for a small database: many queries that
+    /// arrive together are many scans.
     private func scheduleLessons() {
         let turn = OnLoop<Void> { [self] in advanceLessons() }
         loop.execute { turn.body(()) }
@@ -164,7 +166,7 @@ extension Shard {
         "queries for \(ServerLimits.lessonScansPerLoop) record types that the schema does not know are being answered; try again shortly",
         retryAfterMilliseconds: 1_000)
 
-    /// Where full text looks for the caller.
+    /// The fields that full text is searched in for the caller.
     func searchableFields(ofType type: String, for identity: Identity) -> SearchableFields {
         stage(for: identity).schema.recordTypes[type].map { .only(Set($0.searchableFields)) } ?? .all
     }
@@ -181,7 +183,7 @@ extension Shard {
         return schema
     }
 
-    /// The schema that holds for who asks, and what its rules are.
+    /// The schema that holds for the caller, and the members of its roles.
     func stage(for identity: Identity) -> ContainerSchemas.Stage {
         schemas[identity.container]?[identity.environment] ?? Self.emptyStage
     }
@@ -194,7 +196,7 @@ extension Shard {
             isStrict: server.configuration.followsCloudKitQueryRules, isTeacher: identity.isTeacher)
     }
 
-    /// What the caller may do in the public database; nil: in a private one roles mean nothing.
+    /// What the caller may do in the public database; nil for a private one, where roles mean nothing.
     func access(of identity: Identity, to database: DatabaseID) -> PublicAccess? {
         guard database.scope == .public else { return nil }
         let stage = stage(for: identity)
@@ -231,8 +233,8 @@ extension Shard {
 
     // MARK: Learning
 
-    /// Has the schema learn, then goes on with the request on this loop. Fails the call when it can't: here, where what
-    /// this loop knows of the schema is enough to tell.
+    /// Has the schema learn, then goes on with the request on this loop. Fails the call if the schema can't learn:
+    /// right here, if what this loop knows of the schema is enough to tell.
     private func learn(
         _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
     ) {

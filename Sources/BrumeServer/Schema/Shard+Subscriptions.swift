@@ -1,13 +1,13 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// The schema's say on query subscriptions: when they are saved, and for each record that they would tell of.
+/// Checks query subscriptions against the schema: when they are saved, and for each record that they would report.
 ///
-/// Development's schema may be behind a subscription, since it learns from saves; what production's does not allow is
-/// refused there. READ of the type is asked for in both, and of each record again when it is to be told: a role that
-/// was taken away, or a type that is not readable any more, ends the events without a trace.
+/// Development's schema may not know yet what a subscription asks for, since it learns from saves; what production's
+/// does not allow is refused there. READ of the type is required in both, and checked again for each record that is to
+/// be reported: if a role was taken away, or a type is not readable any more, the events end without a trace.
 extension Shard {
-    /// For a database of this shard. It looks at the schema as it is when it is asked.
+    /// The gate for a database of this shard. It uses the schema as it is when it is asked.
     func subscriptionGate(for id: DatabaseID) -> SubscriptionGate {
         let place = SchemaPlace(
             container: id.container, environment: id.environment,
@@ -45,7 +45,7 @@ extension Shard {
             })
     }
 
-    /// A container has other schemas now.
+    /// Takes over a container's changed schemas.
     func schemasChanged(_ changed: ContainerSchemas) {
         schemas[changed.container] = changed
         databases.forEach { loaded in

@@ -1,31 +1,31 @@
 internal import BrumeModel
 
-/// Who is on the other side of a connection, as its hello proved. It never changes.
+/// The identity of a connection's peer, as its hello proved it. It never changes.
 ///
-/// An object, because every request hands it on: a copy of its parts would cost a count of references for each of them.
+/// A class, because every request passes it on: copying a struct would count a reference for each of its parts.
 final class Identity: Sendable {
     enum Role: Hashable, Sendable {
         /// No credentials: reads the public database.
         case anonymous
         /// An account's token.
         case account(name: String)
-        /// The operator's door or, where the port takes it, their token.
+        /// A connection through the operator's door or, where the port accepts it, with the operator's token.
         case admin
     }
 
     let role: Role
     let container: String
     let environment: Environment
-    /// In this container and environment; empty without an account.
+    /// The name of the user's record in this container and environment; empty without an account.
     let userRecordName: String
     /// 16 bytes.
     let deviceID: [UInt8]
     let clientVersion: String
-    /// Of the account's token that opened the connection; empty without one.
+    /// The hash of the account's token that opened the connection; empty without one.
     let tokenHash: [UInt8]
     /// Whether the account's saves teach development's schema.
     let isTeacher: Bool
-    /// The account's id, where the container was new, and held no data, when the session came; nil otherwise.
+    /// The account's id, if the container was new and held no data when the session came; nil otherwise.
     let newContainerOf: [UInt8]?
     /// The account's own quota.
     private let quota: QuotaOverride?
@@ -61,14 +61,14 @@ final class Identity: Sendable {
         privatePlacement = privateDatabase.map { Placement(of: $0) }
     }
 
-    /// What the records of the account's private database may come to, where the operator gave it a quota of its own;
-    /// 0: no limit.
+    /// The number of bytes that the records of the account's private database may take, if the operator gave the
+    /// account a quota of its own; 0 means no limit.
     var ownQuotaBytes: Int? { quota?.bytes }
 
     /// Where the session belongs: to the account's own data, if there is an account.
     var homePlacement: Placement { privatePlacement ?? publicPlacement }
 
-    /// Where a database is that ``Authorisation`` lets the caller use.
+    /// The placement of a database that ``Authorisation`` lets the caller use.
     func placement(of database: DatabaseID) -> Placement {
         switch database.scope {
         case .public:

@@ -4,18 +4,18 @@ package import BrumeSystem
 package protocol PeerConnection: AnyObject {
     /// For the log.
     var peerAddress: String { get }
-    /// Where the peer is, to count those without an account.
+    /// The peer's network, by which peers without an account are counted.
     var peerNetwork: PeerNetwork { get }
     /// False once either side has begun to close.
     var isOpen: Bool { get }
     /// Whether so much output waits that no more should be made.
     var isOutputFull: Bool { get }
 
-    /// The peer has said who it is. On the loop that accepted the connection.
+    /// The peer has identified itself. Called on the loop that accepted the connection.
     func opened(hasAccount: Bool)
     /// Bytes that the peer has not taken.
     var pendingOutputBytes: Int { get }
-    /// Has them counted from now on.
+    /// Has the pending output counted from now on.
     func countOutput(with counter: any OutputCounter)
     func pauseReading()
     func resumeReading()
@@ -36,9 +36,9 @@ package protocol PeerConnection: AnyObject {
 /// What a connection tells its session, on its loop, and none of it from within a call to the connection.
 package protocol PeerConnectionReceiver: AnyObject, Sendable {
     func established()
-    /// Bytes are about to be read, unless reading is paused by this.
+    /// Bytes are about to be read, unless this call pauses reading.
     func willRead()
-    /// What was to be read has been, and may have been received.
+    /// The read is over; bytes may have been received.
     func didRead()
     /// Bytes came, valid for the call.
     func received(_ bytes: UnsafeRawBufferPointer)

@@ -1,29 +1,29 @@
 /// The containers of a server whose operator has named none: which hold data, and which accounts have opened new ones.
 ///
-/// One that holds data may be opened by every account, always: so no account can keep others from theirs. A new one may
-/// be opened by an account that has few: that uses nobody's share but its own. As long as nothing is written to it, it
-/// leaves no trace: with the account's last session in it, it is forgotten.
+/// Every account may always open a container that holds data, so no account can keep others from theirs. A new one may
+/// be opened by an account that has few: it uses nobody's share but its own. As long as nothing is written to a new
+/// container it leaves no trace: it is forgotten with the account's last session in it.
 struct ServedContainers {
     enum Opening: Equatable {
         /// It holds data.
         case known
-        /// It holds none yet. ``close(_:account:)`` ends it.
+        /// It holds no data yet. ``close(_:account:)`` must be called when the session ends.
         case new
         case refused
     }
 
     private var holdingData: Set<String>
-    /// Containers with data that an account is known to have, up to the limit: what is beyond changes nothing.
+    /// Containers with data that an account is known to have, up to the limit: more would change nothing.
     private var ofAccount: [[UInt8]: Set<String>] = [:]
-    /// Accounts of which it is known what the disk had for them at the start.
+    /// Accounts whose containers from before the start have been counted.
     private var countedAccounts: Set<[UInt8]> = []
-    /// Sessions of accounts in containers without data.
+    /// How many sessions each account has in each container without data.
     private var newOfAccount: [[UInt8]: [String: Int]] = [:]
     private let accountLimit: Int
 
     /// - Parameters:
-    ///   - holdingData: What is known from the start.
-    ///   - accountLimit: Containers of one account, beyond which it opens no new one.
+    ///   - holdingData: The containers that are known from the start to hold data.
+    ///   - accountLimit: The number of containers at which an account can open no new one.
     init(holdingData: Set<String> = [], accountLimit: Int = ServerLimits.containersPerAccount) {
         self.holdingData = holdingData
         self.accountLimit = accountLimit
@@ -34,7 +34,7 @@ struct ServedContainers {
     /// An account's session opens a container.
     ///
     /// - Parameters:
-    ///   - isOnDisk: Asked where nothing is known of the container: whether it holds data all the same.
+    ///   - isOnDisk: Asked when nothing is known of the container: whether it holds data all the same.
     ///   - hasData: Asked once for an account that opens a new container: whether the account has data in one of those
     ///     that were there at the start.
     mutating func open(
@@ -82,7 +82,7 @@ struct ServedContainers {
         ofAccount[account, default: []].insert(container)
     }
 
-    /// What an account has from before the start is asked for when it matters: mostly never.
+    /// Counts what an account has from before the start. This is done only when it matters: mostly never.
     private mutating func countWhatIsThere(for account: [UInt8], _ hasData: (String) -> Bool) {
         guard accountLimit < .max, countedAccounts.insert(account).inserted else { return }
         for container in holdingData.prefix(ServerLimits.countedContainers) {

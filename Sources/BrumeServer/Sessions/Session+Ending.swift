@@ -29,8 +29,8 @@ extension Session {
         }
     }
 
-    /// The server is about to stop. A session whose hello was not answered yet is refused when the hello comes, or when
-    /// the server closes it.
+    /// The server is about to stop. A session whose hello has not been answered yet is refused when the hello comes, or
+    /// when the server closes it.
     func drain() {
         if isGone || isEnding || !machine.isServing { return }
         machine.drain()
@@ -70,8 +70,8 @@ extension Session {
         breakConnection()
     }
 
-    /// The session holds more than any other of its loop while the server has no room left: it ends at once, since its
-    /// peer takes nothing, or is told why.
+    /// Ends the session because it holds more than any other of its loop while the server has no room left: at once if
+    /// it holds output, since its peer takes nothing; otherwise the peer is told why.
     func giveWay(holdingOutput: Bool) {
         if isGone || isEnding { return }
         shard.figures.shedConnections += 1
@@ -90,11 +90,11 @@ extension Session {
         connection.abort()
     }
 
-    /// Ends the connection without a word about the calls that are open.
+    /// Ends the connection without reporting on the calls that are open.
     func breakConnection() {
         if isGone || isEnding { return }
         isEnding = true
-        // The connection may take its time to end: what it would have read is nobody's now.
+        // The connection may take a while to close; the room for what it would have read is released now.
         share?.input.change(by: -reservedInput.bytes)
         reservedInput.bytes = 0
         cancelQueries()

@@ -179,7 +179,7 @@ extension Session {
         connection.opened(hasAccount: identity.role != .anonymous)
         payloadLimitAfterHello = ServerCore.frameBytes(of: identity)
         let target = server.shard(at: identity.homePlacement)
-        // Frames behind the hello wait, in the reader and in the connection, until the session has arrived at its data.
+        // Frames after the hello wait, in the reader and in the connection, until the session has arrived at its data.
         // It leaves when the turn's input is done.
         connection.pauseReading()
         shard.loop.execute { self.move(to: target) }
@@ -187,7 +187,7 @@ extension Session {
     }
 
     private func move(to target: Shard) {
-        // The peer may have said hello and good-bye in one breath: then the connection is closed, and says so when the
+        // The peer may have sent its hello and closed at once: then the connection is closed, and reports that when the
         // turn ends.
         if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }

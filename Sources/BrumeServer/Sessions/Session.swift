@@ -16,9 +16,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     /// What the session's account, or its address, has at a time. Set with the hello.
     var share: ClientShare!
-    /// Bytes of the frame that is not whole, as its share counts them, and since when.
+    /// The bytes that the share counts for the incomplete frame, and since when.
     var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
-    /// Why the frame that has begun is not read on: there is no room for it. Nil: it is.
+    /// Why there is no room for the frame that has begun, so that it is not read on; nil if it is.
     var inputShortage: ByteShare.Shortage?
     /// Openings and ends of notification streams that another loop has not answered.
     private var farTaskCount = 0
@@ -29,16 +29,17 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     var home: LoadedDatabase?
     /// False in a container that was new when the session came, until it does something that leaves a trace there.
     var hasUserRecords = true
-    /// The schema that holds for this session, as of a version of its shard's. The shard sets it.
+    /// The schema that holds for this session, and the version of its shard's schemas that it was taken from. The shard
+    /// sets it.
     var knownSchema: (version: UInt64, schema: Schema)?
 
     var connection: (any PeerConnection)!
     var reader: FrameReader
-    /// Set when the hello is done; the reader itself is in use while it hands on a frame.
+    /// The payload limit to use once the hello is done; the reader itself is in use while it hands on a frame.
     var payloadLimitAfterHello: Int?
     @exclusivity(unchecked) var machine: ServerConnectionStateMachine
     let server: ServerCore
-    /// Came in by the operator's door.
+    /// Whether the session came in by the operator's door.
     let isOperators: Bool
     /// The notification streams that are open, and what ends each in its databases.
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
@@ -50,13 +51,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
     /// What the account may take of the loop's time; nil before the session has arrived at its data.
     @exclusivity(unchecked) var timeShare: TimeShare?
-    /// Frames are not read on until the account's turn comes.
+    /// Whether frames wait until the account's turn comes.
     private(set) var isWaitingForTurn = false
-    /// What waits is in the socket, not in the reader alone.
+    /// Whether bytes wait in the socket, and not in the reader alone.
     private var waitsToRead = false
-    /// Frames are read because the account's turn has come.
+    /// Whether frames are being read because the account's turn has come.
     private var hasTurn = false
-    /// When reading from the socket began, unless that was spent.
+    /// When reading from the socket began; nil once that time has been charged.
     @exclusivity(unchecked) var readBegan: UInt64?
     var isReadingPaused = false
     var isEnding = false
@@ -101,8 +102,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         read(bytes)
     }
 
-    /// Reading and decrypting take of the account's share as handling frames does, whatever comes of it: where nothing
-    /// may be begun, nothing is read.
+    /// Reading and decrypting are charged to the account's share as handling frames is, whatever comes of it: while the
+    /// account may begin nothing, nothing is read.
     func willRead() {
         guard timeShare != nil, !isEnding else { return }
         if mayHandleFrame() {
@@ -115,7 +116,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     }
 
     func didRead() {
-        // Frames that were handled have spent it with them.
+        // If frames were handled, the time has been charged with them.
         guard let began = readBegan.take(), let timeShare else { return }
         timeShare.spend(from: began, to: shard.loop.currentNanoseconds, count: 0, inTurn: shard.turnNumber)
     }
@@ -156,7 +157,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         counted = open
     }
 
-    /// Why the call that has just begun may not go on: its account has too many, over all of its connections.
+    /// Returns an error if the call that has just begun may not go on because its account has too many, over all of its
+    /// connections.
     func refusal(ofStream isStream: Bool) -> ServiceError? {
         let uncounted =
             isStream
@@ -179,7 +181,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         }
     }
 
-    /// The answer of a unary call.
+    /// Answers a unary call.
     func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .answered(message)) }
@@ -193,7 +195,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         write(.message, stream: stream, isLast: true, payload: message)
     }
 
-    /// The failure of a call.
+    /// Ends a call with a failure.
     func fail(stream: UInt32, _ error: ServiceError) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .failed(error)) }
@@ -204,7 +206,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             CallStatus(error))
     }
 
-    /// The end of a stream whose client sends no more.
+    /// Ends a stream whose client sends no more.
     func succeed(stream: UInt32) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         countCalls()
@@ -222,8 +224,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Whether the stream has not ended.
     func isOpen(stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// A query begins for the call; nil: it may not, and the call has failed. It has ended when the call is given its
-    /// outcome, also that of one that was cancelled.
+    /// Begins a query for the call; if it may not run, fails the call and returns nil. The query has ended when the
+    /// call is given its outcome, also if it was cancelled.
     func beginQuery(stream: UInt32) -> QueryTicket? {
         guard queries.count < ServerLimits.queriesPerSession else {
             fail(
@@ -249,13 +251,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
             && !connection.isOutputFull
     }
 
-    /// A message of a stream that ``maySend(stream:)``, which may be in two parts.
+    /// Sends a message, which may be in two parts, on a stream that ``maySend(stream:)``.
     func send(stream: UInt32, message front: [UInt8], _ back: [UInt8] = []) {
         machine.messagesSent(stream: stream)
         write(.message, stream: stream, payload: front, back)
     }
 
-    /// As many messages of a stream as it ``maySend(stream:count:)``, in their frames.
+    /// Sends as many messages of a stream as it ``maySend(stream:count:)``, already in their frames.
     func send(stream: UInt32, count: Int, frames: [UInt8]) {
         machine.messagesSent(stream: stream, count: count)
         if isGone || isEnding { return }
@@ -265,12 +267,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         }
     }
 
-    /// What waits for the peer to read it.
+    /// The number of bytes that wait for the peer to read them.
     var unreadByteCount: Int { isGone || isEnding || connection == nil ? 0 : connection.pendingOutputBytes }
 
     // MARK: Notification streams
 
-    /// A task for a notification stream leaves for another loop: its opening or its end.
+    /// Counts a task for a notification stream that goes to another loop: its opening or its end.
     func farTaskBegan() { farTaskCount += 1 }
 
     func farTaskEnded() {
@@ -302,7 +304,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         for (stream, _) in deviceStreams { stream.resume() }
     }
 
-    /// The server is gone without a word: what the session and its streams hold of each other goes.
+    /// Breaks the references between the session and its streams, after the server went away without closing them.
     func abandon() {
         isGone = true
         for (stream, _) in deviceStreams { stream.close() }
@@ -335,13 +337,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     }
 
     /// Whether nothing may be read: answers have not left, there is no room for the frame that has begun, or another
-    /// loop is behind with the streams that were opened and ended.
+    /// loop has not kept up with the streams that were opened and ended.
     private var isFull: Bool {
         connection.isOutputFull || heldByteCount > ServerLimits.outputBytes || inputShortage != nil
             || farTaskCount >= ServerLimits.farTasksPerSession
     }
 
-    /// An answer of this session waits for the disk; takes it back with the returned count in ``release(_:counted:)``.
+    /// Counts an answer of this session that waits for the disk. Pass the returned count to ``release(_:counted:)``.
     func hold(_ byteCount: Int) -> Int {
         heldByteCount += byteCount
         return share.output.hold(byteCount)
@@ -352,8 +354,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         share.output.change(by: -counted)
     }
 
-    /// Counts the frame that has begun, whole, before it arrives: without room for it nothing is read until there is
-    /// some.
+    /// Reserves room for the whole of the frame that has begun, before it arrives: without room, nothing is read until
+    /// there is some.
     func reserveInput() {
         let frame = reader.frameByteCount
         let wanted = frame > ServerLimits.unreservedFrameBytes ? frame : 0
@@ -391,8 +393,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     // MARK: Turns
 
-    /// Whether the next frame may be handled now. If not it is when the account's turn comes, and nothing more is read
-    /// until then.
+    /// Whether the next frame may be handled now. If not, it is handled when the account's turn comes, and nothing more
+    /// is read until then.
     func mayHandleFrame() -> Bool {
         guard let timeShare else { return true }
         if isWaitingForTurn { return false }
@@ -411,7 +413,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         hasTurn = true
         connection.resumeReading()
         read(UnsafeRawBufferPointer(start: nil, count: 0))
-        // In this turn: in another one it would be behind those that wait now, again and again.
+        // In this turn: in a later one it would come after those that wait now, again and again.
         if waitsToRead, !isGone, !isEnding, !isReadingPaused, !isWaitingForTurn { connection.readNow() }
         hasTurn = false
     }

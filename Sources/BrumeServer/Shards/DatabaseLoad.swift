@@ -2,11 +2,10 @@ internal import BrumeModel
 
 /// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
 ///
-/// Each account's calls wait in the order in which they came, and those that come while the first are answered wait
-/// behind them; the accounts take turns. How many may wait is the shard's to say. Sessions and users that arrive are no
-/// calls: there is one of each at most for each that is connected, and they are served as soon as the database is
-/// there. Nor are streams that are to listen, of which there are as many as are open: each is served, in turns with the
-/// calls.
+/// Each account's calls wait in order of arrival, also those that arrive while earlier ones are being answered; the
+/// accounts take turns. The shard limits how many calls may wait. Sessions and users that arrive don't count as calls:
+/// there is at most one of each per connection, and they are served as soon as the database is loaded. Streams that
+/// want to listen don't count either: there are as many as are open, and they are served in turns with the calls.
 final class DatabaseLoad {
     typealias Outcome = Result<LoadedDatabase, ServiceError>
 
@@ -21,7 +20,7 @@ final class DatabaseLoad {
     final class Ticket: @unchecked Sendable {
         private var isTaken = false
 
-        /// Whether the load is still to be done. The next one who asks is told that it is not.
+        /// Claims the load. Returns true to the first caller only.
         func take() -> Bool {
             defer { isTaken = true }
             return !isTaken
@@ -30,9 +29,9 @@ final class DatabaseLoad {
 
     let id: DatabaseID
     let ticket = Ticket()
-    /// In whose lines the load is.
+    /// The accounts in whose lines the load waits.
     private var accounts: Set<ClientShare.Key> = []
-    /// Nil: the load goes on.
+    /// How the load ended; nil while it goes on.
     private(set) var outcome: Outcome?
     private var calls = FairQueue<Call>()
     private var sessions: [ObjectIdentifier: Session] = [:]
@@ -48,21 +47,21 @@ final class DatabaseLoad {
         self.id = id
     }
 
-    /// Calls that wait.
+    /// The number of calls that wait.
     var callCount: Int { calls.count }
 
-    /// Those of them that are an account's.
+    /// The number of waiting calls that belong to an account.
     func callCount(of account: ClientShare.Key) -> Int { calls.count(of: account) }
 
-    /// Whether the load is not in the account's line yet. It is from now on.
+    /// Notes that the load is in the account's line. Returns whether it was not in it before.
     func isNew(to account: ClientShare.Key) -> Bool { accounts.insert(account).inserted }
 
-    /// Adds a call behind those of its account that wait.
+    /// Adds a call after those of its account that wait already.
     func wait(of account: ClientShare.Key, byteCount: Int, _ body: @escaping (Outcome) -> Void) {
         calls.append(Call(byteCount: byteCount, body: body), of: account)
     }
 
-    /// A session whose home the database is. `settle` is called at once if the database is there.
+    /// Adds a session whose home database this is. `settle` is called at once if the database is loaded.
     func arrived(_ session: Session, settle: (LoadedDatabase) -> Void) {
         switch outcome {
         case nil: sessions[ObjectIdentifier(session)] = session
@@ -71,10 +70,10 @@ final class DatabaseLoad {
         }
     }
 
-    /// The session has ended.
+    /// Forgets a session that has ended.
     func left(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
 
-    /// A user whose record the database is to have. `make` is called at once if the database is there.
+    /// Adds a user whose record the database should have. `make` is called at once if the database is loaded.
     func userArrived(_ user: String, make: (LoadedDatabase) -> Void) {
         switch outcome {
         case nil: if knownUsers.insert(user).inserted { users.append(user) }
@@ -83,30 +82,32 @@ final class DatabaseLoad {
         }
     }
 
-    /// A stream that is to listen to the database. `begin` is called when its turn has come, unless it leaves before.
+    /// Adds a stream that wants to listen to the database. `begin` is called when its turn comes, unless it leaves
+    /// first.
     func listens(_ listener: FarListener, _ begin: @escaping (Outcome) -> Void) {
         listeners[ObjectIdentifier(listener)] = begin
         listenerOrder.append(listener)
     }
 
-    /// The stream has ended.
+    /// Forgets a stream that has ended.
     func left(_ listener: FarListener) {
         guard listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else { return }
-        // Seldom, and then for as many as have left: those that come and go take no room.
+        // Compacts seldom, when many have left, so that streams that come and go don't fill the memory.
         guard listenerOrder.count > 2 * listeners.count + 16 else { return }
         listenerOrder = listenerOrder[firstListener...].filter { listeners[ObjectIdentifier($0)] != nil }
         firstListener = 0
     }
 
-    /// Whether calls or streams wait still.
+    /// Whether calls or streams still wait.
     var isAwaited: Bool { callCount > 0 || !listeners.isEmpty }
 
-    /// Whether a stream waits still, or a call of an account that `mayRun` admits.
+    /// Whether a stream still waits, or a call of an account that `mayRun` admits.
     func mayGoOn(where mayRun: (ClientShare.Key) -> Bool) -> Bool {
         !listeners.isEmpty || calls.accounts.contains(where: mayRun)
     }
 
-    /// Lets the stream that has waited longest listen; false when none waits. Only when the load has ended.
+    /// Lets the stream that has waited longest listen; returns false when none waits. Call it only after the load has
+    /// ended.
     func beginNextListener() -> Bool {
         guard let outcome else { preconditionFailure("a stream listens before its database is there") }
         while firstListener < listenerOrder.count {
@@ -120,7 +121,7 @@ final class DatabaseLoad {
         return false
     }
 
-    /// The database is there, or can't be loaded. Gives who arrived meanwhile.
+    /// Ends the load, with the database or an error. Returns the sessions and users that arrived meanwhile.
     func ended(_ outcome: Outcome) -> (sessions: [Session], users: [String]) {
         precondition(self.outcome == nil, "a database is loaded twice")
         self.outcome = outcome
@@ -128,8 +129,8 @@ final class DatabaseLoad {
         return (Array(sessions.values), users)
     }
 
-    /// Takes out the next call, of the next account that `mayRun` admits; nil when there is none. Only when the load
-    /// has ended.
+    /// Removes and returns the next call, of the next account that `mayRun` admits; nil when there is none. Call it
+    /// only after the load has ended.
     func nextCall(
         where mayRun: (ClientShare.Key) -> Bool
     ) -> (account: ClientShare.Key, run: () -> Void, byteCount: Int)? {

@@ -1,8 +1,8 @@
-/// What waits for the disk, in the order of the positions that it waits for; among equal ones the first comes first.
+/// What waits for the disk, ordered by the position that it waits for; among equal positions, in order of arrival.
 struct DurabilityQueue<Waiter> {
     private struct Place {
         let position: UInt64
-        /// Nil: it has left.
+        /// Nil once it has been taken out.
         var waiter: Waiter?
     }
 
@@ -12,7 +12,7 @@ struct DurabilityQueue<Waiter> {
     var count: Int { waiting.count - first }
 
     mutating func insert(_ waiter: consuming Waiter, at position: UInt64) {
-        // Almost always behind all that waits; a read of another database may belong further to the front.
+        // Almost always belongs at the end; a read of another database may belong further to the front.
         var index = waiting.count
         while index > first, waiting[index - 1].position > position { index -= 1 }
         if index == waiting.count {
@@ -22,12 +22,12 @@ struct DurabilityQueue<Waiter> {
         }
     }
 
-    /// Takes out the next one that waits for this position, or an earlier one.
+    /// Removes and returns the next waiter for this position or an earlier one.
     mutating func next(upTo position: UInt64) -> Waiter? {
         guard first < waiting.count, waiting[first].position <= position else { return nil }
         let waiter = waiting[first].waiter.take()
         first += 1
-        // Seldom, and then for as many as have left.
+        // Compacts only when more than half of the entries have been taken out.
         if first * 2 > waiting.count {
             waiting.removeFirst(first)
             first = 0

@@ -5,8 +5,8 @@ internal import BrumeStore
 final class LoadedDatabase {
     let database: Database
     let hub: NotificationHub
-    /// Where the database's last commit stands among the shard's submissions: what shows it waits for that to be
-    /// durable.
+    /// The position of the database's last commit among the shard's submissions. Whatever shows that commit waits until
+    /// the position is durable.
     var lastPosition: UInt64 = 0
     /// The sequence that its snapshot on disk holds.
     var snapshotSequence: UInt64
@@ -16,23 +16,23 @@ final class LoadedDatabase {
     var isListedAsBehind = false
     /// Sessions of its owner: while there are any it stays in memory.
     var sessionCount = 0
-    /// Whether calls wait that came while it was loaded.
+    /// Whether calls that came while it was being loaded still wait.
     var isAwaited = false
     /// Queries that have begun and not ended.
     var runningQueryCount = 0
 
-    /// Record types whose records were looked at for a schema that did not know them.
+    /// Record types whose records were scanned for a schema that did not know them.
     private var taughtTypes: Set<String> = []
-    /// Those whose records are being looked at, and who waits for what they tell.
+    /// Record types whose records are being scanned, and the callbacks that wait for the result.
     private var lessons: [String: [(SchemaLesson) -> Void]] = [:]
 
-    /// Whether ``startLesson(ofType:_:)`` begins nothing: the type was asked for before.
+    /// Whether ``startLesson(ofType:_:)`` would begin no scan, because the type was asked for before.
     func isTeaching(_ type: String) -> Bool { lessons[type] != nil || taughtTypes.contains(type) }
 
-    /// Asks what the records tell of a type; nothing when they were asked before.
+    /// Learns from the records about a type. If the type was scanned before, `done` gets an empty lesson at once.
     ///
-    /// - Returns: A scan that the caller has to go on with, and to end; nil when there is nothing to do, or others do
-    ///   it.
+    /// - Returns: A scan that the caller has to continue and to end; nil when there is nothing to scan, or a scan of
+    ///   the type is already running.
     func startLesson(ofType type: String, _ done: @escaping (SchemaLesson) -> Void) -> LessonScan? {
         if lessons[type] != nil {
             lessons[type]!.append(done)
@@ -59,8 +59,8 @@ final class LoadedDatabase {
     var countedBytes: Int { countedDatabaseBytes + countedBacklogBytes }
     fileprivate var countedDatabaseBytes = 0
     fileprivate var countedBacklogBytes = 0
-    /// Neighbours in the order of use. Unowned: ``LoadedDatabases`` owns all, and takes one out of the row before it
-    /// lets it go.
+    /// Neighbours in the order of use. Unowned, because ``LoadedDatabases`` owns all databases and unlinks each one
+    /// before it releases it.
     fileprivate unowned(unsafe) var newer: LoadedDatabase?
     fileprivate unowned(unsafe) var older: LoadedDatabase?
 
@@ -70,7 +70,7 @@ final class LoadedDatabase {
         self.snapshotSequence = snapshotSequence
     }
 
-    /// Whether somebody would miss more than the time of loading it again.
+    /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {
         sessionCount > 0 || isAwaited || runningQueryCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
     }
@@ -83,17 +83,17 @@ struct LoadedDatabases: ~Copyable {
     private unowned(unsafe) var oldest: LoadedDatabase?
     /// The sum of what was counted.
     private(set) var bytes = 0
-    /// The part of it that is not kept for devices.
+    /// The part of ``bytes`` without the events that are kept for devices.
     private(set) var databaseBytes = 0
     /// Databases that changed since they were measured, each once; some may be gone.
     private var unmeasured: [DatabaseID] = []
 
     var count: Int { byID.count }
 
-    /// The database if it is loaded, without using it.
+    /// Returns the database if it is loaded, without counting that as a use.
     func known(_ id: DatabaseID) -> LoadedDatabase? { byID[id] }
 
-    /// The database if it is loaded; it is the one that was used last from now on.
+    /// Returns the database if it is loaded, and makes it the most recently used one.
     mutating func use(_ id: DatabaseID) -> LoadedDatabase? {
         guard let loaded = byID[id] else { return nil }
         use(loaded)
@@ -106,7 +106,7 @@ struct LoadedDatabases: ~Copyable {
         link(loaded)
     }
 
-    /// Adds one that is not there yet, as the one used last.
+    /// Adds a database that is not loaded yet, as the most recently used one.
     mutating func insert(_ loaded: LoadedDatabase) {
         let former = byID.updateValue(loaded, forKey: loaded.database.id)
         precondition(former == nil, "a database is loaded twice")
@@ -122,7 +122,7 @@ struct LoadedDatabases: ~Copyable {
         byID[loaded.database.id] = nil
     }
 
-    /// Counts what the database takes now; returns by how much that is more.
+    /// Counts the bytes that the database takes now. Returns by how many they have grown.
     mutating func measure(_ loaded: LoadedDatabase) -> Int {
         let growth = loaded.database.approximateBytes - loaded.countedDatabaseBytes
         loaded.countedDatabaseBytes += growth
@@ -131,7 +131,7 @@ struct LoadedDatabases: ~Copyable {
         return growth + measureBacklog(loaded)
     }
 
-    /// The database changed, and nobody needs to know by how much before the figures are asked for.
+    /// Notes that the database changed. It is measured later: its size matters only when the figures are asked for.
     mutating func noteUnmeasured(_ loaded: LoadedDatabase) {
         if loaded.isUnmeasured { return }
         loaded.isUnmeasured = true
@@ -149,7 +149,7 @@ struct LoadedDatabases: ~Copyable {
         return !unmeasured.isEmpty
     }
 
-    /// Counts the events that it keeps for devices; returns by how much they are more.
+    /// Counts the bytes of the events that the database keeps for devices. Returns by how many they have grown.
     mutating func measureBacklog(_ loaded: LoadedDatabase) -> Int {
         let growth = loaded.hub.approximateBytes - loaded.countedBacklogBytes
         loaded.countedBacklogBytes += growth
@@ -157,7 +157,7 @@ struct LoadedDatabases: ~Copyable {
         return growth
     }
 
-    /// Up to `limit` databases, beginning with the one whose use is longest ago.
+    /// Up to `limit` databases, least recently used first.
     func leastRecentlyUsed(_ limit: Int) -> [LoadedDatabase] {
         var found: [LoadedDatabase] = []
         var next = oldest

@@ -4,11 +4,11 @@ internal import BrumeSystem
 
 /// How databases come into memory. On the shard's loop.
 ///
-/// One that is small is loaded where it is needed: most are, and a round through another thread would take longer. A
-/// larger one is loaded by the loader's thread, one after the other, and handed over whole; calls for it wait
-/// meanwhile, and the loop goes on with its other databases.
+/// A small database is loaded where it is needed: most are small, and a round trip through another thread would take
+/// longer. Larger ones are loaded by the loader's thread, one after the other, and handed over whole; calls for them
+/// wait meanwhile, and the loop goes on with its other databases.
 extension Shard {
-    /// What there is of a database.
+    /// Whether a database can be used now, is being loaded, or can't be used.
     enum Access {
         case loaded(LoadedDatabase)
         /// Wait for it with ``wait(for:of:byteCount:_:)``.
@@ -16,14 +16,14 @@ extension Shard {
         case unavailable(ServiceError)
     }
 
-    /// The database, if it is in memory or that is short work; a new one when it has no snapshot.
+    /// The database, if it is in memory or quick to load; a new one when it has no snapshot.
     ///
     /// - Parameters:
-    ///   - account: Who asks for it, and is to wait no longer than for one load of each other account.
+    ///   - account: The account that asks for it, and that should wait for at most one load of each other account.
     ///   - keepsEmpty: Whether a new one is kept. A reader without an account could name any number of containers, and
-    ///     would fill the memory with databases of nothing.
+    ///     so fill the memory with empty databases.
     func access(_ id: DatabaseID, of account: ClientShare.Key, keepsEmpty: Bool = true) -> Access {
-        // Calls that wait come first, also when the database is there meanwhile.
+        // Calls that wait already come first, even if the database has been loaded meanwhile.
         if !loads.isEmpty, let load = loads[id] {
             if load.outcome == nil { lineUp(load, of: account) }
             return .loading(load)
@@ -50,14 +50,15 @@ extension Shard {
         return .loading(load)
     }
 
-    /// Runs `body` when the load has ended, behind the account's calls that wait already. Returns why it can't wait;
-    /// nil: it does.
+    /// Runs `body` when the load has ended, after the account's calls that wait already. Returns an error if the call
+    /// can't wait, nil if it does.
     func wait(
         for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int,
         _ body: @escaping (DatabaseLoad.Outcome) -> Void
     ) -> ServiceError? {
         let byteCount = byteCount + ServerLimits.heldReplyBytes
-        // An account has at most as many places as are free: so some always are, for those who come later.
+        // An account may take at most as many places as are left free, so that accounts that come later always find
+        // some.
         guard load.callCount(of: account) < server.configuration.callsPerLoad - load.callCount,
             waitingCallBytes + byteCount <= ServerLimits.waitingCallBytes
         else { return Self.tooManyCalls }
@@ -103,13 +104,14 @@ extension Shard {
 
     /// A database on its way from the thread that loaded it to the loop that owns it.
     ///
-    /// `@unchecked Sendable`: the one lets go of it before the other takes it.
+    /// `@unchecked Sendable`: the thread releases it before the loop takes it.
     private struct Handover: @unchecked Sendable {
         let result: Result<Database, StoreError>
     }
 
-    /// Puts the load into the account's line, unless it is there. In several lines it is done when its first turn
-    /// comes: so nobody waits for a public database behind all other databases of the account that asked for it first.
+    /// Puts the load into the account's line, unless it is already in it. A load in several lines is done when its
+    /// first turn comes, so that nobody waits for a public database behind all other databases of the account that
+    /// asked for it first.
     private func lineUp(_ load: DatabaseLoad, of account: ClientShare.Key) {
         guard load.isNew(to: account) else { return }
         let snapshots = log.snapshots
@@ -140,8 +142,8 @@ extension Shard {
         answerCalls(of: load)
     }
 
-    /// Some calls a turn, and as many streams, so that many of them don't hold up the loop as the load would have. Each
-    /// takes of its account's share of the turn, as it would have if it had not waited.
+    /// Answers some calls per turn, and as many streams, so that many of them don't hold up the loop as the load would
+    /// have. Each call is charged to its account's share of the turn, as if it had not waited.
     private func answerCalls(of load: DatabaseLoad) {
         let began = loop.currentNanoseconds
         for _ in 0..<ServerLimits.awaitedCallsPerTurn
@@ -175,8 +177,8 @@ extension Shard {
     }
 
     private func loadFailed(_ id: DatabaseID, _ error: StoreError) -> ServiceError {
-        // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file.
-        // It is looked at again after the next start; one that the disk did not give, at the next use.
+        // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file. It is
+        // read again after the next start; one that the disk failed to read, at the next use.
         server.log.error("a database can't be loaded", [("reason", "\(error)")])
         if case .disk = error {
         } else {

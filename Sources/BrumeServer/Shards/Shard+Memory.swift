@@ -3,21 +3,21 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything
-/// are dropped, the one whose use is longest ago first, and loaded again when they are used. On the shard's loop.
+/// are dropped, least recently used first, and loaded again when they are used. On the shard's loop.
 ///
-/// The budget counts about what records, names, look-ups, feeds and the events kept for devices take, for all shards
-/// together. Databases with a session or a stream stay, so that the sum may stand above the budget; the log says so.
+/// The budget counts roughly what records, names, look-ups, feeds and the events kept for devices take, over all
+/// shards. Databases with a session or a stream stay in memory, so the sum may exceed the budget; the log says so.
 extension Shard {
-    /// Counts what the database takes; after it was loaded, and after each commit.
+    /// Counts what the database takes. Called after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {
         guard server.configuration.memoryBudgetBytes > 0 else { return databases.noteUnmeasured(loaded) }
-        // To measure costs for each zone: one of many zones is not measured at each commit.
+        // Measuring costs time for each zone, so a database with many zones is not measured at every commit.
         let zones = loaded.database.zoneCount
         if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
         count(databases.measure(loaded))
     }
 
-    /// Counts the events that the database keeps for devices; after each that was published.
+    /// Counts the events that the database keeps for devices. Called whenever some were published.
     func measureBacklog(_ loaded: LoadedDatabase) {
         guard server.configuration.memoryBudgetBytes > 0 else { return }
         count(databases.measureBacklog(loaded))
@@ -33,7 +33,7 @@ extension Shard {
         let budget = server.configuration.memoryBudgetBytes
         guard mayDrop, budget > 0 else { return }
         mayDrop = false
-        // Each shard drops its part of what is too much.
+        // Each shard drops its part of the excess.
         let total = server.memory.bytes
         guard total > budget, databases.bytes > 0 else { return }
         var excess = Int(Double(total - budget) * (Double(databases.bytes) / Double(max(total, databases.bytes)))) + 1
@@ -69,12 +69,13 @@ extension Shard {
         }
     }
 
-    /// A database without a commit is not there: who opens any number of containers fills no memory with them.
+    /// Drops a database without a commit, so that a client that opens any number of containers does not fill the
+    /// memory.
     func dropIfEmpty(_ loaded: LoadedDatabase) {
         guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
             return
         }
-        // A device that listened to it is not known when it listens again, here or to another such database.
+        // A device that listened to it will be unknown when it listens again, here or to another such database.
         if loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
         drop(loaded)
     }
@@ -84,12 +85,14 @@ extension Shard {
         figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)
-        // Behind all that holds the database in this turn, so that it goes there and not here.
+        // Runs after everything that holds the database in this turn, so that its memory is freed on the snapshots'
+        // loop and not here.
         let remains = Remains(of: loaded.database)
         loop.execute { [server] in server.giveBack(remains) }
     }
 
-    /// Writes what only the journal holds of them; a later look drops them.
+    /// Writes snapshots of databases whose last commits only the journal holds, so that ``dropIdleDatabases()`` can
+    /// drop them later.
     private func snapshotToDrop(_ ids: [DatabaseID]) {
         isSavingToDrop = true
         server.snapshots.write(ids, of: self) { [self] isWritten in

@@ -50,7 +50,8 @@ extension Shard {
         }
     }
 
-    /// Has the public database send its events too; the stream opens when that has answered. Returns what ends it.
+    /// Has the public database send its events too; the stream opens once that database has answered. Returns a closure
+    /// that ends this.
     private func listenToPublicEvents(
         _ stream: DeviceStream, of session: Session, place: NotificationPosition.Place?
     ) -> () -> Void {
@@ -82,9 +83,10 @@ extension Shard {
 
     /// On the loop of the public database.
     ///
-    /// A stream that can't listen now is ended, with a status that says when to come back: open it would tell of the
-    /// private database alone, and its device would wait for ever for what it is not told of. Where the database is
-    /// damaged it stays open: nothing can be committed there before the next start, so there is nothing to tell of.
+    /// A stream that can't listen now is ended, with a status that says when to come back: if it stayed open, it would
+    /// report the private database alone, and its device would wait forever for events that never come. If the public
+    /// database is damaged, the stream stays open: nothing can be committed there before the next start, so there is
+    /// nothing to report.
     private func addPublicListener(
         _ listener: FarListener, of user: String, in id: DatabaseID, account: ClientShare.Key,
         place: NotificationPosition.Place?
@@ -106,7 +108,7 @@ extension Shard {
         switch access(id, of: account) {
         case .loaded(let loaded): add(.success(loaded))
         case .unavailable(let error): add(.failure(error))
-        // As many devices as are connected may come at once, and all of them are to be served.
+        // All connected devices may come at once, and all of them have to be served.
         case .loading(let load): load.listens(listener, add)
         }
     }
@@ -121,7 +123,7 @@ extension Shard {
         dropIfEmpty(loaded)
     }
 
-    /// Does something for a stream when its database is loaded, unless the stream has ended until then.
+    /// Does something for a stream when its database is loaded, unless the stream has ended by then.
     private func wait(
         for load: DatabaseLoad, byteCount: Int, session: Session, stream: UInt32,
         _ body: @escaping (LoadedDatabase) -> ServiceError?
@@ -143,13 +145,13 @@ extension Shard {
         session.heldByteCount += held
     }
 
-    /// A later message of a device's stream: everything up to a position has been handled.
+    /// Handles a later message of a device's stream, which acknowledges everything up to a position.
     func acknowledge(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
         do throws(ServiceError) {
             guard let id = session.identity.privateDatabase else { return }
             let position = try coder.decodeNotificationsRequest(payload)
             if !loads.isEmpty, let load = loads[id] {
-                // Behind the opening of the stream.
+                // After the opening of the stream, which waits for the database.
                 try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
                     acknowledge(position, session: session, stream: stream, in: loaded)
                 }
@@ -211,8 +213,8 @@ extension Shard {
         }
     }
 
-    /// The client sends no more on its stream: ends it when the messages before have had their effect. Does nothing for
-    /// a stream that has ended.
+    /// Ends a stream on which the client sends no more, once its earlier messages have had their effect. Does nothing
+    /// for a stream that has ended.
     func endNotifications(_ session: Session, stream id: UInt32) {
         func end() {
             closeNotifications(session, stream: id)

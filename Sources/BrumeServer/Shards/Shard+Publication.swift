@@ -1,8 +1,7 @@
 internal import BrumeStore
 internal import BrumeSystem
 
-/// What becomes durable is told to devices: its events are made, some in each turn, and given to them at the turn's
-/// end.
+/// Tells devices what became durable: events are made, some in each turn, and delivered at the end of the turn.
 extension Shard {
     /// Makes events of durable commits, as many as a turn has room for, and the rest in later turns: a commit may fire
     /// a subscription of each of an app's users. Hubs take turns.

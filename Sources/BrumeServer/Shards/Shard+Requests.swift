@@ -76,7 +76,7 @@ extension Shard {
             }
         }
         if let refusal = session.share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
-        // What is under way counts as output too: it becomes that.
+        // A request under way counts as output too, since its reply will be output.
         session.heldByteCount += ServerLimits.travellingBytes
         let share = session.share!
         let input = share.input.hold(requestBytes)
@@ -120,7 +120,7 @@ extension Shard {
     ) {
         let share = session.share!
         if let refusal = share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
-        // What waits counts as output, of which it becomes some.
+        // A waiting request counts as output, since its reply will be output.
         let held = byteCount + ServerLimits.travellingBytes
         session.heldByteCount += held
         let input = share.input.hold(byteCount)
@@ -139,8 +139,8 @@ extension Shard {
     /// is durable.
     ///
     /// - Parameters:
-    ///   - share: Holds the reply's bytes from the moment in which it is made. Where it holds too many already, nothing
-    ///     is done.
+    ///   - share: Counts the reply's bytes from the moment the reply is made. If it counts too many already, the
+    ///     request is refused.
     ///   - give: Called once, with the bytes that the share counts for the reply.
     private func perform(
         _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
@@ -167,11 +167,11 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database: at once, but for queries, which may take more turns than this
-    /// one.
+    /// Runs a request on the loop that owns the database: at once, except for queries, which may take more turns than
+    /// this one.
     ///
     /// - Parameters:
-    ///   - ticket: A query's.
+    ///   - ticket: The query's ticket; nil for any other request.
     ///   - give: Called once. The reply may be given to the client when `position` is durable.
     private func run(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare,
@@ -199,17 +199,17 @@ extension Shard {
                     key: Self.operationKey(operationID, of: request.method, in: id, identity: identity), digest: digest)
                 switch loaded.database.rememberedOperation(operation.key, digest: digest) {
                 case .answer(let answer)?: return (.success(answer), loaded.lastPosition)
-                // It tells of a commit, too.
+                // This failure reveals a commit too, so it waits for the disk.
                 case .otherRequest?: throw Self.reusedOperationID
                 case nil: break
                 }
-                // It tells nothing of any commit, so it waits for none.
+                // This refusal reveals no commit, so it waits for none.
                 if let refusal = log.writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
             }
             let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
             return (.success(answer), loaded.lastPosition)
         } catch {
-            // A failure may tell of a commit too: that a zone is gone, or that a token is ahead.
+            // A failure may reveal a commit too: that a zone is gone, or that a token is ahead.
             return (.failure(error), loaded.lastPosition)
         }
     }
@@ -300,8 +300,8 @@ extension Shard {
         }
     }
 
-    /// Takes the commit of a decision, if there is one, with the answer that a retry of the operation gets again. It is
-    /// handed on where it stands, as everywhere: a copy counts a reference for each of its parts.
+    /// Appends the commit of a decision, if there is one, with the answer that a retry of the operation will get. The
+    /// commit is passed on in place, as everywhere: a copy would count a reference for each of its parts.
     private func commit(
         _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
         share: ClientShare
@@ -320,7 +320,8 @@ extension Shard {
         return answer
     }
 
-    /// What an operation is remembered under, empty where it is not, and what its request is compared by.
+    /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
+    /// compared by.
     private struct Operation {
         var key: [UInt8] = []
         var digest: OperationDigest?
@@ -331,9 +332,9 @@ extension Shard {
         "the operation id came before with another request, and nothing of this one was done; give each request an id"
             + " of its own, and send the same bytes again only to repeat it")
 
-    /// What an operation is remembered under: its id and its method, so that an id that is used twice never gets an
-    /// answer of another kind. In the public database the caller is part of it, so that nobody gets the answer to
-    /// somebody else's.
+    /// The key that an operation is remembered under: its id and its method, so that an id that is used twice never
+    /// gets an answer of another kind. In the public database the caller is part of the key, so that nobody gets the
+    /// answer to somebody else's operation.
     private static func operationKey(
         _ id: [UInt8], of method: Method, in database: DatabaseID, identity: Identity
     ) -> [UInt8] {
@@ -345,7 +346,7 @@ extension Shard {
 }
 
 extension Result where Success == [UInt8] {
-    /// What a reply costs while it waits: a refusal of nothing is not free either.
+    /// The bytes that a reply counts for while it waits; a failure is not free either.
     var heldByteCount: Int {
         switch self {
         case .success(let bytes): bytes.count + ServerLimits.heldReplyBytes

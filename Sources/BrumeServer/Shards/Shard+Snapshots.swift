@@ -4,7 +4,7 @@ internal import BrumeSystem
 
 /// The shard's side of ``Snapshots``. On the shard's loop.
 extension Shard {
-    /// Notes that a database has a commit that its snapshot does not.
+    /// Notes that a database has a commit that its snapshot does not hold.
     func noteChange(of loaded: LoadedDatabase) {
         if loaded.isListedAsChanged { return }
         loaded.isListedAsChanged = true
@@ -12,7 +12,8 @@ extension Shard {
         if changed.count == 1 { server.snapshots.databaseChanged() }
     }
 
-    /// The databases that changed since their snapshots. They are told once; ``findChanged()`` finds them again.
+    /// Takes the list of the databases that changed since their snapshots. Each is returned once; ``findChanged()``
+    /// lists them again.
     func takeChanged() -> [DatabaseID] {
         let ids = changed
         changed = []
@@ -20,13 +21,14 @@ extension Shard {
         return ids
     }
 
-    /// A run failed after it had taken the list: makes it anew.
+    /// Makes the list anew, after a run that had taken it failed.
     func findChanged() {
         databases.forEach { if $0.database.sequence > $0.snapshotSequence { noteChange(of: $0) } }
     }
 
-    /// Captures the first of some databases, as many as may be without holding the loop up, and gives the captures when
-    /// all that is in them is durable. One that has no commit beyond its snapshot is left out. `taken` is at least 1.
+    /// Captures the first of some databases, as many as it can without holding up the loop, and passes the captures on
+    /// when everything in them is durable. A database without a commit beyond its snapshot is left out. `taken` is at
+    /// least 1.
     func capture(
         _ ids: ArraySlice<DatabaseID>, _ done: @escaping @Sendable (_ captures: [DatabaseCapture], _ taken: Int) -> Void
     ) {
@@ -38,7 +40,7 @@ extension Shard {
             taken += 1
             if let loaded = databases.known(id), loaded.database.sequence > loaded.snapshotSequence {
                 captures.append(loaded.database.capture())
-                // A capture costs for each zone; a look at one that needs none costs something too.
+                // A capture costs more for each zone; checking a database that needs none costs something too.
                 cost += 10 + loaded.database.zoneCount
             } else {
                 cost += 1
@@ -48,8 +50,8 @@ extension Shard {
         whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
     }
 
-    /// A snapshot is damaged. Where its database is in memory, which it was loaded into when all of it was sound,
-    /// another one takes its place; otherwise the database is refused when it is used.
+    /// Handles a damaged snapshot. If its database is in memory, it was loaded while the snapshot was still sound, and
+    /// a new snapshot takes the place of the damaged one; otherwise the database is refused when it is used.
     func replaceSnapshot(_ finding: SnapshotSweep.Finding, on disk: any Disk) {
         var found: LoadedDatabase?
         databases.forEach { if finding.concerns($0.database.id, on: disk) { found = $0 } }
@@ -59,7 +61,7 @@ extension Shard {
         server.snapshots.write([found.database.id], of: self) { _ in }
     }
 
-    /// A snapshot of the database up to the sequence is on disk, of so many bytes.
+    /// Notes that a snapshot of the database up to the sequence, of so many bytes, is on disk.
     func snapshotted(_ id: DatabaseID, upTo sequence: UInt64, byteCount: UInt64) {
         figures.snapshotted(byteCount: byteCount)
         guard let loaded = databases.known(id) else { return }

@@ -10,8 +10,9 @@ internal import BrumeSystem
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use `loop.execute` only.
 ///
-/// `@exclusivity(unchecked)`, here and in what a shard owns: asked for several times with every request, and whatever
-/// changes it only computes. It calls nothing that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`, here and in what a shard owns: such a property is accessed several times for every
+/// request, and the code that changes it only computes. It calls nothing that could access the property meanwhile,
+/// which is what the check would find.
 final class Shard: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
@@ -24,15 +25,15 @@ final class Shard: @unchecked Sendable {
     /// Databases whose snapshot on disk is damaged.
     var unloadable: Set<DatabaseID> = []
     @exclusivity(unchecked) var databases = LoadedDatabases()
-    /// Databases that are being loaded on another thread, and those that were and have calls that wait still.
+    /// Databases that are being loaded on another thread, and those that were loaded and still have waiting calls.
     @exclusivity(unchecked) var loads: [DatabaseID: DatabaseLoad] = [:]
     /// Bytes of all calls that wait for them.
     var waitingCallBytes = 0
-    /// Of all containers, as the admin loop told last; see ``SchemaRegistry``.
+    /// The schemas of all containers, as the admin loop last sent them; see ``SchemaRegistry``.
     var schemas: [String: ContainerSchemas] {
         didSet { schemasVersion += 1 }
     }
-    /// Another one with every change of ``schemas``.
+    /// A number that changes with every change of ``schemas``.
     private(set) var schemasVersion: UInt64 = 0
     /// Databases with commits that their snapshots don't have, each once.
     var changed: [DatabaseID] = []
@@ -47,7 +48,7 @@ final class Shard: @unchecked Sendable {
     let push = PushFigures()
     /// Queries that have begun and not ended.
     @exclusivity(unchecked) var queries = FairQueue<RunningQuery>()
-    /// Whether a turn of the loop is to go on with them.
+    /// Whether a later turn of the loop will go on with them.
     var queriesAreScheduled = false
     var queryBudget = QueryBudget()
     /// Databases whose indexes are behind their commits, each once.
@@ -57,9 +58,9 @@ final class Shard: @unchecked Sendable {
     /// What waits because its account has had its share of the turn.
     @exclusivity(unchecked) var turns = FairQueue<Turn>()
     var turnsAreScheduled = false
-    /// When turns are given because somebody has left the disk to others for long enough.
+    /// The time at which turns are given because an account has left the disk to others for long enough.
     var restTimerNanoseconds = UInt64.max
-    /// Another one with every turn of the loop.
+    /// The number of the loop's current turn.
     @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
@@ -69,25 +70,25 @@ final class Shard: @unchecked Sendable {
     /// What waits for the disk.
     private enum Waiter {
         case action(() -> Void)
-        /// What most wait with, without a closure for each. `byteCount` of it is held.
+        /// A reply, which is what waits most often: it needs no closure. `byteCount` bytes are held for it.
         case reply(Reply, byteCount: Int, counted: Int, session: Session, stream: UInt32)
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
-    /// Hubs with events that their devices were not given yet.
+    /// Hubs with events that have not been delivered to their devices.
     var undeliveredHubs: [NotificationHub] = []
     /// Hubs with events of durable commits that are not in their rings yet.
     var publishingHubs: [LoadedDatabase] = []
     /// Whether devices may have listened to an empty database of which nothing is known any more: see
     /// ``NotificationHub``.
     var mayHaveForgottenDevices: Bool
-    /// What records tell of types that schemas do not know, each for who waits for it.
+    /// Scans of records for types that schemas do not know, each with its database.
     var lessonScans: [(LessonScan, LoadedDatabase)] = []
-    /// When the commits were made whose events this turn gives to devices.
+    /// The times of the commits whose events are delivered in this turn.
     var publishedCommits: [UInt64] = []
     /// Events that were made in this turn.
     var eventsOfTurn = 0
     var publicationIsScheduled = false
-    /// Bytes of the answers among what waits.
+    /// Bytes of the answers that wait for the disk.
     private(set) var heldByteCount = 0
 
     init(index: Int, loop: EventLoop, server: ServerCore) {
@@ -119,8 +120,8 @@ final class Shard: @unchecked Sendable {
         sweepLater()
     }
 
-    /// Lets go of all that knows the shard: of the journal, of what waits for it or for a database, and of sessions
-    /// that were cut off. When no loop runs any more.
+    /// Releases everything that refers to the shard: the journal, what waits for it or for a database, and sessions
+    /// that were cut off. Called when no loop runs any more.
     func disassemble() {
         for session in sessions.values { session.abandon() }
         sessions = [:]
@@ -141,7 +142,8 @@ final class Shard: @unchecked Sendable {
 
     /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
     ///
-    /// - Parameter share: Of the client that made it, who may have so much that is not durable; nil: the server itself.
+    /// - Parameter share: The share of the client that made it, which limits how much it has that is not durable; nil
+    ///   for a commit of the server itself.
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8], by share: ClientShare?) {
         if let share {
             loaded.lastPosition = log.append(
@@ -174,8 +176,8 @@ final class Shard: @unchecked Sendable {
     }
 
     /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait
-    /// has a deadline, and may ask again. Replies that wait are bounded; the one that would be too much is a refusal at
-    /// once.
+    /// has a deadline, and may ask again. Waiting replies are bounded; one that would exceed the bound becomes a
+    /// refusal at once.
     func whenDurable(_ position: UInt64, reply: Reply, _ give: @escaping (Reply) -> Void) {
         if position <= log.durablePosition { return give(reply) }
         let byteCount = reply.heldByteCount
@@ -187,7 +189,7 @@ final class Shard: @unchecked Sendable {
         waiting.insert(.action(action), at: position)
     }
 
-    /// The same for a session of this loop, whose output the reply counts as while it waits.
+    /// The same for a session of this loop; the reply counts as the session's output while it waits.
     func whenDurable(_ position: UInt64, reply: Reply, to session: Session, stream: UInt32) {
         if position <= log.durablePosition { return session.give(reply, stream: stream) }
         let byteCount = reply.heldByteCount
@@ -245,14 +247,15 @@ final class Shard: @unchecked Sendable {
     /// Whether the session is one of this shard's, and its connection is open.
     func knows(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
 
-    /// The session's hello is done and its data is here, or on its way: makes the user's records if this is their first
-    /// visit. In a new container only when they use it: see ``DataRequest/leavesTrace(for:)``.
+    /// Called when the session's hello is done and its data is here, or on its way: makes the user's records if this is
+    /// their first visit. In a new container they are made only when the user uses it: see
+    /// ``DataRequest/leavesTrace(for:)``.
     func arrived(_ session: Session) {
         let share = timeShare(of: session.share.key)
         share.sessionCount += 1
         session.timeShare = share
         guard let database = session.identity.privateDatabase else { return }
-        // One that can't be loaded is told when it is asked for.
+        // A database that can't be loaded is reported when a request asks for it.
         switch access(database, of: share.account) {
         case .loaded(let loaded): settle(session, in: loaded)
         case .loading(let load): load.arrived(session) { settle(session, in: $0) }
@@ -261,7 +264,7 @@ final class Shard: @unchecked Sendable {
         if session.hasUserRecords { makeUserRecords(for: session) }
     }
 
-    /// The user's records in both databases, unless they are there.
+    /// Makes the user's records in both databases, unless they exist.
     func makeUserRecords(for session: Session) {
         guard let database = session.identity.privateDatabase else { return }
         let user = session.identity.userRecordName
@@ -273,7 +276,7 @@ final class Shard: @unchecked Sendable {
             ensureUserRecord(of: user, in: publicDatabase, account: account)
         } else {
             owner.loop.execute {
-                // Where it is refused the account has a thousand calls there, and makes its record with its next
+                // If this is refused, the account already has a thousand calls there; its record is made with its next
                 // session.
                 owner.takeFarTurn(of: account, refuse: { _ in }) {
                     owner.ensureUserRecord(of: user, in: publicDatabase, account: account)
@@ -282,16 +285,16 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// The session's own database is in memory, and stays there while the session does.
+    /// Ties the session to its own database, which stays in memory as long as the session does.
     func settle(_ session: Session, in loaded: LoadedDatabase) {
         guard session.home == nil, knows(session) else { return }
         loaded.sessionCount += 1
         session.home = loaded
     }
 
-    /// A session does the first thing in a new container that leaves a trace.
+    /// Called when a session does the first thing in a new container that leaves a trace.
     func noteTrace(of session: Session) {
-        // What is refused leaves none.
+        // A refused request leaves none.
         if log.writeRefusal != nil { return }
         session.hasUserRecords = true
         server.fillContainer(of: session.identity)
@@ -330,7 +333,7 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Ends the session of this loop that holds most of a budget that is used up; nobody who holds little.
+    /// Ends the session of this loop that holds most of a used-up budget, but none that holds little.
     private func makeRoom() {
         let shares = server.shares
         if shares.anonymousOutput.isFull {
@@ -353,14 +356,14 @@ final class Shard: @unchecked Sendable {
 
     /// Closes the sessions of an account, telling them why.
     ///
-    /// - Parameter reason: Nil: its tokens were revoked.
+    /// - Parameter reason: The reason to give; nil when the account's tokens were revoked.
     func revoke(accountName: String, reason: ServiceError? = nil) {
         for session in Array(sessions.values) where session.identity?.role == .account(name: accountName) {
             session.revoked(reason)
         }
     }
 
-    /// A line about a peer that was refused, unless there were too many of them.
+    /// Logs a line about a peer that was refused, unless there were too many such lines.
     func logRefusal(peer: String, _ status: CallStatus) {
         figures.refusedConnections += 1
         guard let leftOut = refusals.admit(nowNanoseconds: loop.nowNanoseconds) else { return }
@@ -377,7 +380,7 @@ final class Shard: @unchecked Sendable {
         for session in Array(sessions.values) { session.drain() }
     }
 
-    /// Actions that wait for the disk.
+    /// The number of actions and replies that wait for the disk.
     var waitingCount: Int { waiting.count }
 
     /// Bytes of answers under way that count as output of sessions.

@@ -1,6 +1,6 @@
 package import BrumeRandom
 
-/// Bytes that something reads, for tests that no damage to them does more than have them refused.
+/// Bytes for a decoder, for tests that damage to them does nothing worse than have them refused.
 package struct HostileBytes {
     package typealias Decode = (UnsafeRawBufferPointer) throws -> Void
 
@@ -12,13 +12,13 @@ package struct HostileBytes {
         self.decode = decode
     }
 
-    /// Reads all of the bytes, which has to succeed, and then what is left of them when they are cut at each byte.
+    /// Reads all of the bytes, which has to succeed, and then what is left when they are cut at each byte.
     package func readCutAnywhere() throws {
         try bytes.decoded(decode)
         for count in bytes.indices { try? Array(bytes.prefix(count)).decoded(decode) }
     }
 
-    /// Reads these bytes with random damage, `count` times one of them: how often that went well.
+    /// Reads one of these with random damage, `count` times. Returns how often that succeeded.
     package static func readDamaged(_ all: [HostileBytes], times count: Int, seed: UInt64) -> Int {
         var random = SeededGenerator(seed: seed)
         var understood = 0
@@ -66,7 +66,7 @@ extension [UInt8] {
     package func decoded<Value, Failure: Error>(
         _ decode: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        // A copy of exactly this size, so that a checker of memory sees a read behind its end.
+        // A copy of exactly this size, so that a checker of memory sees a read past its end.
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
         defer { copy.deallocate() }
         copy.copyBytes(from: self)

@@ -78,7 +78,7 @@ package enum MessageSamples {
 }
 
 extension MessageSamples {
-    /// Another number in each place.
+    /// Figures with a different number in each place.
     package static var figures: ServerFigures {
         var next: UInt64 = 0
         func number() -> UInt64 {

@@ -2,13 +2,13 @@ package import BrumeModel
 package import BrumeServer
 package import BrumeStore
 
-/// Counts held against recounts (I9), and what may pile up against its limits (I10). Each check returns what is wrong,
-/// or nil.
+/// Checks counts against recounts (I9), and what may pile up against its limits (I10). Each check returns what is
+/// wrong, or nil.
 package enum BoundChecks {
-    /// What a feed may have before it is compacted.
+    /// How many entries a feed may have before it is compacted.
     private static let feedEntriesMin = 64
 
-    /// - Parameter history: What the database may keep.
+    /// - Parameter history: How much history the database may keep.
     package static func problem(with audit: DatabaseAudit, of id: DatabaseID, history: HistoryLimits) -> String? {
         if audit.kept != audit.recounted {
             return "I9: counted are \(audit.kept), a recount gives \(audit.recounted)"
@@ -43,7 +43,7 @@ package enum BoundChecks {
         return nil
     }
 
-    /// - Parameter events: What may be kept for devices that are away.
+    /// - Parameter events: How many events may be kept for devices that are away.
     package static func problem(backlogEvents: Int, bytes: Int, limit events: Int) -> String? {
         if backlogEvents > events { return "I10: \(backlogEvents) events are kept; the limit is \(events)" }
         // The newest one stays whatever its size.
@@ -63,8 +63,8 @@ package enum BoundChecks {
     }
 
     /// - Parameters:
-    ///   - segments: Those that there are when snapshots were written.
-    ///   - first: The one that was written to when they were asked for.
+    ///   - segments: The segments that exist after snapshots were written.
+    ///   - first: The segment that was written to when the snapshots were asked for.
     package static func problem(withSegments segments: [UInt64], from first: UInt64) -> String? {
         guard let oldest = segments.min(), oldest < first else { return nil }
         return "I10: segment \(oldest) of the journal is there, though snapshots hold what was before segment \(first)"
@@ -72,7 +72,7 @@ package enum BoundChecks {
 }
 
 extension SimulatedServer {
-    /// Counts again, now and then.
+    /// Recounts now and then.
     func planRecount() {
         after(UInt64.random(in: 1...2_000_000_000, using: &generator)) { server in
             server.recount()
@@ -80,7 +80,7 @@ extension SimulatedServer {
         }
     }
 
-    /// Holds all counts of what is in memory against recounts, and all that may pile up against its limits.
+    /// Checks all counts of what is in memory against recounts, and everything that may pile up against its limits.
     func recount() {
         guard let process else { return }
         simulation.report.audits += 1
@@ -97,7 +97,7 @@ extension SimulatedServer {
         }
     }
 
-    /// What waits for the disk or another loop, at each step.
+    /// Checks, at each step, what waits for the disk or another loop.
     func checkQueues(_ process: StepwiseServer) {
         if process.pendingByteCount > StepwiseServer.pendingByteLimit {
             simulation.violated("I10: \(process.pendingByteCount) bytes wait for the disk")
@@ -110,7 +110,7 @@ extension SimulatedServer {
         if let problem = BoundChecks.problem(with: process.waiting, isAtRest: true) { simulation.violated(problem) }
     }
 
-    /// Snapshots were written of everything before a segment.
+    /// Checks the journal after snapshots of everything before a segment were written.
     func checkJournal(from segment: UInt64) {
         // A fault that is armed may strike while segments are removed; the process ends with it.
         guard process?.failure == nil, !disk.faults.isArmed else { return }

@@ -1,5 +1,5 @@
 /// A promise that the simulation can break on purpose, on the disk, on the way between client and server, in what the
-/// server is told or in what the operator does: proof that its validators see it.
+/// server is told or in what the operator does: to prove that its validators notice.
 package enum BrokenPromise: String, CaseIterable, Sendable {
     /// A sync of the journal returns before anything is on the disk.
     case acknowledgesBeforeSync
@@ -21,13 +21,13 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case losesMatches
     /// A page of a query shows a match of the page before again.
     case repeatsMatches
-    /// A query is answered by what another account's query found.
+    /// A query is answered with what another account's query found.
     case showsOthersMatches
     /// A query does not see the last commits that were acknowledged.
     case queriesThePast
     /// An operation that comes a second time is taken for a new one.
     case forgetsOperationIDs
-    /// A start takes the last whole batch of the journal for torn.
+    /// A start treats the last whole batch of the journal as torn.
     case cutsGoodTails
     /// A start cuts the journal at what it can't read.
     case repairsByCutting
@@ -49,7 +49,7 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case miscountsDeletions
     /// All runs of the server have one name, so that a restored folder goes on as if nothing had been lost.
     case reusesRuns
-    /// A backup copies the snapshots that are there, and asks for none.
+    /// A backup copies the snapshots that exist, and asks for none.
     case backsUpOldSnapshots
     /// Sessions of a revoked token go on.
     case keepsRevokedSessions

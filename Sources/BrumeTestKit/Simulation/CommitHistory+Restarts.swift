@@ -1,9 +1,9 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// What starts and restores find.
+/// Checks of what starts and restores find.
 extension CommitHistory {
-    /// Holds what a restart found against the commits; returns what is wrong.
+    /// Checks what a restart found against the commits; returns what is wrong.
     func recovered(_ id: DatabaseID, _ database: Database?, epoch: UInt32) -> String? {
         let sequence = database?.sequence ?? 0
         guard var timeline = timelines[id] else { return nil }
@@ -13,13 +13,13 @@ extension CommitHistory {
         }
         if sequence > timeline.last { return "I1: a restart found commit \(sequence), \(timeline.last) were made" }
         timeline.cut(to: sequence)
-        // The folder may have been made anew, where nothing of the first one had become durable.
+        // The folder may have been made anew, if nothing of the first one had become durable.
         if sequence == 0 { timeline.states[0].runs = [DatabaseRun(firstSequence: 0, id: epoch)] }
         timelines[id] = timeline
         return database.flatMap { difference(of: $0, in: timeline, at: sequence) }
     }
 
-    /// What a database holds other than commit `sequence` left it; nil: it is the same.
+    /// How a database differs from what commit `sequence` left; nil if it doesn't.
     func difference(of database: Database, in timeline: Timeline, at sequence: UInt64) -> String? {
         let state = timeline.states[Int(sequence)]
         if Set(database.zones.map(\.id.name)) != Set(state.zones.keys) {
@@ -53,7 +53,8 @@ extension CommitHistory {
 
     // MARK: Backups
 
-    /// What a backup holds: its databases up to a commit each. Nil and a violation when it is not what it should be.
+    /// Checks a backup. Returns its databases, each up to a commit; nil, after noting a violation, if it is not what it
+    /// should be.
     ///
     /// - Parameter seen: What clients had seen of each database when the backup began.
     func checkBackup(_ databases: [DatabaseID: Database], seen: [DatabaseID: UInt64]) -> [DatabaseID: Timeline]? {
@@ -75,7 +76,7 @@ extension CommitHistory {
         return copies
     }
 
-    /// A backup takes the folder's place: everything behind its commits never was.
+    /// Puts a backup in the folder's place: everything after its commits never happened.
     func restored(_ backup: [DatabaseID: Timeline]) {
         for (id, copy) in backup {
             var timeline = copy
@@ -88,7 +89,7 @@ extension CommitHistory {
 }
 
 extension CommitHistory.Timeline {
-    /// Forgets what is behind a commit.
+    /// Forgets what came after a commit.
     mutating func cut(to sequence: UInt64) {
         states.removeSubrange(Int(sequence + 1)...)
         commits.removeSubrange(Int(sequence + 1)...)

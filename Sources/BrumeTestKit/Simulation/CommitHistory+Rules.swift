@@ -21,7 +21,7 @@ extension CommitHistory {
         }
     }
 
-    /// I12: nobody's parent is missing who had one, and nothing that goes with a record stays when that goes.
+    /// I12: no record is without the parent that it had, and nothing that goes with a record stays when that goes.
     func checkReferences(
         puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State, after: State
     ) {

@@ -4,9 +4,9 @@ internal import BrumeStore
 extension CommitHistory {
     struct Version: Equatable {
         var record: Record
-        /// Where the record was made.
+        /// The position of the change that made the record.
         var created: UInt64
-        /// As it is stored.
+        /// The size of the record as it is stored.
         var byteCount: Int
 
         var tag: String { record.system.changeTag }
@@ -21,7 +21,7 @@ extension CommitHistory {
         var id: String
     }
 
-    /// A deleted item that a feed still tells of.
+    /// A deleted item that a feed still reports.
     struct Tombstone {
         var name: String
         var position: UInt64
@@ -42,7 +42,7 @@ extension CommitHistory {
             tombstones.removeAll { $0.name == name }
         }
 
-        /// False when there is no such record.
+        /// Deletes a record; returns false when there is no such record.
         ///
         /// - Parameter isCrowded: Whether the zones of the database keep as many deletions together as they may.
         fileprivate mutating func delete(
@@ -61,7 +61,7 @@ extension CommitHistory {
         }
     }
 
-    /// What a database holds after a commit, its history told plainly: lists, and loops over them.
+    /// What a database holds after a commit, its history written plainly: lists, and loops over them.
     struct State {
         var zones: [String: Zone] = [Names.defaultZone: Zone(incarnation: 0)]
         var subscriptions: [SubscriptionKey: Subscription] = [:]
@@ -81,7 +81,7 @@ extension CommitHistory {
             deletedZones.removeAll { $0.name == name }
         }
 
-        /// False when there is no such record.
+        /// Deletes a record; returns false when there is no such record.
         mutating func deleteRecord(
             _ name: String, of zone: String, at position: UInt64, limits: HistoryLimits
         ) -> Bool {
@@ -107,10 +107,10 @@ extension CommitHistory {
             if runs.count > limit { runs.removeFirst() }
         }
 
-        /// Which run a token of that place names.
+        /// The run that a token of that place names.
         func run(of sequence: UInt64) -> UInt32? { (runs.last { $0.firstSequence <= sequence } ?? runs.first)?.id }
 
-        /// Whether a token of the place is one of a run that is not known, or not known any more.
+        /// Whether a token is of a run that is not known, or not known any more.
         func isForeign(_ token: PeekedToken) -> Bool { run(of: token.horizon) != token.epoch }
     }
 }

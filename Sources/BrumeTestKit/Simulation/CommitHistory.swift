@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeStore
 
-/// Every commit of every database as it went to the journal, and what each of them made of the data, told plainly: the
-/// truth that all that clients see is held against.
+/// Every commit of every database as it went to the journal, and what each of them made of the data, written plainly:
+/// the truth that everything clients see is checked against.
 final class CommitHistory {
 
     /// A change in a feed: of a record in its zone's, of a zone in its database's.
@@ -35,13 +35,15 @@ final class CommitHistory {
     struct Commit {
         var operation: [UInt8] = []
         var answer: [UInt8] = []
-        /// What it has to tell each owner of subscriptions; in a private database the one of the empty name.
+        /// The pushes that it has to make for each owner of subscriptions; in a private database the owner's name is
+        /// empty.
         var pushes: [String: Set<PushLog.Push>] = [:]
         /// The device that asked for it.
         var origin: [UInt8] = []
         /// Zones in which it changed records.
         var zones: Set<String> = []
-        /// Counts all commits of the simulation: two of one sequence, before a restore and behind it, are told apart.
+        /// Counts all commits of the simulation, so that two of one sequence, before and after a restore, are told
+        /// apart.
         var number = 0
     }
 
@@ -53,7 +55,7 @@ final class CommitHistory {
 
     let limits: HistoryLimits
     var timelines: [DatabaseID: Timeline] = [:]
-    /// By a change token: the commit that it names, as it was when the token was given.
+    /// The number of the commit that each change token named when it was given.
     private var commitOfToken: [[UInt8]: Int] = [:]
     /// What clients asked for, by the id that the server keeps it under.
     private var requests: [[UInt8]: OperationRequest] = [:]
@@ -86,7 +88,7 @@ final class CommitHistory {
     /// Taken when a request is sent: its answer shows nothing from before ``Timeline/start(of:)``.
     func sight(of id: DatabaseID) -> Sight { Sight(era: timelines[id]!.era, sequence: timelines[id]!.seen) }
 
-    /// A device was given a change token.
+    /// Notes that a device was given a change token.
     func gave(_ token: [UInt8], of id: DatabaseID) {
         guard let place = PeekedToken(token), let timeline = timelines[id], place.horizon <= timeline.last else {
             return fail("I1: a token names a commit that was never made or is lost")
@@ -103,7 +105,7 @@ final class CommitHistory {
 
     // MARK: Commits
 
-    /// A commit goes to the journal.
+    /// Takes a commit that goes to the journal.
     func submitted(_ bytes: [UInt8]) {
         guard let entry = Self.decodeEntry(bytes) else { return fail("an entry of the journal can't be decoded") }
         commitCount += 1
@@ -190,7 +192,7 @@ final class CommitHistory {
         }
         commit.pushes = matcher.pushes
         if let problem = matcher.problem(after: state.subscriptions, in: entry) { return fail(problem) }
-        // A zone's own subscriptions tell of its end, and go with it.
+        // A zone's own subscriptions report its end, and go with it.
         let hinted = before.subscriptions.merging(state.subscriptions) { $1 }
         for (key, subscription) in hinted {
             let isFired: Bool

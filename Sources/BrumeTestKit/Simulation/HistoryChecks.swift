@@ -6,12 +6,12 @@ struct PeekedToken: Equatable {
     var epoch: UInt32
     var incarnation: UInt64
     var position: UInt64
-    /// Where the history ended when the first fetch began that this token goes on with; 0: it is no part of one.
+    /// Where the history ended when the first fetch began that this token continues; 0 if it is not part of one.
     var firstFetchHead: UInt64
-    /// Where the history ended when the page was made, if it was not the last; 0: it was.
+    /// Where the history ended when the page was made, if it was not the last; 0 if it was.
     var pageHead: UInt64
     var sequence: UInt64 { position >> 20 }
-    /// Deletions behind it have to be known.
+    /// Deletions after this position have to be known.
     var historyStart: UInt64 { max(position, firstFetchHead) }
     /// The last commit that the page before may have left out something for.
     var horizon: UInt64 { max(historyStart, pageHead) >> 20 }
@@ -36,7 +36,7 @@ struct FeedPage {
     var moreComing: Bool
 }
 
-/// Single answers held against the commits. Each returns what is wrong, or nil.
+/// Checks of single answers against the commits. Each returns what is wrong, or nil.
 extension CommitHistory.Timeline {
     /// A page holds each change between its tokens once, in its latest state, and nothing else (I2, I3, I4).
     ///
@@ -90,7 +90,7 @@ extension CommitHistory.Timeline {
         return nil
     }
 
-    /// Whether at some moment between two commits what `test` says was true.
+    /// Whether `test` was true of the state after that commit, or after a later one.
     func wasTrue(since sequence: UInt64, _ test: (CommitHistory.State) -> Bool) -> Bool {
         states[Int(min(sequence, last))...].contains(where: test)
     }

@@ -1,20 +1,19 @@
 internal import BrumeStore
 
-/// Where the batches of a journal's segment are, told from its bytes alone; its format is written down in
-/// `JournalFormat`.
+/// Finds the batches of a journal's segment from its bytes alone; the format is written down in `JournalFormat`.
 enum JournalSight {
     static let headerBytes = 64
     private static let batchHeaderBytes = 48
     private static let magic = Array("BTCH".utf8)
 
-    /// The last batch that is whole; empty, behind the header, where there is none.
+    /// The last whole batch; an empty range after the header if there is none.
     static func lastWholeBatch(of bytes: [UInt8]) -> Range<Int> {
         var last = headerBytes..<headerBytes
         forEachBatch(of: bytes) { last = $0 }
         return last
     }
 
-    /// Where the batch begins that holds a byte, or the place behind the batches.
+    /// Where the batch that holds a byte begins; the end of the header if no batch does.
     static func batch(of bytes: [UInt8], around offset: Int) -> Int {
         var start = headerBytes
         forEachBatch(of: bytes) { start = $0.contains(offset) ? $0.lowerBound : start }

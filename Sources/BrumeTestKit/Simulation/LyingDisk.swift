@@ -1,6 +1,6 @@
 internal import BrumeStore
 
-/// A disk that does not do all that it says: for the proof that a simulation notices.
+/// A disk that does not do everything that it says, to prove that a simulation notices.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
 final class LyingDisk: ForwardingDisk, @unchecked Sendable {

@@ -2,7 +2,7 @@ internal import BrumeModel
 
 /// What a client asked for, as it meant it.
 struct OperationRequest {
-    /// What the server keeps the operation under.
+    /// The key that the server keeps the operation under.
     var key: [UInt8]
     var device: [UInt8]
     var database: DatabaseID

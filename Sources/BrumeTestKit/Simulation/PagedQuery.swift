@@ -1,7 +1,7 @@
 internal import BrumeModel
 
-/// A query that a device reads page by page, and what its pages have to be, told plainly: all records looked through,
-/// sorted, and cut behind the last match.
+/// A query that a device reads page by page, and what its pages have to be, found plainly: all records are looked
+/// through, sorted, and cut after the last match.
 struct PagedQuery {
     struct Match: Hashable {
         var zone: String
@@ -11,16 +11,16 @@ struct PagedQuery {
 
     /// Where the page before ended.
     private struct Place {
-        /// Of the sort key.
+        /// The sort key's number.
         var number: Int64
         var created: UInt64
     }
 
-    /// With the cursor of the page before.
+    /// The request for the next page, with the cursor of the page before.
     private(set) var request: QueryRequest
     /// What had been seen when the first page was asked for.
     let start: CommitHistory.Sight
-    /// Counts answered pages: two calls for one page are told apart.
+    /// Counts answered pages, so that two calls for one page are told apart.
     private(set) var pages = 0
     private(set) var shown: [Match] = []
     private var place: Place?
@@ -38,8 +38,7 @@ struct PagedQuery {
         version.type == request.query.recordType && NaivePredicate.holds(predicate, version.record) == true
     }
 
-    /// What is to be sorted by: the number `w`, which all records have and whose greatest comes first where the order
-    /// is reversed.
+    /// The number to sort by: `w`, which all records have, negated where the order is reversed.
     private func number(of version: CommitHistory.Version) -> Int64 {
         guard let sort = request.query.sortDescriptors.first, case .int64(let number) = version.fields["w"] else {
             return 0
@@ -47,7 +46,7 @@ struct PagedQuery {
         return sort.isAscending ? number : -number
     }
 
-    /// All matches behind the page before, in order; nil where the zone does not exist.
+    /// All matches after the page before, in order; nil if the zone does not exist.
     private func rest(in state: CommitHistory.State) -> [(zone: String, version: CommitHistory.Version)]? {
         if let zone = request.zone, state.zones[zone.name] == nil { return nil }
         var found: [(zone: String, version: CommitHistory.Version)] = []
@@ -81,7 +80,8 @@ struct PagedQuery {
         return true
     }
 
-    /// Behind the last page: what was there from the first to the last one, and stayed as it was, was shown once.
+    /// Checks, after the last page, that a match that existed from the first page to the last one, and stayed as it
+    /// was, was shown once.
     func problem(in states: ArraySlice<CommitHistory.State>) -> String? {
         if Set(shown).count < shown.count { return "I1: a query shows a record twice" }
         guard let first = states.first else { return nil }
@@ -97,7 +97,7 @@ struct PagedQuery {
     }
 
     /// Whether the server may say that the schema does not know what the query asks for: nothing was saved yet that
-    /// would have taught it; or it went with what a backup does not hold, also for who is in the midst of reading.
+    /// would have taught it; or what taught it was lost with a restored backup, even while the query is being read.
     func mayBeUnknown(to timeline: CommitHistory.Timeline, since seen: UInt64) -> Bool {
         (pages == 0 || !timeline.isOfThisEra(start)) && timeline.wasTrue(since: seen, mayBeUnknown)
     }

@@ -3,14 +3,14 @@ internal import BrumeModel
 /// What a device was told by pushes, and whether that is all that it should have been told (I5): of its private
 /// database and of the public one, each by itself.
 final class PushLog {
-    /// What a push tells.
+    /// What a push reports.
     enum Push: Hashable {
         /// Something changed that a zone or database subscription is about.
         case hint(subscription: String)
-        /// A record fired a query subscription, whose desired keys the fields are.
+        /// A record fired a query subscription; the fields are those of its desired keys.
         case record(
             subscription: String, zone: String, name: String, reason: RecordChangeReason, fields: [String: FieldValue])
-        /// A subscription that fires once tells of one of the records that went with a zone, which have no order.
+        /// A subscription that fires once reports one of the records that went with a zone, which have no order.
         case oneDeletion(subscription: String)
 
         var name: String {
@@ -22,21 +22,20 @@ final class PushLog {
             }
         }
 
-        /// Whether this is what was to be told.
+        /// Whether this is a push that `expected` stands for.
         func tells(_ expected: Push) -> Bool {
             if case .oneDeletion(let id) = expected, case .record(id, _, _, .deleted, _) = self { return true }
             return self == expected
         }
     }
 
-    /// One database's pushes. Commits go by their numbers here: of two restores the second may bring back what the
-    /// first took away, and what a device was told of that it was told for good.
+    /// One database's pushes. Commits are named by their numbers here: the second of two restores may bring back what
+    /// the first took away, and what a device was told of that counts for good.
     private struct Side {
         var isOpened = false
         /// By commit.
         var received: [Int: Set<Push>] = [:]
-        /// Commits that "fetch from your token" was about, and those from before the stream, which are not its
-        /// business.
+        /// Commits that "fetch from your token" covered, and those from before the stream, which it does not report.
         var fetched: Set<Int> = []
         var last: UInt64?
 
@@ -50,7 +49,7 @@ final class PushLog {
     private(set) var recordCount = 0
     private(set) var hintCount = 0
 
-    /// Another stream begins, which knows of no earlier one.
+    /// Notes that another stream begins, which knows of no earlier one.
     func relaunched() { for scope in [DatabaseScope.private, .public] { sides[scope]!.last = nil } }
 
     /// The server's folder is that of a backup: its places may be earlier ones.
@@ -68,7 +67,7 @@ final class PushLog {
         }
     }
 
-    /// The database that an event is of; nil: of both.
+    /// The database that an event is about; nil for both.
     static func scope(of event: NotificationEvent) -> DatabaseScope? {
         switch event.kind {
         case .ready, .unknown: nil
@@ -78,11 +77,11 @@ final class PushLog {
         }
     }
 
-    /// An event came; returns what is wrong with it.
+    /// Takes an event; returns what is wrong with it.
     ///
     /// - Parameters:
-    ///   - timelines: Of both databases.
-    ///   - owner: As subscriptions in the event's database name the device's user.
+    ///   - timelines: The timelines of both databases.
+    ///   - owner: The name that subscriptions in the event's database have for the device's user.
     func received(
         _ event: NotificationEvent, timelines: (DatabaseScope) -> CommitHistory.Timeline,
         owner: (DatabaseScope) -> String, device: [UInt8]
@@ -140,7 +139,7 @@ final class PushLog {
             fields: change.fields)
     }
 
-    /// What the device was not told of though it should have been.
+    /// What the device should have been told and was not.
     func problem(
         with timeline: CommitHistory.Timeline, _ scope: DatabaseScope, owner: String, device: [UInt8]
     ) -> String? {
@@ -161,11 +160,11 @@ final class PushLog {
 }
 
 extension PeekedToken {
-    /// Where a stream's position stands in one database; nil: it says nothing of it.
+    /// Where a stream's position stands in one database; nil if it says nothing about that.
     fileprivate func place(in scope: DatabaseScope) -> UInt64? {
         switch scope {
         case .private: position
-        // The free places of a token hold what is of the public database; see `NotificationPosition`.
+        // The unused fields of a token hold the place in the public database; see `NotificationPosition`.
         case .public: firstFetchHead == 0 ? nil : incarnation
         }
     }

@@ -1,23 +1,25 @@
 internal import BrumeModel
 
-/// What the records of a commit mean to query subscriptions, found plainly: each record is held against each of them.
+/// What the records of a commit mean to query subscriptions, found plainly: each record is matched against each of
+/// them.
 struct QueryPushes {
     private var subscriptions: [CommitHistory.SubscriptionKey: Subscription]
     /// By owner.
     private(set) var pushes: [String: Set<PushLog.Push>] = [:]
-    /// Of subscriptions that fire once: the first of the records that each could tell of, and then no more.
+    /// Subscriptions that fire once and have fired: each reports the first record that it matches, and then no more.
     private var spent: Set<CommitHistory.SubscriptionKey> = []
 
-    /// - Parameter subscriptions: As they are before the commit.
+    /// - Parameter subscriptions: The subscriptions before the commit.
     init(_ subscriptions: [CommitHistory.SubscriptionKey: Subscription]) {
         self.subscriptions = subscriptions.filter {
             if case .query = $0.value.kind { true } else { false }
         }
     }
 
-    /// A record was put or deleted; in the order of the commit. `record` is the new version, or the last one.
+    /// Takes a record that was put or deleted, in the order of the commit. `record` is the new version, or the last
+    /// one.
     ///
-    /// - Parameter isOfZone: The record goes with its zone, and with others, in no order.
+    /// - Parameter isOfZone: Whether the record goes with its zone, and with others, in no order.
     mutating func changed(
         _ record: Record, in zone: String, _ reason: RecordChangeReason, isOfZone: Bool = false
     ) {
@@ -50,7 +52,7 @@ struct QueryPushes {
         }
     }
 
-    /// A subscription that fires once is gone with the commit that fires it, and only then.
+    /// Checks that a subscription that fires once goes with the commit that fires it, and only then.
     func problem(
         after subscriptions: [CommitHistory.SubscriptionKey: Subscription], in entry: JournalEntry
     ) -> String? {

@@ -2,12 +2,12 @@
 struct Replica {
     struct Zone {
         var token: [UInt8] = []
-        /// Tags by record name, as the feed told them.
+        /// Tags by record name, as the feed gave them.
         var records: [String: String] = [:]
     }
 
     var databaseToken: [UInt8] = []
-    /// Zones as the database's feed told of them.
+    /// Zones, as the database's feed reported them.
     var zoneNames: Set<String> = []
     /// By zone.
     var zones: [String: Zone] = [:]

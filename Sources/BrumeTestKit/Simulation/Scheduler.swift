@@ -1,4 +1,4 @@
-/// Virtual time: what is to happen, in order. Nothing else lets time pass.
+/// Virtual time, with the events to come in order. Nothing else makes time pass.
 final class Scheduler {
     private struct Event {
         let time: UInt64
@@ -11,7 +11,7 @@ final class Scheduler {
     private var sequence: UInt64 = 0
     private(set) var eventCount = 0
 
-    /// What is to happen; events of one time happen in the order in which they were scheduled.
+    /// Schedules an event; events of one time happen in the order in which they were scheduled.
     func after(_ nanoseconds: UInt64, _ body: @escaping () -> Void) {
         at(nowNanoseconds + nanoseconds, body)
     }
@@ -26,7 +26,7 @@ final class Scheduler {
         }
     }
 
-    /// Lets everything happen that is due until then. May be called by what happens: then time passes within it.
+    /// Runs all events that are due until then. An event may call this: then time passes within it.
     func run(until end: UInt64, while goesOn: () -> Bool) {
         while let first = heap.first, first.time <= end, goesOn() {
             let event = takeFirst()
@@ -37,7 +37,7 @@ final class Scheduler {
         nowNanoseconds = max(nowNanoseconds, end)
     }
 
-    /// Nothing more happens.
+    /// Drops all events, so that nothing more happens.
     func forgetAll() { heap = [] }
 
     private func takeFirst() -> Event {

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// Coming to rest.
+/// How a device comes to rest.
 extension SimulatedDevice {
     /// Fetches everything that the device does not have yet.
     func catchUp(then: @escaping () -> Void) {
@@ -12,16 +12,15 @@ extension SimulatedDevice {
         fetchChanges(zone: zone, all: true) { [self] in catchUp(zones: zones.dropFirst(), then: then) }
     }
 
-    /// Whether a device that is on its way to rest does something again because the server has told it when to come
-    /// back, as apps do. Its connection may have been lost, its database have left memory, and others be waiting for
-    /// it.
+    /// Whether a device that is coming to rest tries again because the server has told it when to come back, as apps
+    /// do. Its connection may have been lost, its database may have left memory, and others may be waiting for it.
     func comesAgain(after error: ServiceError, _ body: @escaping () -> Void) -> Bool {
         guard simulation.isQuiet, error.retryAfterMilliseconds > 0 else { return false }
         simulation.scheduler.after(UInt64(error.retryAfterMilliseconds) * 1_000_000, body)
         return true
     }
 
-    /// What the device holds other than the last commit left it.
+    /// What is wrong with the device at the end: its copy is not what the last commit left, or a push is missing.
     func problemAtTheEnd() -> String? {
         let state = timeline.states[Int(timeline.last)]
         let custom = state.zones.filter { $0.key != Names.defaultZone }

@@ -3,7 +3,7 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 
-/// Queries, page by page, and how each page is held against the commits.
+/// Queries, page by page, and how each page is checked against the commits.
 extension SimulatedDevice {
     /// Asks for the next page of the query that the device reads, or for the first of another one.
     func query() {
@@ -95,7 +95,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// What breaks a promise on purpose.
+    /// Changes a page to break a promise on purpose.
     private func tampered(_ page: QueryPage<Record>, of query: PagedQuery) -> QueryPage<Record> {
         var page = page
         switch simulation.options.brokenPromise {
@@ -108,7 +108,7 @@ extension SimulatedDevice {
             if query.request.database == .public { break }
             let others = simulation.lastPage
             simulation.lastPage = (account, page)
-            // Without a match it would be a page that is wrong, of nobody's.
+            // A page without matches would be wrong, but it would show nobody's data.
             if let others, others.account != account, !others.page.matches.isEmpty { page = others.page }
         case .queriesThePast:
             guard query.pages == 0, query.request.query.predicate == .constant(true), query.request.zone == nil else {
@@ -123,7 +123,7 @@ extension SimulatedDevice {
 }
 
 extension CommitHistory.Timeline {
-    /// Whether a record was there like this after some commit.
+    /// Whether the record existed in this form after some commit.
     fileprivate func heldOnce(_ record: Record) -> Bool {
         states.contains { state in
             state.zones.values.contains { $0.records[record.system.name]?.record == record }

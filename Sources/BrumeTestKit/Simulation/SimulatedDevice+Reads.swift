@@ -3,7 +3,7 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 
-/// Reads, and how each answer is held against the commits.
+/// Reads, and how each answer is checked against the commits.
 extension SimulatedDevice {
     /// Fetches all records of some zones at once: together they are what some commit left.
     func fetchRecords(of zones: [String]? = nil, then: @escaping () -> Void = {}) {
@@ -169,7 +169,7 @@ extension SimulatedDevice {
             guard let from = PeekedToken(token) else {
                 return simulation.violated("I4: no token of \(zone) was given, and it has expired")
             }
-            // What was lost in a crash may have been the zone's latest life.
+            // The zone's latest life may have been lost in a crash.
             let isOld =
                 simulation.history.isLost(token, of: database)
                 || timeline.wasTrue(since: seen) { state in

@@ -4,7 +4,7 @@ internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeSystem
 
-/// What a device does, by chance.
+/// What a device does, chosen at random.
 extension SimulatedDevice {
     private static let allZones = ["one", "two", "three", "four"]
     static let recordNames = (0..<8).map { "r\($0)" }
@@ -50,7 +50,7 @@ extension SimulatedDevice {
         (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// What the server's journal names the operation by: its id and method, in the public database with the user.
+    /// The key that the server's journal has for the operation: its id and method, and in the public database the user.
     func key(of operation: [UInt8], _ method: Method, isPublic: Bool = false) -> [UInt8] {
         let key = operation + [UInt8(truncatingIfNeeded: method.rawValue)]
         return isPublic ? Array(SHA256.digest(key + Array(simulation.users[account].utf8)).prefix(16)) : key

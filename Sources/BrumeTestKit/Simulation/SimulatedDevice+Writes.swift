@@ -3,9 +3,9 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 
-/// Writes, and how each answer is held against the commit that it led to.
+/// Writes, and how each answer is checked against the commit that it led to.
 extension SimulatedDevice {
-    /// Sends an operation, and holds its answer against the commit that it led to.
+    /// Sends an operation, and checks its answer against the commit that it led to.
     func write<Answer>(
         _ method: Method, _ payload: [UInt8], _ request: OperationRequest, operation: [UInt8],
         _ decode: @escaping (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Answer,
@@ -31,7 +31,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// A write that could not be is either lost on its way, or refused with a time to come back.
+    /// Checks that a write that a full disk refused was given a time to come back.
     private func checkRefusalOfWrite(_ result: Result<[UInt8], ServiceError>) {
         guard case .failure(var error) = result, error.code == .serviceUnavailable, simulation.server.isDiskFull else {
             return
@@ -133,7 +133,7 @@ extension SimulatedDevice {
                     simulation.violated(
                         "I1: \(save.name) was saved as \(record.system.changeTag), which no commit holds")
                 }
-                // All zones of a request are one commit; what was so already stays as it is.
+                // All zones of a request are one commit; a record that was so already stays as it is.
                 if let tag = ChangeTag(record.system.changeTag), tag.sequence > sequence ?? timeline.last {
                     simulation.violated("I2: \(save.name) was saved in another commit than what came with it")
                 }
@@ -165,7 +165,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// A change tag names the commit that wrote it.
+    /// Notes that a client saw the commit that a change tag names.
     func saw(_ tag: String, of id: DatabaseID) {
         if let tag = ChangeTag(tag) { simulation.history.saw(tag.sequence, of: id) }
     }

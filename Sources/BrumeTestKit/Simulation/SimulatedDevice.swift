@@ -27,10 +27,10 @@ final class SimulatedDevice: SimulatedConnection.Client {
     let pushes = PushLog()
     /// The query that the device reads page by page.
     var reading: PagedQuery?
-    /// What queries found before, where that promise is to be broken.
+    /// What queries found before, if that promise is to be broken.
     var lastMatch: QueryMatch<Record>?
     var firstPages: [QueryRequest: QueryPage<Record>] = [:]
-    /// What zones held in the fetch before, where fetches are to be mixed up.
+    /// What zones held in the fetch before, if fetches are to be mixed up.
     var lastFetch: [String: [RecordOutcome<Record>]] = [:]
 
     init(simulation: Simulation, number: Int, account: Int) {
@@ -84,7 +84,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
         listen()
     }
 
-    /// Nobody waits any more: the run is over.
+    /// Forgets the calls that are open: the run is over.
     func forgetCalls() { handlers = [:] }
 
     private func perform(_ actions: [ClientSessionStateMachine.Action]) {
@@ -193,7 +193,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
         perform(machine.disconnected(.lost(reason), now: now))
     }
 
-    /// Counts what is sent again; and, where that promise is to be broken, gives it another operation id on its way.
+    /// Counts calls that are sent again and, if that promise is to be broken, gives them another operation id on the
+    /// way.
     private func tampered(_ frame: ClientFrame) -> ClientFrame {
         guard case .call(let stream, let header, let payload, let isLast) = frame, isLast, payload.count > 16 else {
             return frame

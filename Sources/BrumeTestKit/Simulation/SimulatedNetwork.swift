@@ -3,8 +3,8 @@ internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeSystem
 
-/// One connection, both of its ends, and the bytes between them: in order, in pieces of any size, late, and gone when
-/// it is cut.
+/// One connection, both of its ends, and the bytes between them, which arrive in order, in pieces of any size and late,
+/// and are lost when it is cut.
 final class SimulatedConnection {
     /// The client's end.
     protocol Client: AnyObject {
@@ -48,7 +48,7 @@ final class SimulatedConnection {
         self.generator = generator
     }
 
-    /// Whether its token is of no use any more, and nothing of the server's still works with it.
+    /// Whether its token has been revoked, and no part of the server accepts it any more.
     var isRevoked: Bool { tokenNumber < simulation.validTokenNumbers[account] }
 
     private func latency() -> UInt64 {
@@ -60,12 +60,12 @@ final class SimulatedConnection {
 
     // MARK: Bytes
 
-    /// From the client.
+    /// Sends bytes from the client.
     func send(_ bytes: [UInt8]) {
         transmit(bytes, last: &lastUpNanoseconds) { connection, piece in connection.server?.arrived(piece) }
     }
 
-    /// From the server.
+    /// Sends bytes from the server.
     func sendDown(_ bytes: [UInt8]) {
         downByteCount += bytes.count
         transmit(bytes, last: &lastDownNanoseconds) { connection, piece in
@@ -104,7 +104,7 @@ final class SimulatedConnection {
 
     // MARK: The end
 
-    /// Each side learns of it by itself, the server's much later by chance.
+    /// Cuts the connection. Each side learns of it separately, the server sometimes much later.
     func cut(_ reason: String) {
         if isCut { return }
         isCut = true
@@ -162,7 +162,8 @@ final class SimulatedConnection {
 final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     private static let highWaterBytes = 16 * 1024
     private static let lowWaterBytes = 4 * 1024
-    /// What may wait for a client that takes nothing: the high-water mark, and the answers to what was read before it.
+    /// How many bytes may wait for a client that takes nothing: the high-water mark, and the answers to what was read
+    /// before it.
     static let outputBytesMax = 4 * 1024 * 1024
 
     private let connection: SimulatedConnection

@@ -1,5 +1,5 @@
-internal import BrumeRandom
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeServer
 internal import BrumeStore
 
@@ -13,7 +13,7 @@ struct SimulatedBackup {
 extension SimulatedServer {
     // MARK: Backups
 
-    /// Now and then the folder is copied: the server is asked for snapshots, and commits go on while they are read.
+    /// Copies the folder now and then: the server is asked for snapshots, and commits go on while they are read.
     func planBackup() {
         let seconds = simulation.options.backupSeconds
         guard seconds > 0 else { return }
@@ -52,7 +52,7 @@ extension SimulatedServer {
             if case .disk = error { return }
             return simulation.violated("F21: the folder of a running server can't be copied: \(error)")
         }
-        // Whoever copied was on the machine that lost its power, or looked at a folder that was exchanged.
+        // The copy was made on the machine that lost its power, or of a folder that was replaced meanwhile.
         guard interruptions == self.interruptions, simulation.goesOn else { return }
         do {
             let verification = try Verification(of: target)
@@ -74,8 +74,8 @@ extension SimulatedServer {
         }
     }
 
-    /// The folder is lost; a backup takes its place. By `brume restore`, which gives it another epoch, or by plain
-    /// copying.
+    /// Puts a backup in the place of the folder, which is lost: by `brume restore`, which gives it another epoch, or by
+    /// plain copying.
     func restoreBackup() {
         guard !backups.isEmpty else { return }
         let backup = generator.pick(backups)
@@ -99,7 +99,7 @@ extension SimulatedServer {
 
     // MARK: Revoked tokens
 
-    /// Now and then an account's tokens are revoked; some time later it gets another one.
+    /// Revokes an account's tokens now and then; some time later it gets another one.
     func planRevocation() {
         let seconds = simulation.options.revocationSeconds
         guard seconds > 0 else { return }

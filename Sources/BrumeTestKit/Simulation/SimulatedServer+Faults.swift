@@ -9,7 +9,7 @@ extension SimulatedServer {
         let path: String
         let offset: Int
         let mask: UInt8
-        /// Whether anybody reads it for more than the torn tail of the journal.
+        /// Whether the bit matters: not in a file that nobody reads, nor after the journal's last whole batch.
         let hasMeaning: Bool
 
         var description: String { "byte \(offset) of \(path)" }
@@ -42,7 +42,7 @@ extension SimulatedServer {
 
     // MARK: Flipped bits
 
-    /// Flips a bit of some file while nobody runs.
+    /// Flips a bit of some file while the server is down.
     func flipSomething() -> FlippedBit? {
         let oneIn = simulation.options.flipOneIn
         let paths = disk.paths
@@ -50,7 +50,7 @@ extension SimulatedServer {
         let path = generator.pick(paths)
         let bytes = disk.contents(of: path)!
         guard !bytes.isEmpty else { return nil }
-        // What is half made, or was a segment and waits to be another one, nobody reads.
+        // Nobody reads files that are half made, or former segments that wait to be used again.
         let isUnread = path.hasSuffix(".tmp") || path.hasSuffix(".spare")
         var meaning = 0..<bytes.count
         if isUnread {
@@ -73,7 +73,7 @@ extension SimulatedServer {
         return flip
     }
 
-    /// A start refused a folder with a flipped bit, and named the place: the file comes back from where it is whole.
+    /// Takes a start's refusal of a folder with a flipped bit, which has to name the place; then the file is restored.
     func refused(_ flip: FlippedBit, _ error: StoreError) {
         simulation.trace.note("refused \(error)")
         switch error {
@@ -82,8 +82,8 @@ extension SimulatedServer {
         case .unknownVersion(let file, _) where file == flip.path: simulation.report.flipsDetected += 1
         default: return simulation.violated("F4: \(flip) was changed, and a start says: \(error)")
         }
-        // Behind the last batch there is what a cut write left, or zeros: something else may be refused, and may be
-        // cut.
+        // After a journal's last batch comes what a cut write left, or zeros: a flipped bit there may be refused, and
+        // may be cut.
         if !flip.hasMeaning, !flip.path.hasSuffix(".journal") {
             return simulation.violated("F4: \(flip) means nothing, and a start refuses it: \(error)")
         }
@@ -94,14 +94,14 @@ extension SimulatedServer {
         startLater()
     }
 
-    /// Nobody has looked at the flipped bit: the disk failed before.
+    /// Takes back a flipped bit that nobody has read, because the disk failed first.
     func takeBack(_ flip: FlippedBit) {
         disk.flip(flip.mask, at: flip.offset, of: flip.path)
         simulation.report.flipsInjected -= 1
         if !flip.hasMeaning { simulation.report.flipsHarmless -= 1 }
     }
 
-    /// Drops the segment of the journal from its damage on, and those behind it.
+    /// Cuts the journal's segment at its damage, and removes the segments after it.
     private func repairByCutting(_ path: String, at offset: Int) {
         var bytes = disk.contents(of: path)!
         guard offset >= JournalSight.headerBytes else { return }
@@ -113,7 +113,7 @@ extension SimulatedServer {
 
     // MARK: A full disk
 
-    /// Now and then the disk is full for a while.
+    /// Fills the disk for a while, now and then.
     func planFullDisk() {
         let seconds = simulation.options.fullDiskSeconds
         guard seconds > 0 else { return }
@@ -129,7 +129,7 @@ extension SimulatedServer {
         }
     }
 
-    /// Leaves room for a little more only.
+    /// Leaves room for only a little more.
     func fillDisk() {
         disk.faults.capacityBytes =
             disk.usedBytes + Int.random(in: 0...simulation.options.segmentBytes / 2, using: &generator)

@@ -12,7 +12,7 @@ final class SimulatedServer: @unchecked Sendable {
     static let key = [UInt8](repeating: 0x42, count: 32)
 
     unowned let simulation: Simulation
-    /// Another one after a backup was restored.
+    /// The machine's disk; another one after a backup was restored.
     var disk = SimulatedDisk()
     var generator: SeededGenerator
     private(set) var process: StepwiseServer?
@@ -27,12 +27,12 @@ final class SimulatedServer: @unchecked Sendable {
     var fullUntilNanoseconds: UInt64 = 0
     /// The backups that were made, the newest last.
     var backups: [SimulatedBackup] = []
-    /// Counts power cuts and restores: who copies the folder then has nothing.
+    /// Counts power cuts and restores: a copy of the folder that is under way then is lost.
     var interruptions = 0
     private var lastConnectionLoop = 0
-    /// Whether this process has read a damaged snapshot: it gives up on that database until the next start.
+    /// Whether this process has read a damaged snapshot: it refuses that database until the next start.
     private var knowsDamage = false
-    /// Frames that wait for a sync which was to come before others left.
+    /// Answers to writes that wait for the sync, when the broken promise lets everything else leave before it.
     var heldFrames: [(SimulatedConnection, [UInt8])] = []
 
     init(simulation: Simulation) {
@@ -124,8 +124,8 @@ final class SimulatedServer: @unchecked Sendable {
         return configuration
     }
 
-    /// The process ends; `survival` says what a power cut leaves on the disk, nil that there was none. It starts again
-    /// later.
+    /// Ends the process, which starts again later. `survival` says what a power cut leaves on the disk; nil when there
+    /// was none.
     func end(_ survival: SimulatedDisk.Survival?, isRunning: Bool = true) {
         if isRunning, process == nil { return }
         simulation.report.crashes += 1
@@ -144,7 +144,7 @@ final class SimulatedServer: @unchecked Sendable {
         startLater()
     }
 
-    /// The process is gone, with its connections.
+    /// Drops the process and its connections.
     func stopProcess() {
         life += 1
         process = nil
@@ -167,8 +167,8 @@ final class SimulatedServer: @unchecked Sendable {
         }
     }
 
-    /// Asks for snapshots; `done` is told whether all were written. Where they were, the journal holds nothing from
-    /// before.
+    /// Asks for snapshots; `done` is called with whether all were written. If they were, the journal may hold nothing
+    /// from before.
     func beginSnapshot(_ done: @escaping (Bool) -> Void = { _ in }) {
         guard let process else { return done(false) }
         let segment = process.journalSegment
@@ -186,8 +186,8 @@ final class SimulatedServer: @unchecked Sendable {
         let done: (Bool) -> Void
     }
 
-    /// Faults of the disk end with the active phase. Where it read something that is not on it, the operator starts
-    /// again.
+    /// Ends the disk's faults with the active phase. If the disk gave something that is not on it, the operator starts
+    /// the server again.
     func becomeQuiet() {
         disk.faults = SimulatedDisk.Faults()
         fullUntilNanoseconds = 0
@@ -305,7 +305,8 @@ final class SimulatedServer: @unchecked Sendable {
         return true
     }
 
-    /// A frame leaves a session. Answers to writes wait where the promise to be broken is that all waits for the disk.
+    /// Sends a frame that leaves a session. Answers to writes wait if the promise to be broken is that everything waits
+    /// for the disk.
     func leaving(_ frame: [UInt8], on connection: SimulatedConnection) {
         let isAnswer = frame[4] == FrameType.message.rawValue && frame[5] & FrameHeader.lastFlag != 0
         if simulation.options.brokenPromise == .publishesBeforeDurable, isAnswer {

@@ -21,21 +21,21 @@ package final class Simulation {
     private(set) var isQuiet = false
     private(set) var server: SimulatedServer!
     private(set) var devices: [SimulatedDevice] = []
-    /// As the server's folder keeps them.
+    /// The accounts, as the server's folder keeps them.
     private(set) var accounts: [StoredAccount]
     private(set) var tokens: [String]
-    /// By account: counts its tokens, and the first one that works.
+    /// By account: the number of its latest token, and of the first one that works.
     private(set) var tokenNumbers: [Int]
     private(set) var validTokenNumbers: [Int]
     private var revokedAccounts: Set<Int> = []
     private(set) var users: [String] = []
-    /// What the last query of a private database found, where accounts are to be mixed up.
+    /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
-    /// By a request's bytes.
+    /// Operation ids, by the bytes of their requests.
     var operationIDs: [[UInt8]: [UInt8]] = [:]
     private var connectionCount: UInt64 = 0
     private var number = 0
-    /// Told what happens, line by line, for who looks into a seed.
+    /// Called with what happens, line by line, for people who look into a seed.
     private let narrate: ((String) -> Void)?
 
     package init(_ options: SimulationOptions, narrate: ((String) -> Void)? = nil) {
@@ -107,11 +107,12 @@ package final class Simulation {
         run(seconds: options.activeSeconds)
     }
 
-    /// Faults end. Every call comes to its end, every device to the same state, every push to its devices.
+    /// Ends the faults. Then every call has to end, every device to reach the same state, and every push to reach its
+    /// devices.
     private func quiesce() {
         isQuiet = true
         server.becomeQuiet()
-        // A revocation that was asked for just now would take the next token along.
+        // A revocation that was asked for just now would revoke the next token as well.
         run(seconds: 1)
         for account in revokedAccounts.sorted() { issueToken(account) }
         run(seconds: 180) { [self] in devices.allSatisfy { $0.openCallCount == 0 } }
@@ -147,7 +148,7 @@ package final class Simulation {
         report.fetchHints = devices.reduce(0) { $0 + $1.pushes.hintCount }
         report.recordPushes = devices.reduce(0) { $0 + $1.pushes.recordCount }
         report.events = scheduler.eventCount
-        // What is still to happen, and who waits for it, hold each other.
+        // Events to come, and those who wait for them, refer to each other.
         scheduler.forgetAll()
         for device in devices { device.forgetCalls() }
         server.stopProcess()
@@ -182,7 +183,7 @@ package final class Simulation {
         scheduler.run(until: scheduler.nowNanoseconds + nanoseconds) { [self] in goesOn }
     }
 
-    /// The server showed something: a read's answer, or a push.
+    /// Notes that the server showed something: a read's answer, or a push.
     func wasAnswered() {
         if server.isDiskFull { report.answeredWhileFull += 1 }
     }
@@ -202,17 +203,17 @@ package final class Simulation {
 
     func database(of device: SimulatedDevice) -> DatabaseID { privateDatabase(of: users[device.account]) }
 
-    /// Of the database that the device has in a scope.
+    /// The timeline of the database that the device has in a scope.
     func timeline(of device: SimulatedDevice, _ scope: DatabaseScope) -> CommitHistory.Timeline {
         history[scope == .public ? publicDatabase : database(of: device)]
     }
 
-    /// As subscriptions in a database name the device's user.
+    /// The name that subscriptions in a database have for the device's user.
     func owner(of device: SimulatedDevice, _ scope: DatabaseScope) -> String {
         scope == .public ? users[device.account] : ""
     }
 
-    /// The server's folder is that of a backup: what came behind it never was.
+    /// Notes that the server's folder is a backup's: what came after it never happened.
     func restored(_ backup: [DatabaseID: CommitHistory.Timeline]) {
         history.restored(backup)
         for device in devices { device.pushes.restored() }
@@ -227,16 +228,16 @@ package final class Simulation {
 
     func isRevoked(_ account: Int) -> Bool { revokedAccounts.contains(account) }
 
-    /// The operator asks for it.
+    /// Notes that the operator asks for a revocation.
     func tokenIsRevoked(_ account: Int) { revokedAccounts.insert(account) }
 
-    /// The server has done it.
+    /// Notes that the server has done it.
     func revocationIsDone(_ account: Int) {
         accounts[account].tokenHashes = []
         validTokenNumbers[account] = tokenNumbers[account] + 1
     }
 
-    /// The account gets another token, and its devices come with it.
+    /// Gives the account another token, which its devices use from now on.
     func issueToken(_ account: Int) {
         guard revokedAccounts.remove(account) != nil else { return }
         tokenNumbers[account] += 1
@@ -247,7 +248,7 @@ package final class Simulation {
         for device in devices where device.account == account { device.relaunch() }
     }
 
-    /// A push shows a commit.
+    /// Notes that a push showed a commit.
     func sawPush(_ event: NotificationEvent, on device: SimulatedDevice) {
         guard let (scope, sequence) = PushLog.commit(of: event) else { return }
         history.saw(sequence, of: scope == .public ? publicDatabase : database(of: device))

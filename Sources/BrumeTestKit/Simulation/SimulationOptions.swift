@@ -14,21 +14,21 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var loops: Int
     package var segmentBytes: Int
     package var backlogEvents: Int
-    /// Average time between crashes; 0: none.
+    /// Average time between crashes; 0 for none.
     package var crashSeconds: UInt64
     /// Average time between snapshots that are asked for.
     package var snapshotSeconds: UInt64
     /// Segments that the journal may have before snapshots come by themselves.
     package var journalSegments: Int
-    /// 0: no bound on the databases in memory.
+    /// The budget for databases in memory; 0 for no bound.
     package var memoryBudgetBytes: Int
     package var syncMicrosecondsMax: UInt64
     /// One sync in this many takes seconds.
     package var slowSyncOneIn: Int
     package var latencyMicrosecondsMax: UInt64
-    /// One connection in this many is cut behind some bytes; 0: none.
+    /// One connection in this many is cut after some bytes; 0 for none.
     package var cutOneIn: Int
-    /// One connection in this many falls silent without an end; 0: none.
+    /// One connection in this many falls silent without an end; 0 for none.
     package var blackHoleOneIn: Int
     /// One delivery in this many stalls for seconds.
     package var stallOneIn: Int
@@ -36,34 +36,34 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var shortLoadBytes: Int
     /// The loader begins within this time.
     package var loadMillisecondsMax: UInt64
-    /// Once in this many times the loader reads a damaged file; 0: never.
+    /// Once in this many times the loader reads a damaged file; 0 for never.
     package var damagedLoadOneIn: Int
     /// Calls that may wait for one load.
     package var callsPerLoad: Int
-    /// Once in this many times the disk gives the loader nothing; 0: never.
+    /// Once in this many times the disk gives the loader nothing; 0 for never.
     package var failedLoadOneIn: Int
-    /// Records from which on a zone has indexes.
+    /// The number of records from which on a zone has indexes.
     package var indexedZoneMinimum: Int
     /// Custom zones that devices use.
     package var zones: Int
     /// Zones in one request, at most.
     package var zonesPerRequest: Int
-    /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0: the
+    /// How much of its past a database keeps: deleted records of a zone, deleted zones, runs of the server; 0 for the
     /// standard.
     package var tombstones: Int
-    /// Of all zones of a database.
+    /// The deleted records that all zones of a database keep together.
     package var allTombstones: Int
     package var deletedZones: Int
     package var runs: Int
-    /// One start in this many finds a flipped bit; 0: none.
+    /// One start in this many finds a flipped bit; 0 for none.
     package var flipOneIn: Int
-    /// Average time between stretches with a full disk; 0: none.
+    /// Average time between stretches with a full disk; 0 for none.
     package var fullDiskSeconds: UInt64
-    /// Average time between backups; 0: none.
+    /// Average time between backups; 0 for none.
     package var backupSeconds: UInt64
     /// One crash in this many ends with the restore of a backup.
     package var restoreOneIn: Int
-    /// Average time between revocations of an account's tokens; 0: none.
+    /// Average time between revocations of an account's tokens; 0 for none.
     package var revocationSeconds: UInt64
     /// Bytes of an account's changes that may wait for the disk before nothing more of it begins.
     package var undurableBytes: Int
@@ -112,7 +112,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         if let brokenPromise { show(brokenPromise) }
     }
 
-    /// Sees to it that a promise that is broken is put to the test.
+    /// Makes sure that a promise that is broken is put to the test.
     private mutating func show(_ promise: BrokenPromise) {
         flipOneIn = promise == .repairsByCutting ? 1 : 0
         switch promise {

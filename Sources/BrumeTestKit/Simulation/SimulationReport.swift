@@ -1,9 +1,9 @@
-/// What a run came to.
+/// The outcome of a run.
 package struct SimulationReport: Sendable {
     package var seed: UInt64
-    /// What was wrong; nil: every promise was kept.
+    /// What was wrong; nil if every promise was kept.
     package var violation: String?
-    /// Why the run could not be made to its end; nothing is known of its promises then.
+    /// Why the run could not be completed; nothing is known about its promises then.
     package internal(set) var resourceFailure: String?
     package var trace: UInt64 = 0
     package var operations = 0
@@ -26,16 +26,16 @@ package struct SimulationReport: Sendable {
     package var queriesFinished = 0
     package var repeatedOperations = 0
     package var snapshots = 0
-    /// Times at which the loader loaded one database or some.
+    /// How often the loader loaded one database or several.
     package var loads = 0
     package var damagedLoads = 0
-    /// Times at which the disk gave the loader nothing.
+    /// How often the disk gave the loader nothing.
     package var failedLoads = 0
     /// Bits flipped in files, at starts.
     package var flipsInjected = 0
-    /// Of them, those that hit what means something; each has to be refused.
+    /// The flipped bits that a start refused, as it has to refuse each that means something.
     package var flipsDetected = 0
-    /// Of them, those in the torn tail or in what means nothing: cut, or never read.
+    /// The flipped bits in the torn tail, or where they mean nothing: cut, or never read.
     package var flipsHarmless = 0
     package var tokensExpired = 0
     /// Writes that a full disk refused.
@@ -46,7 +46,7 @@ package struct SimulationReport: Sendable {
     package var backups = 0
     package var restores = 0
     package var revocations = 0
-    /// Times that all counts were counted again.
+    /// How often all counts were counted again.
     package var audits = 0
     package var events = 0
 

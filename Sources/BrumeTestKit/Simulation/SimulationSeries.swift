@@ -13,8 +13,8 @@ package enum SimulationSeries {
     ///
     /// - Parameters:
     ///   - threads: At most 64 run at a time.
-    ///   - began: Called on each thread, which it is told the number of, before a seed's run.
-    ///   - ended: Called behind each run, one call at a time, with how many have ended.
+    ///   - began: Called on each thread before a seed's run, with the seed and the thread's number.
+    ///   - ended: Called after each run, one call at a time, with how many have ended.
     /// - Returns: The figures of all.
     package static func run(
         _ seeds: Range<UInt64>, threads: Int, began: @escaping @Sendable (UInt64, Int) -> Void,

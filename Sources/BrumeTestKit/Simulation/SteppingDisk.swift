@@ -1,6 +1,6 @@
 internal import BrumeStore
 
-/// A disk as somebody sees it who reads it while the others go on: time passes with each call.
+/// A disk as seen by somebody who reads it while the others go on: time passes with each call.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SteppingDisk: ForwardingDisk, @unchecked Sendable {
