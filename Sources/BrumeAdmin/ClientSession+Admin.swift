@@ -1,6 +1,6 @@
-internal import BrumeProtocol
 package import BrumeKit
 package import BrumeModel
+internal import BrumeProtocol
 
 /// The operator's requests: accounts, quotas, snapshots and figures.
 ///

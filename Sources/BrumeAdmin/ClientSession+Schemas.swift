@@ -1,6 +1,6 @@
-internal import BrumeProtocol
 package import BrumeKit
 package import BrumeModel
+internal import BrumeProtocol
 
 /// The operator's requests about the schemas of a container and the members of its roles.
 extension ClientSession {

@@ -1,9 +1,9 @@
 internal import BrumeSystem
 
-/// The connections of an HTTP listener, oldest first, and which of them gives way to a new one.
+/// The connections of an HTTP listener, oldest first. Chooses which of them is closed in favour of a new one.
 ///
-/// Whoever opens connections and says nothing shuts out nobody: beyond the limits the newest is served, and the oldest
-/// goes.
+/// A client that opens connections and sends nothing can't shut out others: beyond the limits the newest is served, and
+/// the oldest is closed.
 struct HTTPConnections {
     private var open: [(fd: Int32, network: PeerNetwork)] = []
     private let limit: Int
@@ -16,8 +16,8 @@ struct HTTPConnections {
 
     /// A connection has begun.
     ///
-    /// - Returns: The one that is to end for it: the oldest of its address where that has too many, or the oldest of
-    ///   all.
+    /// - Returns: The connection that has to be closed for it: the oldest of its address if that has too many, or the
+    ///   oldest of all.
     mutating func began(_ fd: Int32, from network: PeerNetwork) -> Int32? {
         open.append((fd, network))
         let isOverShare = open.count { $0.network == network } > limitPerAddress

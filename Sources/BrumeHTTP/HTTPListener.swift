@@ -4,8 +4,9 @@ internal import Glibc
 
 /// A small HTTP/1.1 server for figures and health checks, without TLS, on a thread of its own.
 ///
-/// Takes GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest gives way to
-/// the newest. One answer is made after the other: a handler that takes long holds up the others, and nothing else.
+/// Accepts GET and HEAD without a body. Its connections are few and short; beyond their limits the oldest is closed in
+/// favour of the newest. It answers one request after the other: a handler that takes long delays the others, and
+/// nothing else.
 ///
 /// `@unchecked Sendable`: the daemon is stopped once, by ``stop()``; the handler is for any thread.
 package final class HTTPListener: @unchecked Sendable {
@@ -24,16 +25,16 @@ package final class HTTPListener: @unchecked Sendable {
     /// Answers a request for a path, without its query. Called on the listener's thread.
     package typealias Handler = @Sendable (_ path: String) -> Response
 
-    /// What the library's thread is given.
+    /// The object that the library's thread is given.
     private final class Context {
         let handler: Handler
-        /// The library's thread alone looks at them.
+        /// Only the library's thread uses them.
         var connections = HTTPConnections()
 
         init(_ handler: @escaping Handler) { self.handler = handler }
     }
 
-    /// The port, also where 0 was asked for.
+    /// The actual port, also when 0 was requested.
     package let port: UInt16
     private let context: Context
     private var daemon: OpaquePointer?
@@ -49,7 +50,7 @@ package final class HTTPListener: @unchecked Sendable {
         context = Context(handler)
         daemon = brume_http_start(
             fd, HTTPListener.respond, HTTPListener.changed, Unmanaged.passUnretained(context).toOpaque(),
-            // Those that have to end take their places until the thread has closed them.
+            // Connections that have to end keep their places until the thread has closed them.
             2 * HTTPLimits.connections, HTTPLimits.timeoutSeconds, HTTPLimits.connectionBytes)
         guard daemon != nil else {
             close(fd)
@@ -81,7 +82,7 @@ package final class HTTPListener: @unchecked Sendable {
         guard let context, let connection, let url, let method, let size, let state else { return brume_http_no() }
         let name = String(cString: method)
         guard name == "GET" || name == "HEAD" else {
-            // Before its body, which nobody reads.
+            // Answered before its body, which nobody reads.
             return queue(
                 Response(405, "this listener answers GET and HEAD\n"), connection, allow: "GET, HEAD")
         }

@@ -2,7 +2,7 @@ package import BrumeModel
 
 /// What a load does.
 package enum LoadScenario: String, CaseIterable, Sendable {
-    /// Saves, fetches and fetches of changes, by a mix.
+    /// Saves, fetches and fetches of changes, in the proportions of the mix.
     case mixed
     /// Saves alone.
     case save
@@ -12,9 +12,9 @@ package enum LoadScenario: String, CaseIterable, Sendable {
     case fanOut = "fan-out"
     /// Subscribed connections that do nothing.
     case idle
-    /// Connections come, are welcomed and go.
+    /// Connections that are opened, welcomed and closed.
     case connect
-    /// All connections are lost at once, and come back at once.
+    /// All connections are lost at once, and reconnect at once.
     case reconnect
 }
 
@@ -23,7 +23,7 @@ package struct LoadConfiguration: Sendable {
     package struct Server: Sendable {
         package var host: String
         package var port: UInt16
-        /// Nil: what the system trusts.
+        /// The CA certificate to trust; nil trusts what the system trusts.
         package var caPath: String?
         package var container: String
         package var environment: Environment
@@ -38,16 +38,16 @@ package struct LoadConfiguration: Sendable {
     }
 
     package var server: Server
-    /// The accounts' tokens; connections are dealt out to them.
+    /// The accounts' tokens; the connections are distributed over them.
     package var tokens: [String]
     package var scenario: LoadScenario
     package var mix: LoadMix
     package var connections = 8
     package var seconds = 10.0
-    /// Before anything counts.
+    /// The time before anything counts.
     package var warmUpSeconds = 0.0
-    /// Operations a second, whatever the server takes for them; nil: the next operation begins when one before has
-    /// ended.
+    /// Operations a second, however long the server takes for them. When nil, the next operation begins when an earlier
+    /// one has ended.
     package var rate: Double?
     /// Event loops of this process.
     package var threads = 1
@@ -56,28 +56,29 @@ package struct LoadConfiguration: Sendable {
     package var batch = 1
     /// Zones of each connection.
     package var zones = 1
-    /// How unevenly accounts and zones are chosen: the exponent of Zipf's law; 0: evenly.
+    /// How unevenly accounts and zones are chosen: the exponent of Zipf's law; 0 means evenly.
     package var skew = 0.0
     /// Records that a device of `catchUp` is behind.
     package var lag = 1_000
-    /// Publishes of `fanOut` that are under way at a time, where no rate is given.
+    /// Publishes of `fanOut` that are in flight at a time, when no rate is given.
     package var inFlight = 1
     /// Whether `fanOut` publishes in the public database, to the devices of all accounts.
     package var isPublic = false
-    /// Between two losses of `reconnect`.
+    /// The time between two losses of `reconnect`.
     package var herdSeconds = 5.0
     package var seed: UInt64 = 1
-    /// For one connection: TCP, TLS and the welcome.
+    /// The time limit for one connection: TCP, TLS and the welcome.
     package var connectTimeoutNanoseconds: UInt64 = 5_000_000_000
-    /// Whose CPU time and memory are measured.
+    /// The process whose CPU time and memory are measured.
     package var serverPID: Int32?
-    /// Between two samples of the report's plots.
+    /// The time between two samples of the report's plots.
     package var sampleSeconds = 1.0
 
-    /// Connections that publish, of `fanOut`.
+    /// The number of connections that publish in `fanOut`.
     var publisherCount: Int { isPublic ? 1 : min(tokens.count, connections) }
 
-    /// Threads that operations of an open loop are dealt out to: those that have a connection for them.
+    /// The number of threads that an open loop's operations are distributed over: those that have a connection for
+    /// them.
     var issuingThreads: Int { min(threads, scenario == .fanOut ? publisherCount : connections) }
 
     package init(server: Server, tokens: [String], scenario: LoadScenario, mix: LoadMix) {

@@ -1,4 +1,4 @@
-/// How often each kind comes: weights, drawn by a generator of its own, so that a run can be repeated.
+/// How often each kind of operation occurs: weights, with a random generator of its own, so that a run can be repeated.
 package struct LoadMix: Equatable, Sendable {
     package private(set) var weights: [LoadOperation: Int]
     private let total: Int
@@ -38,7 +38,8 @@ package struct LoadMix: Equatable, Sendable {
         self.weights = weights
     }
 
-    /// The operation that `random` chooses; equally distributed numbers give operations by their weights.
+    /// The operation that `random` selects. Uniformly distributed numbers select operations in proportion to their
+    /// weights.
     package func operation(for random: UInt64) -> LoadOperation {
         var rest = Int(random % UInt64(total))
         for operation in LoadOperation.mixed {

@@ -10,13 +10,13 @@ package enum LoadOperation: String, CaseIterable, Sendable {
     case catchUp = "catch-up"
     /// Saves the record that devices are told of.
     case publish
-    /// From the publish's intended time to one device.
+    /// The delivery to one device, from the publish's intended time.
     case deliver
-    /// From the publish's intended time to the last device.
+    /// The delivery to the last device, from the publish's intended time.
     case deliverAll = "deliver-all"
     /// TCP, TLS and the welcome.
     case connect
-    /// From the loss of a connection until it is welcomed, and its stream open, again.
+    /// The time from the loss of a connection until it is welcomed, and its stream open, again.
     case reconnect
 
     /// Those that a mix is made of.

@@ -2,9 +2,9 @@ internal import BrumeSystem
 internal import Glibc
 internal import Synchronization
 
-/// Keeps an open loop's rate: tells when each operation is to begin, however long those before it take.
+/// Keeps an open loop's rate: starts each operation when it is due, however long earlier ones take.
 ///
-/// A thread of its own sleeps to the nanosecond, since a loop's timers go by milliseconds.
+/// A thread of its own sleeps with nanosecond precision, since a loop's timers have a resolution of milliseconds.
 final class LoadPacer: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let rate: Double
@@ -21,7 +21,7 @@ final class LoadPacer: Sendable {
         SystemThread(needed: "the rate of operations") { self.run() }.detach()
     }
 
-    /// No operation is due any more, but for those of the turn in progress.
+    /// Stops issuing operations, except those of the turn in progress.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func run() {
@@ -29,8 +29,8 @@ final class LoadPacer: Sendable {
         var number = 0
         while !isStopped.load(ordering: .relaxed) {
             let now = MonotonicClock.nowNanoseconds
-            // Those that are due; a pacer that was held up makes up for it, and their time counts from when they were
-            // due.
+            // Issues what is due. A pacer that was held up catches up, and the time of these operations counts from
+            // when they were due.
             while dueTime(number, began) <= now {
                 issue(number, dueTime(number, began))
                 number += 1

@@ -6,7 +6,7 @@ internal import Glibc
 package struct LoadRun: Sendable {
     package let configuration: LoadConfiguration
 
-    /// A load that could not be: a whole sentence.
+    /// Why a load could not run, as a whole sentence.
     package struct Problem: Error, Sendable {
         package let message: String
     }
@@ -20,8 +20,8 @@ package struct LoadRun: Sendable {
     /// Prepares, warms up, and works for the time that the configuration gives.
     ///
     /// - Parameters:
-    ///   - progress: Told of each sample.
-    ///   - prepared: Told that the load begins.
+    ///   - progress: Called with each sample.
+    ///   - prepared: Called when the load begins.
     /// - Throws: ``Problem`` when a connection, or what it needs, can't be made; failures of operations are counted
     ///   instead.
     package func run(
@@ -77,7 +77,7 @@ package struct LoadRun: Sendable {
     ) async -> LoadReport {
         let residentPrepared = server?.residentBytes
         let warmsUp = configuration.warmUpSeconds > 0
-        // Connecting is what `idle` measures, before it does nothing.
+        // `idle` measures the connecting; afterwards it does nothing.
         let isMeasuredAlready = configuration.scenario == .idle
         let began = MonotonicClock.nowNanoseconds
         for thread in threads {
@@ -118,7 +118,7 @@ package struct LoadRun: Sendable {
             let sample = LoadReport.Sample(
                 second: Double(now.time - started) / 1e9, seconds: seconds, figures: figures, serverCPUPercent: cpu,
                 serverResidentBytes: now.server?.residentBytes)
-            // An end that came a little late is no step of its own.
+            // The rest after a slightly late end is not a sample of its own.
             if seconds > configuration.sampleSeconds / 4 || samples.isEmpty { samples.append(sample) }
             progress(sample)
             last = now
@@ -143,7 +143,7 @@ package struct LoadRun: Sendable {
             client: usage(before.client, after.client))
     }
 
-    /// Lets what is under way end; returns how much did not.
+    /// Stops the drivers and waits for operations in flight; returns how many did not end.
     private func drain(_ threads: [LoadThread]) async -> Int {
         for thread in threads { _ = await ask(thread) { $0.driver.stop() } }
         let deadline = MonotonicClock.nowNanoseconds + LoadLimits.drainNanoseconds

@@ -1,11 +1,12 @@
 internal import Glibc
 
-/// Chooses among some things by Zipf's law: the k-th is chosen in proportion to 1 / k to the power of the skew.
+/// Chooses one of several things by Zipf's law: the k-th with a probability proportional to 1 / k to the power of the
+/// skew.
 package struct ZipfChoice: Sendable {
-    /// Of each and those before it, ending with 1.
+    /// The cumulative probabilities, ending with 1.
     private let cumulated: [Double]
 
-    /// - Parameter skew: 0: all alike; 1: the second half as often as the first.
+    /// - Parameter skew: 0 chooses all equally often; 1 the second half as often as the first.
     package init(count: Int, skew: Double) {
         precondition(count > 0, "there is something to choose from")
         var sum = 0.0

@@ -1,4 +1,4 @@
-/// Which of a container's two worlds: their data, and their users' record names, are separate.
+/// One of a container's two environments. Each has its own data and its own record names for users.
 package enum Environment: UInt8, Hashable, Sendable {
     case development = 1
     case production = 2
@@ -12,7 +12,7 @@ package enum DatabaseScope: UInt8, Hashable, Sendable {
 
 /// A database: the unit of ownership, order, loading and snapshots.
 ///
-/// Every commit and every journal entry has one: a copy counts one reference, whatever it names.
+/// Every commit and every journal entry holds one, so the parts are in one object: a copy costs one reference count.
 package struct DatabaseID: Hashable, Sendable {
     private let parts: Parts
 

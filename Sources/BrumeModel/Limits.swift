@@ -16,8 +16,9 @@ package enum Limits {
     /// A page of changes or of fetched records stops growing at this size.
     package static let pageBytes = 1024 * 1024
 
-    /// Fields that are passed for a page whose records are shown in part: some two milliseconds. Records of thousands
-    /// of small fields would otherwise fill no page and cost many times that. Beyond it the page ends.
+    /// Fields that the server reads for a page whose records are shown in part, which takes some two milliseconds. The
+    /// page ends once it has read more. Without this limit, records of thousands of small fields would never fill a
+    /// page and would cost many times that.
     package static let pageFieldsRead = 100_000
 
     /// Changes in a page when the client names no limit.
@@ -27,34 +28,35 @@ package enum Limits {
     package static let nameCharacters = 255
 
     /// References with `deleteSelf` that may point to one record (Documentation/CloudKit.md, References). In a public
-    /// database those of one user's records: what others refer to is nobody's own limit.
+    /// database the limit counts each user's records separately: nobody uses up another user's limit.
     package static let cascadeReferencesPerTarget = 750
 
-    /// References with `deleteSelf` in one record: more than point to any, so that no app has them.
+    /// References with `deleteSelf` in one record: more than may point to any one record, so that no app reaches it.
     package static let cascadeReferencesPerRecord = 2_000
 
-    /// References with `deleteSelf` that one request brings or takes away, those of older and newer versions together
-    /// and those of records that fall: each is looked up several times in one piece of work, some 2 microseconds, and a
-    /// save waits for two such pieces at most. No request of 400 usual records comes near.
+    /// References with `deleteSelf` that one request adds or removes. Both the older and the newer version of a record
+    /// count, and so do records that are deleted with others. Each reference is looked up several times in one piece of
+    /// work, some 2 microseconds, and a save waits for two such pieces at most. No request of 400 usual records comes
+    /// near.
     package static let cascadeReferencesPerRequest = 10_000
 
-    /// Places and references in the lists of one request, those of all its records together. Each is a message that may
-    /// have to be decoded, checked and packed by itself: some 15 milliseconds together. Places of a latitude and a
-    /// longitude, and references to records named by UUIDs, fill a record before they come near.
+    /// Locations and references in the lists of one request, over all its records. Each is a message that may have to
+    /// be decoded, checked and packed separately: some 15 milliseconds together. Locations of a latitude and a
+    /// longitude, and references to records named by UUIDs, fill the records before they reach this limit.
     package static let listMessagesPerRequest = 50_000
 
-    /// Records that fall with those that a request deletes. They go in one piece, which may take the loop some 20
-    /// milliseconds.
+    /// Records that are deleted along with those that a request deletes. They are deleted in one piece of work, which
+    /// may take the loop some 20 milliseconds.
     package static let cascadesPerRequest = 4_096
 
     /// Record changes in one commit: a position's index has 20 bits, and a commit has to fit into memory. Requests stay
     /// far below.
     package static let changesPerCommit = 65_536
 
-    /// Bytes of the stored records that the saves of one request change, and of those that they find unchanged: each is
-    /// read, and mostly copied, however little of it was sent, some half a millisecond for each megabyte. The first
-    /// such record of a request always has room. Twice of what a request may bring; what others wait for while it goes
-    /// to the disk.
+    /// Bytes of the stored records that the saves of one request change or find unchanged. Each is read, and mostly
+    /// copied, however little of it was sent: some half a millisecond for each megabyte. The first such record of a
+    /// request is always allowed. The limit is twice what a request may hold, and bounds what others wait for while it
+    /// is written to the disk.
     package static let mergedBytesPerRequest = 4 * 1024 * 1024
 
     /// Fields of those records: each is looked at by itself, some 30 nanoseconds. A request counts as full once it has
@@ -68,17 +70,17 @@ package enum Limits {
     /// Custom zones of one database: each costs memory and a place in the database's feed.
     package static let zonesPerDatabase = 10_000
 
-    /// Deleted records of a zone that its feed tells of, or as many as there are records where that is more: so history
-    /// takes at most half of a zone's places. Above it the oldest go, and tokens from before them expire.
+    /// Deleted records that a zone's feed reports, or the zone's number of records where that is greater: so history
+    /// takes at most half of a zone's places. Above it the oldest are forgotten, and tokens from before them expire.
     package static let tombstonesPerZone = 10_000
 
-    /// Deleted records of all zones of a database that their feeds tell of. From there on a zone keeps as many as it
-    /// has records, though not fewer than two: each deletion lets it forget two of its oldest. No quota counts them,
-    /// and each may take 640 bytes: 64 MB, which 10,000 zones would make 64 GB.
+    /// Deleted records that the feeds of all zones of a database report. Once there are this many, a zone keeps as many
+    /// as it has records, but at least two: each deletion lets it forget two of its oldest. No quota counts them, and
+    /// each may take 640 bytes: 64 MB in all, where 10,000 zones would otherwise take 64 GB.
     package static let tombstonesPerDatabase = 100_000
 
-    /// Deleted zones that a database's feed tells of, or as many as there are zones where that is more. At the
-    /// limit the older half goes, and tokens from before it expire.
+    /// Deleted zones that a database's feed reports, or the number of zones where that is greater. At the limit the
+    /// older half is forgotten, and tokens from before it expire.
     package static let deletedZonesPerDatabase = 1_000
 
     /// Runs of the server that a database tells apart (see `RunHistory` of the store): a token names the run that wrote
@@ -89,8 +91,8 @@ package enum Limits {
     /// Subscriptions of one user in one database: as many as an app can keep an eye on.
     package static let subscriptionsPerUser = 1_000
 
-    /// Subscriptions of all users of a public database: at a kilobyte or two each they take about the memory that the
-    /// largest app of a server may.
+    /// Subscriptions of all users of a public database: at a kilobyte or two each they take about as much memory as the
+    /// largest app of a server should use.
     package static let subscriptionsPerDatabase = 100_000
 
     /// Operations whose answers a database remembers, so that a retry has one effect.
@@ -109,7 +111,8 @@ package enum Limits {
     /// Bytes of a client token: an app puts a counter or an id of its own there, not data. Each zone keeps some.
     package static let clientTokenBytes = 1_024
 
-    /// Devices whose client tokens a zone keeps: more than a person uses. One that was set up anew is another device.
+    /// Devices whose client tokens a zone keeps: more than a person uses. A device that was set up again counts as
+    /// another.
     package static let clientTokensPerZone = 16
 
     /// Fields of one record. A record of 1 MB could otherwise hold 250,000 of them, and each costs a look-up.
@@ -118,21 +121,21 @@ package enum Limits {
     /// Field keys that a notification may ask for (Documentation/CloudKit.md, Subscriptions).
     package static let notificationDesiredKeys = 3
 
-    /// Users of a public database who have no subscription any more and are remembered, so that what a restart keeps
-    /// from them is told as an order to fetch. Beyond it the older half is forgotten, and whoever was away for longer
-    /// is told.
+    /// Users of a public database who no longer have a subscription and are remembered, so that events which a restart
+    /// loses reach them as an order to fetch. Beyond the limit the older half is forgotten, and every user who was away
+    /// for longer gets that order.
     package static let formerSubscribersPerDatabase = 20_000
 
-    /// Records that may go with zones in one request and be told to query subscriptions one by one; more are told as an
-    /// order to fetch. More than devices' backlogs hold.
+    /// Records that are deleted with the zones of one request and reported to query subscriptions one by one; if there
+    /// are more, subscribers are told to fetch. It is more than devices' backlogs hold.
     package static let recordsToldPerZoneDeletion = 4_096
 
     /// Bytes of the texts of all of a user's subscriptions in a database: a commit may fire all of them, and each event
     /// carries its subscription's texts.
     package static let subscriptionTextBytesPerUser = 256 * 1024
 
-    /// Bytes of the predicates of all of a user's subscriptions in a database: each keeps its tree in memory, about ten
-    /// times as large, and 1,000 subscriptions may have 1 KiB each.
+    /// Bytes of the predicates of all of a user's subscriptions in a database: each keeps its tree in memory, which is
+    /// about ten times as large. It allows 1,000 subscriptions of 1 KiB each.
     package static let subscriptionPredicateBytesPerUser = 1024 * 1024
 
     /// Bytes of texts and predicates of all subscriptions of a public database.
@@ -172,13 +175,13 @@ package enum Limits {
     /// found.
     package static let matchesPerPageMax = 400
 
-    /// Levels of a predicate's tree: functions on trees recurse, and nobody writes such by hand.
+    /// Levels of a predicate's tree: functions on trees recurse, and nobody writes deeper ones by hand.
     package static let predicateDepth = 64
 
     /// Comparisons of a predicate: each record that is looked at costs all of them.
     package static let predicateTerms = 1_000
 
-    /// Nodes of a predicate's tree, its ANDs, ORs and NOTs included: more than one of these for each term helps nobody.
+    /// Nodes of a predicate's tree, its ANDs, ORs and NOTs included: more than one of those for each term is of no use.
     package static let predicateNodes = 4_000
 
     /// Values in a predicate, those of its lists together.
@@ -194,7 +197,7 @@ package enum Limits {
     /// Keys that a query sorts by.
     package static let querySortKeys = 16
 
-    /// Record types of a schema: an app has dozens. A client in development could make others without end.
+    /// Record types of a schema: an app has dozens. Otherwise a client in development could create any number.
     package static let recordTypesPerSchema = 400
 
     /// Fields of a schema, all types together. With names of 255 bytes its text still fits into a frame.
@@ -204,17 +207,17 @@ package enum Limits {
     /// are needed to fill it.
     package static let recordTypesPerTeacher = 100
 
-    /// The same of fields.
+    /// The same for fields.
     package static let fieldsPerTeacher = 2_000
 
-    /// Fields that the schema does not know yet in all records of one request, each as often as it comes: each is
-    /// looked up for what the schema is to learn, a microsecond or two.
+    /// Fields in all records of one request that the schema does not know yet, counted once for each record that has
+    /// them: each is looked up for what the schema is to learn, a microsecond or two.
     package static let fieldsTaughtPerRequest = 32_768
 
-    /// Security roles that a schema makes.
+    /// Security roles that a schema defines.
     package static let rolesPerSchema = 100
 
-    /// Roles that record types grant something to, all types together.
+    /// Grants to roles, over all record types of a schema.
     package static let grantsPerSchema = 2_000
 
     /// Bytes of a schema's text in a file, and as the server keeps and exports it: more than the limits above let a

@@ -1,5 +1,5 @@
-/// The rules for names (Documentation/CloudKit.md, Names): ASCII, 1 to 255 characters, no leading underscore but for
-/// the system's own.
+/// The rules for names (Documentation/CloudKit.md, Names): ASCII, 1 to 255 characters, and no leading underscore except
+/// in the system's own names.
 package enum Names {
     /// The zone that every database has. It has no history and no atomic commits.
     package static let defaultZone = "_defaultZone"
@@ -44,7 +44,7 @@ package enum Names {
         return bytes.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// What is wrong with the name of a security role that is made, or nil.
+    /// What is wrong with the name of a new security role, or nil.
     package static func problemWithRole(_ name: String) -> String? {
         identifierProblem(name, kind: "role's name")
     }
@@ -102,7 +102,7 @@ package enum Names {
         }
     }
 
-    /// What is wrong with the name of a container; nil: it can be one.
+    /// What is wrong with the name of a container, or nil.
     package static func problemWithContainer(_ name: String) -> String? {
         let prefix = "iCloud."
         if name.hasPrefix(prefix), name.utf8.count > prefix.utf8.count, name.utf8.count <= Limits.nameCharacters,

@@ -1,4 +1,4 @@
-/// Finds what was probably meant by a name that does not exist.
+/// Suggests the existing name that was probably meant by one that does not exist.
 package enum NearestName {
     /// The candidate with the fewest typing errors between it and `name`, or nil when none is near.
     package static func find(_ name: String, among candidates: [String]) -> String? {

@@ -40,7 +40,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
 ///
 /// Both a request's failure (thrown) and an item's (a value in its result). Holds nothing of another account.
 ///
-/// Every item has room for one, and few have one: it is one reference in size.
+/// An item's result has room for an error, though few items have one: it is one reference in size.
 package struct ServiceError: Error, Equatable, Sendable {
     private let content: Content
 
@@ -64,13 +64,13 @@ package struct ServiceError: Error, Equatable, Sendable {
 
     package var code: ErrorCode { content.code }
     package var message: String { content.message }
-    /// When to try again; 0: no advice.
+    /// The delay before the next attempt; 0 means no advice.
     package var retryAfterMilliseconds: UInt32 { content.retryAfterMilliseconds }
     /// For `serverRecordChanged`: the record as the server has it, an encoded `brume.v1.Record`.
     package var serverRecord: [UInt8]? { content.serverRecord }
     package var detail: Detail { content.detail }
 
-    /// What a code leaves open where a client has to know. Raw values are those of the wire.
+    /// What a client has to know beyond the code. Raw values are those of the wire.
     package enum Detail: UInt8, Sendable {
         case none = 0
         /// For `changeTokenExpired`: the token's zone was deleted, and the zone of that name is another one.

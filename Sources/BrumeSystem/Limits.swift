@@ -4,9 +4,9 @@ enum Limits {
     static let eventsPerTurn = 512
     /// Ciphertext that one read takes. One buffer per loop; four full TLS records.
     static let ciphertextReadBytes = 4 * tlsRecordBytesMax
-    /// Ciphertext that one connection may read in one turn before the others get theirs.
+    /// Ciphertext that one connection may read in one turn before the others have their turn.
     static let readBytesPerTurn = 4 * ciphertextReadBytes
-    /// Plaintext that one connection may encrypt in one turn before the others get theirs.
+    /// Plaintext that one connection may encrypt in one turn before the others have their turn.
     static let writeBytesPerTurn = 256 * 1024
     /// The most plaintext in a TLS record.
     static let tlsPlaintextRecordBytes = 16 * 1024
@@ -17,31 +17,30 @@ enum Limits {
     /// The loop's buffer for ciphertext on its way out: what `writeBytesPerTurn` becomes, and room for handshake
     /// records.
     static let ciphertextWriteBytes = (writeBytesPerTurn / tlsPlaintextRecordBytes + 4) * tlsRecordBytesMax
-    /// Ciphertext that may wait for a peer who reads nothing. Only a peer that asks for answers to handshake messages
-    /// and never reads them can reach it; it is closed.
+    /// Ciphertext that may wait for a peer that does not read. Only a peer that asks for answers to handshake messages
+    /// and never reads them can reach it; its connection is closed.
     static let pendingCiphertextBytes = 2 * ciphertextWriteBytes
-    /// Connections that one turn accepts before the others get theirs: some ten microseconds each. Their handshakes
-    /// come later, a few in a turn: ``ConnectionLimits/handshakeSliceNanoseconds``.
+    /// Connections that one turn accepts before others have their turn: some ten microseconds each. Their handshakes
+    /// come later, a few in each turn: ``ConnectionLimits/handshakeSliceNanoseconds``.
     static let acceptsPerTurn = 32
     /// How long a listener waits after it ran out of descriptors or memory.
     static let acceptBackoffMilliseconds: UInt64 = 200
     /// How long an opening connection is safe from being pushed out by a newer one when there are too many.
     static let handshakeGraceMilliseconds: UInt64 = 1_000
     /// How long `close` waits for the peer to close its side after our last byte. Closing at once could reset the
-    /// connection and take back bytes that the peer has not read yet.
+    /// connection and discard bytes that the peer has not read yet.
     static let lingerMilliseconds: UInt64 = 2_000
-    /// Descriptors that a process asks the kernel for, where it grants so many: ten connections for each that is
-    /// expected.
+    /// Descriptors that a process asks the kernel for, if it grants that many: ten times the expected connections.
     static let descriptorsMax: UInt64 = 1_048_576
-    /// Output of a connection that nobody counts: most is sent by the end of the turn, and counting it would cost more
-    /// than it takes.
+    /// The pending output of a connection up to which it is not counted: most is sent by the end of the turn, and
+    /// counting it would cost more than the memory is worth.
     static let uncountedOutputBytes = 64 * 1024
     /// Sessions that a client context keeps for resumption, one per host.
     static let clientSessions = 64
     /// Addresses of one host name that are tried.
     static let addressesPerHost = 8
 
-    /// Processes of this machine that the kernel lets wait at a Unix socket: an operator's commands.
+    /// Connections that the kernel holds at a Unix socket until they are accepted: those of an operator's commands.
     static let localBacklog: Int32 = 64
 
     /// Called once per loop: relations that the code relies on.

@@ -55,8 +55,8 @@ enum SystemCall {
         return offset
     }
 
-    /// Closes a descriptor. Its result is of no use: after `EINTR` the descriptor is gone as well on Linux, and what
-    /// must be on disk was synced before.
+    /// Closes a descriptor. The result is ignored: on Linux the descriptor is closed even after `EINTR`, and what must
+    /// be on disk was synced before.
     static func close(_ fd: Int32) {
         _ = Glibc.close(fd)
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A system call that failed: which one, with what `errno`, on what.
+/// A failed system call: its name, its `errno`, and its path or address.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The name of the call, such as `open`.
     package let call: String
@@ -40,9 +40,10 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     package var isForbidden: Bool { errno == EACCES || errno == EPERM }
     /// The file exists already, or another process holds the lock.
     package var isExisting: Bool { errno == EEXIST }
-    /// No space, the quota is used up, or the file is at the process's size limit. A sync that says so has failed as
-    /// any other.
+    /// No space is left, the quota is used up, or the file is at the process's size limit. Not for a sync: such a sync
+    /// has failed like any other.
     package var isDiskFull: Bool { !isFailedSync && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) }
-    /// Whether what was written, or named, is on the disk is not known, and no later call tells.
+    /// The call was a sync: it is unknown whether what was written, or named, is on the disk, and no later call can
+    /// tell.
     package var isFailedSync: Bool { ["fsync", "fdatasync", "sync_file_range"].contains(call) }
 }

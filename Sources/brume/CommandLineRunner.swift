@@ -12,7 +12,7 @@ enum CommandLineRunner {
         }
     }
 
-    /// This process's command line with the configuration file as it is now.
+    /// Parses this process's command line again, with the configuration file as it is now.
     static func readAgain() throws -> Invocation? {
         let words = Array(CommandLine.arguments.dropFirst())
         guard case .run(let invocation) = try parser(ProcessInfo.processInfo.environment).parse(words) else {
@@ -29,7 +29,7 @@ enum CommandLineRunner {
             case .help(let topic):
                 let style = Style.standardOutput(environment)
                 Terminal.write(HelpText(commands: CommandTable.commands, style: style).text(for: topic))
-                // Nothing was asked for: show how, but don't let a script believe that something was done.
+                // The command line was empty: print the help, but don't let a script believe that something was done.
                 return words.isEmpty ? .usage : .done
             case .run(let invocation):
                 return try run(invocation)

@@ -91,7 +91,9 @@ extension Result where Failure == CKError {
 extension [ServiceError?] {
     /// Results of deletions, in the order of the ids that were to be deleted.
     func deleteResults<ID: Hashable>(_ ids: [ID]) throws(CKError) -> [ID: Result<Void, any Error>] {
-        guard count == ids.count else { throw .malformedResponse("it holds \(count) results for \(ids.count) deletions") }
+        guard count == ids.count else {
+            throw .malformedResponse("it holds \(count) results for \(ids.count) deletions")
+        }
         var results: [ID: Result<Void, any Error>] = [:]
         for (id, error) in zip(ids, self) {
             results[id] = error.map { .failure(CKError($0)) } ?? .success(())

@@ -2,10 +2,9 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// One connection of a load: a device of its own. On the loop of its thread.
+/// One connection of a load, with a device of its own. Used on the loop of its thread.
 ///
-/// Thinner than the SDK's session: nothing is queued, sent again or brought back here; what happens is the driver's to
-/// say.
+/// Simpler than the SDK's session: nothing is queued, retried or reconnected here; the driver decides what happens.
 ///
 /// `@unchecked Sendable`: belongs to its thread's loop.
 final class LoadClient: ConnectionDelegate, @unchecked Sendable {
@@ -23,9 +22,9 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
     private var eventID: UInt64?
     private var received: ([UInt8]) -> Void = { _ in }
     private var opened: ((LoadFailure?) -> Void)?
-    /// The connection ended, and this side did not end it.
+    /// Called when the connection ends without this side's closing it.
     var lost: (LoadFailure) -> Void = { _ in }
-    /// A call has ended: there is room for another one.
+    /// Called when a call has ended: there is room for another one.
     var freed: () -> Void = {}
 
     init(index: Int, token: String, thread: LoadThread) {
@@ -44,7 +43,7 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
 
     // MARK: Coming and going
 
-    /// Connects; `done` is called once, with why not if it could not be. ``lost`` is not called for that.
+    /// Connects. `done` is called once, with the reason if it fails; ``lost`` is not called then.
     func open(_ done: @escaping (LoadFailure?) -> Void) {
         precondition(connection == nil, "a client is opened once at a time")
         opened = done
@@ -55,14 +54,14 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
             timeoutMilliseconds: thread.configuration.connectTimeoutNanoseconds / 1_000_000, delegate: self)
     }
 
-    /// Ends the connection from this side. What is under way is given up, and nobody is told.
+    /// Closes the connection from this side. Calls in flight are dropped without a callback.
     func close() {
         let connection = connection
         forget()
         connection?.close()
     }
 
-    /// Ends it without a word, as a network does.
+    /// Drops the connection without a goodbye, as a network failure does.
     func abort() {
         let connection = connection
         forget()
@@ -186,7 +185,7 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
         } catch {
             problem = error.message
         }
-        // Behind the reader's work: what a frame brings about may open the connection anew, with another reader.
+        // After the reader is done: handling a frame may reopen the connection, with another reader.
         for frame in frames where connection === self.connection {
             if let actions = machine?.frameReceived(frame) { perform(actions) }
         }

@@ -17,7 +17,7 @@ final class LoadThread: @unchecked Sendable {
     var generator: SeededGenerator
     private(set) var clients: [LoadClient] = []
     private(set) var driver: (any LoadDriver)!
-    /// Tells the thread of that number that the place of one of its publishes is free.
+    /// Tells the thread of that number that one of its publishes has ended, so that it may begin another.
     var publishEnded: ((Int) -> Void)?
     private(set) var handshakes: (full: UInt64, resumed: UInt64) = (0, 0)
 
@@ -64,7 +64,7 @@ final class LoadThread: @unchecked Sendable {
 
     // MARK: The run
 
-    /// Has the driver prepare, and gives what went wrong.
+    /// Makes the driver prepare, and reports its failure or nil.
     func prepare(_ done: @escaping @Sendable (LoadFailure?) -> Void) {
         loop.execute { [self] in
             sweepLater()
@@ -72,7 +72,7 @@ final class LoadThread: @unchecked Sendable {
         }
     }
 
-    /// Does `body` with each of some things, some at a time; ends with the first failure.
+    /// Calls `body` for each index, several at a time; ends with the first failure.
     func each(
         _ count: Int, _ body: @escaping (_ index: Int, _ done: @escaping (LoadFailure?) -> Void) -> Void,
         _ done: @escaping (LoadFailure?) -> Void
@@ -91,7 +91,7 @@ final class LoadThread: @unchecked Sendable {
         for _ in 0..<min(count, LoadLimits.handshakes) { startNext() }
     }
 
-    /// On the loop only.
+    /// Used on the loop only.
     private final class Progress: @unchecked Sendable {
         var next = 0
         private var left: Int
@@ -126,15 +126,15 @@ final class LoadThread: @unchecked Sendable {
     }
 }
 
-/// What a scenario does on one thread. On the thread's loop.
+/// The part of a scenario that one thread runs, on the thread's loop.
 protocol LoadDriver: AnyObject {
-    /// Makes what is not to be measured.
+    /// Does the work that is not measured.
     func prepare(_ done: @escaping (LoadFailure?) -> Void)
     /// The load begins. Where no rate is given, operations follow each other from now on.
     func begin()
-    /// An operation of an open loop, whose time counts from `intended`.
+    /// Starts an operation of an open loop, whose time counts from `intended`.
     func issue(intended: UInt64)
-    /// No more operations are begun.
+    /// Stops starting operations.
     func stop()
     /// Operations that have begun and not ended.
     var underWay: Int { get }

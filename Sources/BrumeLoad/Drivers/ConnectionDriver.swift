@@ -2,13 +2,13 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// `idle`, `connect` and `reconnect`: what connections themselves cost.
+/// The scenarios `idle`, `connect` and `reconnect`, which measure what connections themselves cost.
 ///
 /// `@unchecked Sendable`: belongs to its thread's loop.
 final class ConnectionDriver: LoadDriver, @unchecked Sendable {
     private unowned let thread: LoadThread
     private var clients: [LoadClient] = []
-    /// Of `connect`: those that do nothing.
+    /// The clients of `connect` that are not connecting.
     private var free: [LoadClient] = []
     private var waiting: [UInt64] = []
     private var firstWaiting = 0
@@ -47,7 +47,7 @@ final class ConnectionDriver: LoadDriver, @unchecked Sendable {
     /// Connects and opens the device's notification stream; done when the server says that it is ready.
     private func openWithStream(_ client: LoadClient, _ done: @escaping (LoadFailure?) -> Void) {
         var waits: ((LoadFailure?) -> Void)? = done
-        // What ends it before it is ready is told once, by whatever comes first.
+        // The first outcome is reported, and only that.
         let settle: (LoadFailure?) -> Void = { failure in
             let done = waits
             waits = nil
@@ -146,7 +146,7 @@ final class ConnectionDriver: LoadDriver, @unchecked Sendable {
         }
     }
 
-    /// Until it is back: a server that starts again refuses for a while.
+    /// Tries until the client is connected again: a server that restarts refuses connections for a while.
     private func reconnect(_ client: LoadClient, lostAt: UInt64) {
         openWithStream(client) { [self] failure in
             if let failure {

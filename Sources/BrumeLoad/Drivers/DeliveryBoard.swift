@@ -1,6 +1,7 @@
 internal import BrumeLock
 
-/// Publishes of `fan-out` that have not reached all devices yet: devices of all threads sign here.
+/// The publishes of `fan-out` that have not reached all devices yet. The devices of all threads report their deliveries
+/// here.
 final class DeliveryBoard: Sendable {
     private struct Publish {
         var missing: Int
@@ -15,7 +16,7 @@ final class DeliveryBoard: Sendable {
 
     private let state = Lock(State())
 
-    /// A publish begins, to so many devices; returns what names it.
+    /// Registers a publish to that many devices; returns its serial number.
     func begin(devices: Int, intended: UInt64, thread: Int) -> Int64 {
         state.withLock { state in
             defer { state.nextSerial += 1 }
@@ -24,8 +25,8 @@ final class DeliveryBoard: Sendable {
         }
     }
 
-    /// A device was told. Returns when the publish was to begin, and with the last device the thread that began it;
-    /// nil: it is no longer waited for.
+    /// Records the delivery to one device. Returns the publish's intended time and, for the last device, the thread
+    /// that began it; nil when the publish is no longer waited for.
     func delivered(_ serial: Int64) -> (intended: UInt64, finishedThread: Int?)? {
         state.withLock { state in
             guard var publish = state.publishes[serial] else { return nil }
@@ -38,7 +39,7 @@ final class DeliveryBoard: Sendable {
     /// The publish could not be saved.
     func cancel(_ serial: Int64) { state.withLock { $0.publishes[serial] = nil } }
 
-    /// Takes out what a thread began before `time`; returns when each was to begin.
+    /// Removes a thread's publishes that were due before `time`; returns the intended time of each.
     func takeLate(thread: Int, before time: UInt64) -> [UInt64] {
         state.withLock { state in
             let late = state.publishes.filter { $0.value.thread == thread && $0.value.intended < time }
@@ -47,6 +48,6 @@ final class DeliveryBoard: Sendable {
         }
     }
 
-    /// Publishes of a thread that have not reached all.
+    /// The number of a thread's publishes that have not reached all devices.
     func count(thread: Int) -> Int { state.withLock { $0.publishes.values.count { $0.thread == thread } } }
 }

@@ -2,10 +2,10 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// `fan-out`: the configuration's connections are devices that listen, and each account (in the public database the
-/// first one alone) has a connection more, which publishes.
+/// The scenario `fan-out`: the configured connections are devices that listen, and each account (in the public database
+/// only the first one) has one more connection, which publishes.
 ///
-/// Events come of a query subscription and carry the publish's number, so that none is taken for another's.
+/// Events come from a query subscription and carry the publish's number, so that they can't be confused.
 ///
 /// `@unchecked Sendable`: belongs to its thread's loop.
 final class FanOutDriver: LoadDriver, @unchecked Sendable {
@@ -14,7 +14,7 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
 
     private unowned let thread: LoadThread
     private let board: DeliveryBoard
-    /// Those of this thread, with the number of devices that hear of them.
+    /// This thread's publishers, with the number of devices that each one reaches.
     private var publishers: [(client: LoadClient, devices: Int)] = []
     private var nextPublisher = 0
     private var waiting: [UInt64] = []
@@ -61,7 +61,8 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
             })
     }
 
-    /// Opens a publisher and saves a first record, so that development knows the type that devices subscribe to.
+    /// Opens a publisher and saves a first record, so that the development schema knows the type that devices subscribe
+    /// to.
     private func open(_ client: LoadClient, _ done: @escaping (LoadFailure?) -> Void) {
         client.open { [self] failure in
             if let failure { return done(failure) }
@@ -69,7 +70,8 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
         }
     }
 
-    /// Every device saves the same subscription of its user: the first of them makes it.
+    /// Connects a device, subscribes and listens. Every device saves the same subscription of its user: the first one
+    /// creates it.
     private func subscribe(_ client: LoadClient, _ done: @escaping (LoadFailure?) -> Void) {
         client.lost = { [unowned self] failure in
             thread.recorder.failed(.deliver, from: thread.now, failure)
@@ -137,7 +139,7 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
         waiting = []
     }
 
-    /// What did not come to all devices in time will not.
+    /// Fails the publishes that have not reached all devices in time.
     func timePassed() {
         let now = thread.now
         guard now > LoadLimits.deliveryNanoseconds else { return }
@@ -211,7 +213,7 @@ final class FanOutDriver: LoadDriver, @unchecked Sendable {
         if configuration.rate == nil { thread.publishEnded?(finished) }
     }
 
-    /// The place of a publish is free: of one that reached all, or failed.
+    /// Begins the next publish after one has reached all devices, or failed.
     func publishNext() {
         if configuration.rate != nil || isStopped { return }
         thread.loop.execute { [self] in publish(intended: thread.now) }

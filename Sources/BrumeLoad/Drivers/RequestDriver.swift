@@ -3,7 +3,7 @@ internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeSystem
 
-/// `mixed`, `save` and `catch-up`: requests on connections that stay.
+/// The scenarios `mixed`, `save` and `catch-up`: requests on connections that stay open.
 ///
 /// `@unchecked Sendable`: belongs to its thread's loop.
 final class RequestDriver: LoadDriver, @unchecked Sendable {
@@ -19,7 +19,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
     private final class Device: @unchecked Sendable {
         let client: LoadClient
         var zones: [ZoneProgress]
-        /// When operations were to begin that wait for room on the connection.
+        /// The intended times of operations that wait for room on the connection.
         var waiting: [UInt64] = []
         var firstWaiting = 0
 
@@ -31,7 +31,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
 
     private unowned let thread: LoadThread
     private var devices: [Device] = []
-    /// The places of each account's devices.
+    /// The indices of each account's devices.
     private var accounts: [[Int]] = []
     private var accountChoice: ZipfChoice?
     private let zoneChoice: ZipfChoice
@@ -84,7 +84,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
         }
     }
 
-    /// Takes the token of now, then saves what the device is to be behind.
+    /// Gets the current token, then saves the records that the device is to be behind.
     private func fallBehind(_ device: Device, zone: Int, _ done: @escaping (LoadFailure?) -> Void) {
         if zone == device.zones.count { return done(nil) }
         catchUp(device, zone: zone, records: 0) { [self] result in
@@ -163,7 +163,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
         var operation = LoadOperation.catchUp
         if configuration.scenario != .catchUp {
             operation = configuration.mix.operation(for: thread.generator.next() >> 8)
-            // What nobody has saved can't be fetched.
+            // Only saved records can be fetched.
             if operation == .fetch, device.zones[zone].saved == 0 { operation = .save }
         }
         underWay += 1
@@ -195,20 +195,20 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
     private func continueClosedLoop(after device: Device) {
         if configuration.rate != nil || isStopped { return }
         if device.client.isOpen {
-            // In the next turn, so that a failure at once does not call itself.
+            // In the next turn, so that an immediate failure does not recurse.
             thread.loop.execute { [self] in
                 start(accountChoice == nil ? device : chosenDevice(), intended: thread.now)
             }
         } else if accountChoice != nil {
-            // Another one, and not at once: there may be no server. Without a choice the device goes on when it is
-            // back.
+            // With another device, and not at once: the server may be away. Without a choice of accounts the device
+            // goes on when it is connected again.
             _ = thread.loop.schedule(afterMilliseconds: LoadLimits.retryMilliseconds.lowerBound) { [unowned self] in
                 start(chosenDevice(), intended: thread.now)
             }
         }
     }
 
-    /// A connection that was lost comes back, as an app's does.
+    /// Reopens a lost connection, as an app does.
     private func reopen(_ device: Device) {
         if isStopped { return }
         let pause = UInt64.random(in: LoadLimits.retryMilliseconds, using: &thread.generator)
@@ -227,7 +227,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Names beyond those of the zone go round.
+    /// Saves records of those numbers. Numbers beyond the zone's limit reuse names.
     private func save(
         _ device: Device, zone: Int, names: Range<Int>, _ done: @escaping (LoadFailure?) -> Void
     ) {
@@ -282,7 +282,7 @@ final class RequestDriver: LoadDriver, @unchecked Sendable {
         }
     }
 
-    /// All pages from the zone's token, which stays.
+    /// Fetches all pages from the zone's token, which stays as it is.
     private func catchUp(
         _ device: Device, zone: Int, records: Int, from token: [UInt8]? = nil,
         _ done: @escaping (Result<(records: Int, token: [UInt8]), LoadFailure>) -> Void

@@ -30,7 +30,8 @@ package struct LoadFigures: Sendable {
         kinds[operation]!.records += UInt64(records)
     }
 
-    /// `text` tells what was wrong; too many different ones are counted under `code`.
+    /// Counts a failure under `text`, which says what was wrong, or under `code` when there are too many different
+    /// texts.
     package mutating func failed(_ operation: LoadOperation, code: String, text: String) {
         let known = kinds[operation]?.errors
         let isNew = known?[text] == nil && (known?.count ?? 0) >= LoadLimits.errorTexts
@@ -41,7 +42,7 @@ package struct LoadFigures: Sendable {
         for (operation, figures) in other.kinds { kinds[operation, default: Kind()].merge(figures) }
     }
 
-    /// Operations that succeeded. Deliveries are what a publish brings, and no operations of their own.
+    /// Operations that succeeded. Deliveries result from a publish and are not counted.
     package var operations: UInt64 {
         kinds.reduce(0) { $0 + ($1.key == .deliver || $1.key == .deliverAll ? 0 : $1.value.latency.count) }
     }

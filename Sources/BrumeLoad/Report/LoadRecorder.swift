@@ -1,8 +1,8 @@
 internal import BrumeModel
 
-/// Where a thread's operations are counted: since the measurement's begin, and since the last sample.
+/// Counts a thread's operations since the measurement began, and since the last sample.
 struct LoadRecorder {
-    /// What was to begin before it does not count.
+    /// Operations that were due before this time do not count.
     private var measuredFromNanoseconds: UInt64 = 0
     private(set) var total = LoadFigures()
     private var sample = LoadFigures()

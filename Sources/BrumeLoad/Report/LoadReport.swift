@@ -3,7 +3,7 @@ package struct LoadReport: Sendable {
     /// What a process used while the load ran.
     package struct Usage: Sendable {
         package let cpuNanoseconds: UInt64
-        /// At the end.
+        /// The resident memory at the end.
         package let residentBytes: UInt64
 
         package init(cpuNanoseconds: UInt64, residentBytes: UInt64) {
@@ -14,12 +14,12 @@ package struct LoadReport: Sendable {
 
     /// One step of the plots.
     package struct Sample: Sendable {
-        /// Since the measurement's begin, at the step's end.
+        /// The time of the step's end since the measurement began.
         package let second: Double
-        /// How long it was.
+        /// The length of the step.
         package let seconds: Double
         package let figures: LoadFigures
-        /// Of one core, in percent; nil when the server is not on this machine.
+        /// CPU use in percent of one core; nil when the server is not on this machine.
         package let serverCPUPercent: Double?
         package let serverResidentBytes: UInt64?
 
@@ -40,15 +40,15 @@ package struct LoadReport: Sendable {
     package let warmUpSeconds: Double
     package let connections: Int
     package let accounts: Int
-    /// Operations a second that were asked for; nil: a closed loop.
+    /// The requested operations a second; nil for a closed loop.
     package let rate: Double?
     package let figures: LoadFigures
     package let samples: [Sample]
-    /// Operations that had not ended when the time for it was over.
+    /// Operations that had not ended when the drain time was over.
     package let unfinished: Int
-    /// What the server took more in memory for each connection; where it was measured.
+    /// The server's additional memory for each connection, if it was measured.
     package let bytesPerConnection: Double?
-    /// Nil when the server is not on this machine.
+    /// What the server used; nil when it is not on this machine.
     package let server: Usage?
     package let client: Usage?
 
@@ -71,6 +71,6 @@ package struct LoadReport: Sendable {
         self.client = client
     }
 
-    /// Operations that succeeded.
+    /// Successful operations a second.
     package var operationsPerSecond: Double { seconds > 0 ? Double(figures.operations) / seconds : 0 }
 }

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// What a run must not do: `p99>20ms`, `save.p99.9>50ms`, `errors>0`, `error-rate>0.1%`, `throughput<1000`.
+/// A condition that fails a run: `p99>20ms`, `save.p99.9>50ms`, `errors>0`, `error-rate>0.1%`, `throughput<1000`.
 package struct LoadThreshold: Sendable {
     private enum Metric: Equatable {
         case percentile(Double)
@@ -12,11 +12,11 @@ package struct LoadThreshold: Sendable {
     }
 
     private let text: String
-    /// Nil: all kinds, each for itself; throughput and errors of all together.
+    /// The kind of operation; nil checks the times of each kind separately, and throughput and errors of all together.
     private let operation: LoadOperation?
     private let metric: Metric
     private let isAbove: Bool
-    /// Nanoseconds, a count, or a part of 1.
+    /// The bound in nanoseconds, as a count, or as a part of 1.
     private let bound: Double
 
     /// What is wrong with a threshold: a whole sentence.

@@ -1,7 +1,8 @@
-/// Where a record change stands in its database's order: the commit's sequence, and the change's index in the commit.
+/// The position of a record change in its database's order: the commit's sequence, and the change's index in the
+/// commit.
 ///
-/// All changes of a commit share its sequence, so that a page of a feed can end where a commit ends. Positions order as
-/// their raw values do.
+/// All changes of a commit share its sequence, so that a page of a feed can end where a commit ends. Positions are
+/// ordered by their raw values.
 package struct ChangePosition: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
@@ -15,7 +16,7 @@ package struct ChangePosition: RawRepresentable, Hashable, Comparable, Sendable 
         rawValue = sequence << 20 | UInt64(index)
     }
 
-    /// Behind every change of the commit.
+    /// The position after every change of the commit.
     package static func end(ofSequence sequence: UInt64) -> ChangePosition {
         ChangePosition(sequence: sequence, index: 1 << 20 - 1)
     }
@@ -26,7 +27,7 @@ package struct ChangePosition: RawRepresentable, Hashable, Comparable, Sendable 
     package var index: UInt32 { UInt32(truncatingIfNeeded: rawValue & 0xF_FFFF) }
 
     package static func < (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue < right.rawValue }
-    // The standard library's would ask the first one by way of the protocol, in look-ups that every event makes.
+    // The standard library's default would call `<` through the protocol, in look-ups that every event makes.
     package static func <= (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue <= right.rawValue }
     package static func > (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue > right.rawValue }
     package static func >= (left: ChangePosition, right: ChangePosition) -> Bool { left.rawValue >= right.rawValue }

@@ -1,7 +1,7 @@
 /// A record's version: the epoch and the sequence of the commit that wrote it.
 ///
-/// The epoch tells tags of a restored backup's lost future from new ones with the same sequence. As text it is
-/// `epoch-sequence` in base 36; clients treat it as opaque.
+/// The epoch tells tags from the lost future of a restored backup from new ones with the same sequence. As text a tag
+/// is `epoch-sequence` in base 36; clients treat it as opaque.
 package struct ChangeTag: Hashable, Sendable {
     package let epoch: UInt32
     package let sequence: UInt64
@@ -41,7 +41,8 @@ package struct ChangeTag: Hashable, Sendable {
         self.init(epoch: epoch, sequence: sequence)
     }
 
-    /// The number that digits of base 36 spell; nil for what is longer than a number of the type ever is, or no digit.
+    /// The number that digits of base 36 spell. Returns nil for anything else, and for more digits than the type ever
+    /// needs.
     private static func number<Number: FixedWidthInteger>(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Number? {
         guard !digits.isEmpty, digits.count <= Number.bitWidth / 6 + 2 else { return nil }
         var number: Number = 0

@@ -1,7 +1,8 @@
-/// What a change token says: how far a device has come in a zone's or a database's feed.
+/// The content of a change token: how far a device has read a zone's or a database's feed.
 ///
-/// On the wire a token is these fields and a MAC over them and the scope they belong to, so that a forged token, one of
-/// another scope, of a zone's earlier life or of a lost future are told apart.
+/// On the wire a token is these fields and a MAC over them and the scope they belong to, so that the server recognises
+/// a token that is forged, belongs to another scope or to an earlier zone of the same name, or comes from a lost
+/// future.
 package struct ChangeToken: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         case zone = 1
@@ -17,13 +18,13 @@ package struct ChangeToken: Equatable, Sendable {
     package let incarnation: UInt64
     /// The last change that the device has seen.
     package let position: ChangePosition
-    /// In the midst of a first fetch: where the history's end was when it began. The device knows nothing that was
-    /// deleted before, so that the token stays good for as long as deletions behind this place are kept, though
-    /// ``position`` itself may be long before those. At other times not ahead of ``position``, and without meaning.
+    /// During a first fetch: the end of the history when that fetch began. The device has nothing that was deleted
+    /// before then, so the token stays valid for as long as deletions after this place are kept, although ``position``
+    /// itself may be far older than those. At other times it is not ahead of ``position`` and has no meaning.
     package let firstFetchHead: ChangePosition
-    /// Where the history ended when the page was made that the token ends, if more was to come. What had changed again
-    /// by then was left out at its earlier places: were the history put back to before this place, the next page would
-    /// miss it.
+    /// The end of the history when the page before this token was made, if more was to come. Records that had changed
+    /// again by then were left out at their earlier places: if the history were put back to before this place, the next
+    /// page would miss them.
     package let pageHead: ChangePosition
 
     package init(
@@ -38,9 +39,10 @@ package struct ChangeToken: Equatable, Sendable {
         self.pageHead = pageHead
     }
 
-    /// Deletions behind this place have to be known for the token to be good.
+    /// The token is valid only while deletions after this place are known.
     package var historyStart: ChangePosition { max(position, firstFetchHead) }
 
-    /// The history up to here has to be the one that the token was made of. ``epoch`` is the run that wrote this place.
+    /// The history up to this place has to be the one that the token was made from. ``epoch`` is the run that wrote
+    /// this place.
     package var horizon: ChangePosition { max(historyStart, pageHead) }
 }

@@ -1,5 +1,4 @@
-/// Bytes of an app's own that a device sent with its changes, and gets back with the feeds of the zones that these were
-/// in.
+/// An app's own bytes, which a device sent with its changes and gets back with the feeds of the zones that it changed.
 package struct ClientToken: Equatable, Sendable {
     /// The id that the device's hello names.
     package var device: [UInt8]
@@ -10,7 +9,7 @@ package struct ClientToken: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// What a quota counts of it.
+    /// The bytes of it that count toward a quota.
     package var storedBytes: Int { device.count + bytes.count }
 
     /// Whether a zone may keep it.
@@ -19,7 +18,7 @@ package struct ClientToken: Equatable, Sendable {
     }
 }
 
-/// A commit's client token, and the zones that keep it, by their incarnation.
+/// A commit's client token, and the incarnations of the zones that keep it.
 package struct ClientTokenPut: Equatable, Sendable {
     package var token: ClientToken
     package var zones: [UInt64]

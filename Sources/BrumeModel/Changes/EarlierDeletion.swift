@@ -1,4 +1,4 @@
-/// The deletion of the zone that had the name of another one before.
+/// The deletion of an earlier zone whose name another zone has now.
 package struct EarlierDeletion: Equatable, Sendable {
     package var position: ChangePosition
     package var reason: ZoneDeletionReason

@@ -5,7 +5,7 @@ package struct JournalEntry: Equatable, Sendable {
     package var committedMilliseconds: Int64
     /// The run of the server that wrote it; 0 in entries from before runs were told apart.
     package var run: UInt32
-    /// In the order of the feed; record changes count their index from 0.
+    /// The changes in the order of the feed; record changes are numbered from 0.
     package var changes: [Change]
     /// The 16 bytes that name the operation, or empty.
     package var operationID: [UInt8]

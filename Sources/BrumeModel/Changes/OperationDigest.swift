@@ -1,6 +1,6 @@
-/// 128 bits that tell the request of an operation from another one which came under the same id.
+/// 128 bits that distinguish an operation's request from a different one under the same id.
 ///
-/// It is kept beside the operation's answer, on disk too, so how it is made may not change.
+/// The digest is kept beside the operation's answer, on disk too, so the way it is computed may not change.
 package struct OperationDigest: Hashable, Sendable {
     package static let byteCount = 16
 
@@ -12,7 +12,7 @@ package struct OperationDigest: Hashable, Sendable {
         self.back = back
     }
 
-    /// Nil for what has another length.
+    /// Returns nil when there are not exactly 16 bytes.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         front = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))

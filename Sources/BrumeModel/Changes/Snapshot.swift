@@ -1,7 +1,7 @@
-/// First block of a snapshot: what it is of, and how much follows.
+/// The first block of a snapshot: which database it holds, and how much follows.
 package struct SnapshotHeader: Equatable, Sendable {
     package var database: DatabaseID
-    /// Of the last commit inside.
+    /// The sequence of the last commit that the snapshot includes.
     package var sequence: UInt64
     package var recordCount: UInt64
     package var tombstoneCount: UInt64
@@ -37,9 +37,9 @@ package struct SnapshotZone: Equatable, Sendable {
     package var lastChange: ChangePosition
     /// Tokens below it have expired.
     package var floor: ChangePosition
-    /// The one that changed longest ago first.
+    /// The zone's client tokens, the least recently changed first.
     package var clientTokens: [ClientToken]
-    /// Of the zone that had the name before; nil: there was none, or the feed does not tell of it.
+    /// The deletion of the zone that had the name before; nil when there was none, or the feed does not report it.
     package var earlierDeletion: EarlierDeletion?
 
     package init(
@@ -59,12 +59,12 @@ package struct SnapshotZone: Equatable, Sendable {
 package struct SnapshotRecord: Equatable, Sendable {
     package var zone: UInt64
     package var position: ChangePosition
-    /// Of the change that created the record.
+    /// The position of the change that created the record.
     package var created: ChangePosition
     /// The encoded `brume.v1.Record`.
     package var record: [UInt8]
 
-    /// - Parameter created: Nil: the record was not changed since it was created.
+    /// - Parameter created: The position of the record's creation; nil when the record has not changed since.
     package init(zone: UInt64, position: ChangePosition, created: ChangePosition? = nil, record: [UInt8]) {
         self.zone = zone
         self.position = position
@@ -73,7 +73,7 @@ package struct SnapshotRecord: Equatable, Sendable {
     }
 }
 
-/// A deleted record that feeds still tell of.
+/// A deleted record that feeds still report.
 package struct SnapshotTombstone: Equatable, Sendable {
     package var zone: UInt64
     package var position: ChangePosition
@@ -88,7 +88,7 @@ package struct SnapshotTombstone: Equatable, Sendable {
     }
 }
 
-/// A deleted zone that the database's feed still tells of.
+/// A deleted zone that the database's feed still reports.
 package struct SnapshotDeletedZone: Equatable, Sendable {
     package var position: ChangePosition
     package var name: String
@@ -118,7 +118,7 @@ package struct SnapshotOperation: Equatable, Sendable {
     }
 }
 
-/// A user of a public database who has no subscription any more, and the commit that took the last one.
+/// A user of a public database who no longer has a subscription, and the commit that removed the last one.
 package struct SnapshotFormerSubscriber: Equatable, Sendable {
     package var user: String
     package var sequence: UInt64

@@ -1,9 +1,9 @@
 /// Counts values in buckets whose width is at most 1/128 of their value: a percentile is exact to under one percent, at
 /// a cost of one increment a value and 36 KiB, whatever the number of values. An empty one takes no room.
 ///
-/// Log-linear, as HdrHistogram's: a bucket is the position of a value's highest bit and the 7 bits behind it; values
-/// below 128 have a bucket each. All histograms have the same buckets, so that merging two gives the one of all their
-/// values, and taking an earlier state of one from a later state leaves what came between, both without loss.
+/// Log-linear, like HdrHistogram: a bucket is the position of a value's highest bit and the 7 bits after it; values
+/// below 128 have a bucket each. All histograms have the same buckets, so merging two histograms, and subtracting an
+/// earlier state of one from a later state, lose nothing.
 package struct Histogram: Sendable {
     private static let fractionBits = 7
     /// 2^42 nanoseconds are over an hour: longer than any call may take. Larger values count as the largest.
@@ -43,9 +43,9 @@ package struct Histogram: Sendable {
         maximum = max(maximum, other.maximum)
     }
 
-    /// What was recorded since `earlier`, a former state of this one. The maximum is known to one percent then.
+    /// The values recorded since `earlier`, a former state of this histogram. Their maximum is exact to one percent.
     ///
-    /// Of one that began anew meanwhile all values count.
+    /// Returns all values when the histogram started over in between.
     package func since(_ earlier: Histogram) -> Histogram {
         guard !earlier.counts.isEmpty, !counts.isEmpty, count >= earlier.count, sum >= earlier.sum else { return self }
         var difference = Histogram()
@@ -77,8 +77,8 @@ package struct Histogram: Sendable {
         return maximum
     }
 
-    /// How many values are at most `bound`; those of the bucket that the bound falls into count when it is their
-    /// largest.
+    /// The number of values that are at most `bound`. Values in the bound's own bucket count only when the bound is the
+    /// largest value of that bucket.
     package func count(atMost bound: UInt64) -> UInt64 {
         if bound >= maximum { return count }
         var sum: UInt64 = 0
@@ -107,8 +107,8 @@ package struct Histogram: Sendable {
         counts.enumerated().compactMap { $0.element == 0 ? nil : Bucket(index: $0.offset, count: $0.element) }
     }
 
-    /// The histogram that another one's ``buckets``, ``sum`` and ``maximum`` describe; nil for what describes none: a
-    /// bucket that does not exist, is out of order or empty, or counts that add up to more than there can be.
+    /// The histogram that another one's ``buckets``, ``sum`` and ``maximum`` describe. Returns nil when a bucket does
+    /// not exist, is out of order or empty, or when the counts overflow.
     package init?(buckets: [Bucket], sum: UInt64, maximum: UInt64) {
         if buckets.isEmpty { return }
         counts = Array(repeating: 0, count: Self.bucketCount)

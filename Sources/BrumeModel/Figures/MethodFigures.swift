@@ -6,11 +6,12 @@ package struct MethodFigures: Equatable, Sendable {
     package var name: String
     /// Calls that ended with an answer, with or without success.
     package var ended: UInt64 = 0
-    /// Calls that the client took back, or whose connection ended first.
+    /// Calls that the client cancelled, or whose connection ended first.
     package var cancelled: UInt64 = 0
     /// Failures among those that ended, by code.
     package var failures: [ErrorCode: UInt64] = [:]
-    /// From a request's arrival to its answer, of calls that ended. Not of streams, which end when a device leaves.
+    /// The time from a request's arrival to its answer, for calls that ended. Streams, which end when a device leaves,
+    /// are left out.
     package var latencyNanoseconds = Histogram()
 
     package init(method: UInt32, name: String = "") {

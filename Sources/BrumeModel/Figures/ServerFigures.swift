@@ -8,12 +8,12 @@ package struct ServerFigures: Equatable, Sendable {
 
     /// Calls by method; those that were never called may be missing.
     package var methods: [MethodFigures] = []
-    /// Calls that were refused before they began: too many on their connection, of a method that is not known, or while
-    /// the server drains.
+    /// Calls that were refused before they began: too many calls on the connection, an unknown method, or a server that
+    /// drains.
     package var refusedCalls: UInt64 = 0
     /// Calls that have not ended, streams included.
     package var openCalls = 0
-    /// Items of requests that failed while the request went through, by code: 14 is a conflict.
+    /// Items that failed in requests that succeeded as a whole, by code: 14 is a conflict.
     package var itemFailures: [ErrorCode: UInt64] = [:]
     package var commits: UInt64 = 0
     /// Records, zones and subscriptions that commits wrote or deleted.
@@ -32,21 +32,22 @@ package struct ServerFigures: Equatable, Sendable {
     package struct Connections: Equatable, Sendable {
         package var open = 0
         package var accepted: UInt64 = 0
-        /// Those that were welcomed.
+        /// Connections that were welcomed.
         package var welcomed: UInt64 = 0
-        /// Those that were told why they may not go on: not authenticated, late, or against the protocol.
+        /// Connections that were refused with a reason: not authenticated, late, or in breach of the protocol.
         package var refused: UInt64 = 0
-        /// Those that the server takes.
+        /// The number of connections that the server accepts.
         package var limit = 0
-        /// Those that were closed because the server had all that it takes.
+        /// Connections that were closed because the server had as many as it accepts.
         package var beyondLimit: UInt64 = 0
-        /// Those that were closed because their address had all that it may have without an account.
+        /// Connections that were closed because their address had as many as it may have without an account.
         package var beyondAddress: UInt64 = 0
-        /// Those that were told that their account, or all without one, had all that they may have.
+        /// Connections that were refused because their account, or all clients without one, had as many as allowed.
         package var beyondAccount: UInt64 = 0
-        /// Those that gave way before they said who they are, or took too long to.
+        /// Connections that were closed before they authenticated: to make room for others, or because they took too
+        /// long.
         package var late: UInt64 = 0
-        /// Those that were ended because they held what others needed.
+        /// Connections that were closed because they held resources that others needed.
         package var shed: UInt64 = 0
 
         package init() {}
@@ -66,7 +67,7 @@ package struct ServerFigures: Equatable, Sendable {
         package var sent: UInt64 = 0
         /// Events that were made, one for each user whom a commit concerns.
         package var published: UInt64 = 0
-        /// From a commit to the handing of its events to the devices that listen, of commits that had any.
+        /// The time from a commit to the hand-over of its events to the listening devices, for commits that had any.
         package var lagNanoseconds = Histogram()
         /// Times that a device was told to fetch, because events for it were no longer kept.
         package var missed: UInt64 = 0
@@ -90,7 +91,7 @@ package struct ServerFigures: Equatable, Sendable {
     }
 
     package struct Databases: Equatable, Sendable {
-        /// In memory.
+        /// Databases in memory.
         package var loaded = 0
         package var loading = 0
         /// Loads since the start.
@@ -120,9 +121,9 @@ package struct ServerFigures: Equatable, Sendable {
         package var undurableBytes = 0
         /// Answers for clients: on their way between loops, waiting for the disk, or not read by their peers.
         package var unreadAnswerBytes = 0
-        /// Requests that are not whole, or on their way to their database.
+        /// Requests that have not fully arrived, or are on their way to their database.
         package var unfinishedRequestBytes = 0
-        /// What the process has in memory, by the kernel.
+        /// The resident memory of the process, as the kernel reports it.
         package var residentBytes = 0
 
         package init() {}

@@ -1,8 +1,8 @@
 /// One event of a device's notification stream.
 package struct NotificationEvent: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-        /// The stream is open: the first event, before what was kept for the device. `resumed`: The stream goes on
-        /// after a position that the client gave or had acknowledged.
+        /// The stream is open: the first event, before those that were kept for the device. `resumed` is true when the
+        /// stream goes on after a position that the client gave or had acknowledged.
         case ready(resumed: Bool)
         case zoneChanged(ZoneID)
         case databaseChanged(DatabaseScope)
@@ -10,18 +10,18 @@ package struct NotificationEvent: Equatable, Sendable {
         case recordChanged(RecordChange)
         /// Events were dropped: fetch changes from your tokens; in the public database, which has none, query again.
         case fetchFromToken(DatabaseScope)
-        /// What a newer server reports: it is acknowledged and otherwise ignored.
+        /// An event that only a newer server knows: it is acknowledged and otherwise ignored.
         case unknown
     }
 
-    /// Opaque: acknowledge and resume with it.
+    /// The opaque position of the event, to acknowledge it and to resume after it.
     package var position: [UInt8]
     package var notificationID: String
     /// Empty for events that no subscription caused.
     package var subscriptionID: String
     package var notificationInfo: NotificationInfo?
     package var kind: Kind
-    /// The server's clock at the commit, since 1970.
+    /// The time of the commit in milliseconds since 1970, by the server's clock.
     package var committedMilliseconds: Int64
 
     package init(
@@ -53,7 +53,7 @@ package struct RecordChange: Equatable, Sendable {
     package var reason: RecordChangeReason
     /// Values of the subscription's desired keys as of the change; none for a deletion.
     package var fields: [String: FieldValue]
-    /// A text was cut, or a value of a kind that notifications don't carry was left out.
+    /// Whether a text was cut, or a value left out because notifications don't carry its kind.
     package var isPruned: Bool
 
     package init(

@@ -1,4 +1,4 @@
-/// What a user wants to be told about in one database (Documentation/CloudKit.md, Subscriptions).
+/// A user's request to be notified of changes in one database (Documentation/CloudKit.md, Subscriptions).
 package struct Subscription: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// Any change in one custom zone; an empty record type stands for any.
@@ -13,7 +13,7 @@ package struct Subscription: Equatable, Sendable {
     package var kind: Kind
     package var notificationInfo: NotificationInfo?
     /// The user record name in the public database, which all users share. Empty in a private database, and on the
-    /// wire: a client sees its own alone.
+    /// wire: a client sees only its own subscriptions.
     package var owner: String
 
     package init(id: String, kind: Kind, notificationInfo: NotificationInfo? = nil, owner: String = "") {
@@ -24,10 +24,10 @@ package struct Subscription: Equatable, Sendable {
     }
 }
 
-/// What a query subscription wants to be told of (Documentation/CloudKit.md, Subscriptions).
+/// The changes that a query subscription reports (Documentation/CloudKit.md, Subscriptions).
 ///
 /// A new record fires it when it matches; a changed one when its new version matches, whether or not the one before
-/// did; a deleted one, also one that went with another or with its zone, when its last version matched.
+/// did; a deleted one when its last version matched, even if it was deleted with another record or with its zone.
 package struct QuerySubscription: Hashable, Sendable {
     /// Raw values are CloudKit's.
     package struct Options: OptionSet, Hashable, Sendable {
@@ -60,7 +60,7 @@ package struct QuerySubscription: Hashable, Sendable {
     package var recordType: String
     package var predicate: Predicate
     package var options: Options
-    /// Nil: all zones of the database.
+    /// The zone to watch; nil means all zones of the database.
     package var zone: ZoneID?
 
     package init(recordType: String, predicate: Predicate, options: Options, zone: ZoneID? = nil) {
@@ -72,7 +72,7 @@ package struct QuerySubscription: Hashable, Sendable {
 }
 
 extension Subscription {
-    /// Bytes of its texts, without those of a predicate: what each of its events carries.
+    /// The bytes of its texts, which each of its events carries. A predicate's texts don't count.
     package var textByteCount: Int {
         var texts = [id]
         switch kind {

@@ -1,9 +1,9 @@
 extension Predicate {
-    /// What CloudKit itself refuses in this predicate and Brume does not, or nil (Documentation/CloudKit.md, Queries):
-    /// OR, and NOT before AND, a search for words, a distance and BETWEEN.
+    /// What CloudKit itself refuses in this predicate although Brume accepts it, or nil (Documentation/CloudKit.md,
+    /// Queries): OR, and NOT before an AND, a text search, a distance or a BETWEEN.
     ///
-    /// For those who want to know that their queries work with CloudKit too. For trees whose depth is bounded: it
-    /// recurses.
+    /// For users who want to know that their queries work with CloudKit too. The tree's depth has to be bounded: the
+    /// function recurses.
     package func problemUnderCloudKitRules() -> ServiceError? {
         switch self {
         case .constant, .comparison, .between, .isIn, .anyElement, .anyElementIsIn, .text, .distance:

@@ -1,8 +1,8 @@
 extension Predicate {
-    /// The predicate with the caller's name where it names the current user (``Names/currentUser``), which the keys of
-    /// creator and last modifier may be compared with; nil where it does and there is no caller.
+    /// The predicate with the current user (``Names/currentUser``) replaced by the caller's name, in comparisons with
+    /// the keys of creator and last modifier. Returns nil when it names the current user and there is no caller.
     ///
-    /// For trees whose depth is bounded: it recurses.
+    /// The tree's depth has to be bounded: the function recurses.
     ///
     /// - Parameter user: The caller's user record name; empty without an account.
     package func resolvingCurrentUser(_ user: String) -> Predicate? {

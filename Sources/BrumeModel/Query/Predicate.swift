@@ -37,7 +37,7 @@ package enum ComparisonOperator: UInt8, Hashable, Sendable, CaseIterable {
     case lessOrEqual = 4
     case greater = 5
     case greaterOrEqual = 6
-    /// Of strings, exact.
+    /// Strings only; exact.
     case beginsWith = 7
 
     /// As a predicate's text spells it.
@@ -68,9 +68,9 @@ package struct PredicateSize: Equatable, Sendable {
     package var terms = 0
     /// Values that fields are compared with.
     package var values = 0
-    /// Of the texts that are searched for.
+    /// Bytes of the texts that are searched for.
     package var searchBytes = 0
-    /// Of the tree; a comparison alone has 1.
+    /// The depth of the tree; a comparison alone has 1.
     package var depth = 0
 
     package init() {}
@@ -104,7 +104,7 @@ package struct PredicateSize: Equatable, Sendable {
 }
 
 extension Predicate {
-    /// For trees whose depth is bounded: it recurses.
+    /// The size of the tree, whose depth has to be bounded: the function recurses.
     package var size: PredicateSize {
         var size = PredicateSize()
         measure(depth: 1, into: &size)

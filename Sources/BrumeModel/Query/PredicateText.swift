@@ -1,6 +1,6 @@
-/// Writes predicates for people who read a plan: as they would write them, and cut where they get long.
+/// Writes predicates for people who read a query plan: in the usual syntax, and cut off where they get long.
 ///
-/// It is not read back: places, dates and references are shortened, and a cut text ends with dots.
+/// The text cannot be parsed again: places, dates and references are shortened, and a cut text ends with dots.
 package struct PredicateText {
     /// Characters of a text that is written: a list may have thousands of values.
     private static let limit = 400
@@ -117,7 +117,7 @@ package struct PredicateText {
         }
     }
 
-    /// On one line, and nothing in it that a terminal would take for a command.
+    /// The text in quotes, on one line, with everything escaped that a terminal would take for a command.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars.prefix(limit) {

@@ -1,10 +1,11 @@
 /// `CKQuery` as a value: which records of a type, and in which order.
 package struct Query: Hashable, Sendable {
-    /// Empty: all types, which goes with the predicate that is always true and without a sort, in a private database.
+    /// The record type; empty means all types, which is only valid in a private database, with the predicate that is
+    /// always true and without a sort.
     package var recordType: String
     package var predicate: Predicate
-    /// In the order of their weight. Records that they leave equal, and all records without any, stand in the order of
-    /// their creation.
+    /// The sort keys, the most significant first. Records that compare equal, and all records when there is no key,
+    /// come in the order of their creation.
     package var sortDescriptors: [QuerySort]
 
     package init(recordType: String, predicate: Predicate, sortDescriptors: [QuerySort] = []) {
@@ -13,13 +14,13 @@ package struct Query: Hashable, Sendable {
         self.sortDescriptors = sortDescriptors
     }
 
-    /// All records there are, oldest first: what lists a default zone, which has no feed.
+    /// The query for all records, oldest first: it lists a default zone, which has no feed.
     package static let everything = Query(recordType: "", predicate: .constant(true))
 }
 
 /// One key that a query sorts by. Records without the field stand last, in either direction.
 package struct QuerySort: Hashable, Sendable {
-    /// Sorts by the distance from here: `CKLocationSortDescriptor`. Degrees.
+    /// A place, in degrees, to sort by the distance from: `CKLocationSortDescriptor`.
     package struct Place: Hashable, Sendable {
         package var latitude: Double
         package var longitude: Double
@@ -44,12 +45,13 @@ package struct QuerySort: Hashable, Sendable {
 /// A request for one page of a query's matches.
 package struct QueryRequest: Hashable, Sendable {
     package var database: DatabaseScope
-    /// Nil: all zones of the database.
+    /// The zone to search; nil means all zones of the database.
     package var zone: ZoneID?
     package var query: Query
-    /// Where the page before ended; empty: from the start. A cursor goes with the query and the zone that it came from.
+    /// The cursor of the previous page; empty for the first page. A cursor is only valid with the query and the zone
+    /// that it came from.
     package var cursor: [UInt8]
-    /// 0: the server's own page size.
+    /// The largest number of matches in the page; 0 means the server's own page size.
     package var resultsLimit: Int
     package var desiredKeys: DesiredKeys?
 
@@ -80,7 +82,7 @@ package struct QueryMatch<Content: Equatable & Sendable>: Equatable, Sendable {
 /// One page of a query's matches.
 package struct QueryPage<Content: Equatable & Sendable>: Equatable, Sendable {
     package var matches: [QueryMatch<Content>]
-    /// For the next page; empty: there is none.
+    /// The cursor for the next page; empty when there is none.
     package var cursor: [UInt8]
 
     package init(matches: [QueryMatch<Content>], cursor: [UInt8]) {
@@ -95,8 +97,8 @@ package struct QueryPlan: Equatable, Sendable {
     package var query: String
     /// One step of the plan, outermost first, such as "index Note.title, prefix \"ab\": 12 records".
     package var steps: [String]
-    /// About how many records were to be read, as the counts of the indexes promised when the plan was chosen; of all
-    /// zones.
+    /// About how many records would be read in all zones, as estimated from the indexes' counts when the plan was
+    /// chosen.
     package var recordsEstimated: Int
     /// Entries of indexes that were read.
     package var entriesRead: Int
@@ -104,7 +106,7 @@ package struct QueryPlan: Equatable, Sendable {
     package var recordsRead: Int
     /// Records in the page.
     package var matches: Int
-    /// On the server's loop, slices together; without the waits between them.
+    /// Time on the server's loop, over all slices, without the waits between them.
     package var microseconds: Int
     /// Slices that the work was cut into, so that no other request waited for all of it.
     package var slices: Int

@@ -18,7 +18,7 @@ package enum QueryKey: Hashable, Sendable {
         self = Self.systemKeys[name] ?? .field(name)
     }
 
-    /// Of the fields that the server keeps, as a predicate's text spells them.
+    /// The names of the fields that the server keeps, as a predicate's text spells them.
     package static var systemNames: [String] { systemKeys.keys.sorted() }
 
     /// As a predicate's text spells it.

@@ -17,13 +17,13 @@ package struct Account: Equatable, Sendable {
     }
 }
 
-/// What an account's private database may hold, and holds, in the container and environment of the request.
+/// The quota and the use of an account's private database, in the container and environment of the request.
 package struct AccountQuota: Equatable, Sendable {
-    /// 0: no limit.
+    /// The limit in bytes; 0 means no limit.
     package var limitBytes: Int
     /// Whether the limit is the server's for every account.
     package var isDefault: Bool
-    /// Nil: nobody knows, because no server has the database.
+    /// The bytes in use; nil when they are unknown, because no server has the database.
     package var usedBytes: Int?
 
     package init(limitBytes: Int, isDefault: Bool, usedBytes: Int?) {
@@ -35,14 +35,14 @@ package struct AccountQuota: Equatable, Sendable {
 
 /// What becomes of an account's quota.
 package enum QuotaChange: Equatable, Sendable {
-    /// 0: no limit.
+    /// A limit in bytes; 0 means no limit.
     case bytes(Int)
     case serverDefault
 }
 
 /// An account in security roles, in the container and environment of the request.
 package struct RoleMember: Equatable, Sendable {
-    /// Empty for an account that was removed.
+    /// The account's name; empty for an account that was removed.
     package var account: String
     package var userRecordName: String
     package var roles: [String]

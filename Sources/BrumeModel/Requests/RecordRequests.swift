@@ -47,10 +47,10 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var zone: ZoneID
     package var saves: [RecordSave<Fields>]
     package var deletions: [String]
-    /// Deletions that fail with what a server's interceptor wants, by name. Not on the wire.
+    /// Errors, by record name, for deletions that a server's interceptor refused. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]
-    /// Whether it is known that no record is named twice. Not on the wire, and no part of what makes two modifications
-    /// equal.
+    /// Whether it is known that no record is named twice. Not on the wire, and ignored when two modifications are
+    /// compared.
     package var isKnownDistinct = false
 
     package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
@@ -69,7 +69,7 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
 package struct RecordSave<Fields: Equatable & Sendable>: Equatable, Sendable {
     package var name: String
     package var type: String
-    /// The tag of the version that the client knows; empty: new to the client.
+    /// The change tag of the version that the client knows; empty for a record that is new to the client.
     package var changeTag: String
     package var parent: ParentChange
     package var fields: Fields
@@ -84,17 +84,18 @@ package struct RecordSave<Fields: Equatable & Sendable>: Equatable, Sendable {
     }
 }
 
-/// The client's form: nil removes the key.
+/// The client's form of a save's fields: nil removes the key.
 package typealias DecodedFields = [String: FieldValue?]
 
-/// The server's form: fields whose names, values and limits have been checked, in canonical encoding.
+/// The server's form of a save's fields: their names, values and limits have been checked, in canonical encoding.
 package struct CheckedFields: Equatable, Sendable {
     package var puts: EncodedFields
     package var removals: [String]
-    /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the item fails with it.
+    /// What is wrong with this record alone (a bad name, an unsupported value, over 1 MB): the error that its item
+    /// fails with.
     package var problem: ServiceError?
-    /// Whether a field may hold a reference. False spares the server a look for those that delete their record with
-    /// their target; no part of what makes two equal.
+    /// Whether a field may hold a reference. False spares the server a search for references with `deleteSelf`. Ignored
+    /// when two values are compared.
     package var mayHoldReferences = true
 
     package init(puts: EncodedFields = EncodedFields(), removals: [String] = [], problem: ServiceError? = nil) {
@@ -112,7 +113,7 @@ package struct CheckedFields: Equatable, Sendable {
 package enum RecordOutcome<Content: Equatable & Sendable>: Equatable, Sendable {
     case record(Content)
     case failure(ServiceError)
-    /// The answer was full: ask for this one again. Only in answers to a fetch.
+    /// The answer was full: the client has to ask for this record again. Only in answers to a fetch.
     case deferred
 }
 
@@ -128,7 +129,7 @@ package struct SaveResult<Content: Equatable & Sendable>: Equatable, Sendable {
     }
 }
 
-/// Results of one zone's items, in the order of the request. A deletion's nil is its success.
+/// Results of one zone's items, in the order of the request. For a deletion, nil means success.
 package struct ZoneModificationResult<Content: Equatable & Sendable>: Equatable, Sendable {
     package var saves: [SaveResult<Content>]
     package var deletions: [ServiceError?]
@@ -139,7 +140,7 @@ package struct ZoneModificationResult<Content: Equatable & Sendable>: Equatable,
     }
 }
 
-/// Which fields a fetch wants; nil in its place means all, an empty list system fields only.
+/// The fields that a fetch wants: where it is optional, nil means all fields; an empty list means system fields only.
 package typealias DesiredKeys = [String]
 
 /// A request for records by id.
@@ -169,9 +170,9 @@ package struct FetchRecordsRequest: Equatable, Sendable {
 package struct ZoneChangesRequest: Equatable, Sendable {
     package var database: DatabaseScope
     package var zone: ZoneID
-    /// The token's bytes; empty: from the start.
+    /// The token's bytes; empty to fetch from the start.
     package var token: [UInt8]
-    /// 0: the server's own page size.
+    /// The largest number of changes in the page; 0 means the server's own page size.
     package var resultsLimit: Int
     package var desiredKeys: DesiredKeys?
 
@@ -203,7 +204,8 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
     package var deletions: [DeletedRecord]
     package var token: Token
     package var moreComing: Bool
-    /// What the asking device sent last with changes of this zone; empty when it did not, or the zone keeps it no more.
+    /// The client token that the asking device sent last with changes of this zone; empty when it sent none, or the
+    /// zone no longer keeps it.
     package var clientToken: [UInt8]
 
     package init(
@@ -256,7 +258,8 @@ extension SaveResult<SharedBytes> {
 }
 
 extension ModifyRecordsRequest<CheckedFields> {
-    /// Somebody may have changed it: what its decoder found out about it is looked at again.
+    /// Drops what the decoder found out about the request, for when it may have been changed since: the server checks
+    /// it again.
     package mutating func forgetWhatIsKnown() {
         for zone in zones.indices {
             zones[zone].isKnownDistinct = false

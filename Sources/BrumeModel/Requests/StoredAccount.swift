@@ -7,7 +7,7 @@ package struct StoredAccount: Equatable, Sendable {
     package var id: [UInt8]
     /// SHA-256 of each valid token.
     package var tokenHashes: [[UInt8]]
-    /// What the account's private databases may each hold, 0: without limit; nil: as much as the server's default.
+    /// The quota in bytes of each of the account's private databases: 0 means no limit, nil the server's default.
     package var quotaBytes: Int?
 
     package init(

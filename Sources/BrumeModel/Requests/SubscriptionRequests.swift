@@ -4,7 +4,7 @@ package struct ModifySubscriptionsRequest: Equatable, Sendable {
     package var saves: [Subscription]
     package var deletions: [String]
     package var operationID: [UInt8]
-    /// Of the message that the request came in; the server sets it where there is an id.
+    /// The digest of the message that the request came in; the server sets it where there is an operation id.
     package var operationDigest: OperationDigest?
 
     package init(
@@ -17,7 +17,7 @@ package struct ModifySubscriptionsRequest: Equatable, Sendable {
     }
 }
 
-/// Results in the order of the request. A deletion's nil is its success.
+/// Results in the order of the request. For a deletion, nil means success.
 package struct ModifySubscriptionsResult: Equatable, Sendable {
     package var saves: [Result<Subscription, ServiceError>]
     package var deletions: [ServiceError?]

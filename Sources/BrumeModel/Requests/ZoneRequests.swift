@@ -26,7 +26,7 @@ package struct ModifyZonesRequest: Equatable, Sendable {
     }
 }
 
-/// Results in the order of the request. A deletion's nil is its success.
+/// Results in the order of the request. For a deletion, nil means success.
 package struct ModifyZonesResult: Equatable, Sendable {
     package var saves: [Result<Zone, ServiceError>]
     package var deletions: [ServiceError?]
@@ -40,9 +40,9 @@ package struct ModifyZonesResult: Equatable, Sendable {
 /// A request for one page of a database's changes.
 package struct DatabaseChangesRequest: Equatable, Sendable {
     package var database: DatabaseScope
-    /// The token's bytes; empty: from the start.
+    /// The token's bytes; empty to fetch from the start.
     package var token: [UInt8]
-    /// 0: the server's own page size.
+    /// The largest number of changes in the page; 0 means the server's own page size.
     package var resultsLimit: Int
 
     package init(database: DatabaseScope, token: [UInt8] = [], resultsLimit: Int = 0) {
@@ -68,7 +68,7 @@ package struct DatabaseChangesPage<Token: Equatable & Sendable>: Equatable, Send
     package var deletions: [Deletion]
     package var token: Token
     package var moreComing: Bool
-    /// Zones that were deleted and whose name another one has, which changed, in this page or in a later one.
+    /// Deleted zones whose name another zone has now. That zone has changed and is in this page or in a later one.
     package var earlierDeletions: [Deletion]
 
     package init(

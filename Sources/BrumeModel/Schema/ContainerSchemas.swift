@@ -1,5 +1,5 @@
-/// A container's schemas, one for each environment, and who is in which security role there: what the data folder
-/// keeps.
+/// A container's schemas, one for each environment, and the members of the security roles there, as the data folder
+/// keeps them.
 package struct ContainerSchemas: Equatable, Sendable {
     /// A schema, and who is in its roles.
     package struct Stage: Equatable, Sendable {
@@ -17,7 +17,7 @@ package struct ContainerSchemas: Equatable, Sendable {
             self.lessons = lessons
         }
 
-        /// The operator's schema: nobody's saves taught it.
+        /// Replaces the schema with the operator's, which no user's saves have taught.
         package mutating func replaceSchema(with schema: Schema) {
             self.schema = schema
             lessons = [:]
@@ -35,8 +35,8 @@ package struct ContainerSchemas: Equatable, Sendable {
             lessons[user] = taught
         }
 
-        /// Why the schema can't learn from a user's saves, or nil. Loops ask before they have it learn, so that what
-        /// will be refused takes none of the time that all containers share.
+        /// Why the schema can't learn from a user's saves, or nil. Loops ask this before they have it learn, so that a
+        /// lesson which will be refused takes none of the time that all containers share.
         package func refusal(of lesson: SchemaLesson, of user: String, share: SchemaShare) -> ServiceError? {
             if let refusal = schema.refusal(of: lesson) { return refusal }
             let taught = taught(by: user, with: lesson)

@@ -30,11 +30,11 @@ package enum DefaultRole {
     package static let world = "_world"
     /// Everybody with an account.
     package static let authenticated = "_icloud"
-    /// Who made the record.
+    /// The user who created the record.
     package static let creator = "_creator"
 
     package static let all: Set<String> = [world, authenticated, creator]
 
-    /// What a learned type grants, and a type that no schema knows.
+    /// The grants of a learned type, and of a type that the schema does not have.
     package static let grants: [String: Permissions] = [world: .read, authenticated: .create, creator: .write]
 }

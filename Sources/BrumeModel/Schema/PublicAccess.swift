@@ -1,11 +1,11 @@
 /// What a caller may do with records of the public database: grants of the schema to the caller's roles
 /// (Documentation/CloudKit.md, What works where).
 ///
-/// A caller has the role `_world`, with an account `_icloud` too, `_creator` with records that they made, and the roles
-/// that the operator put them into. A type that the schema does not know, of records from before it was kept, grants as
-/// a learned one.
+/// Every caller has the role `_world`, a caller with an account also `_icloud`, with records that they created
+/// `_creator`, and the roles that the operator gave them. A type that the schema does not know, whose records are older
+/// than the schema, has the grants of a learned one.
 ///
-/// An object, because whoever asks carries one: most have none, and for them it is to be no more than a word.
+/// A class, because every caller has room for one and most have none: it costs them no more than a word.
 package final class PublicAccess: Sendable {
     package let schema: Schema
     package let place: SchemaPlace
@@ -76,10 +76,9 @@ package final class PublicAccess: Sendable {
                 + "on them; run the query itself, or ask as somebody who may")
     }
 
-    /// The query that gives the caller nothing that they may not read: unchanged, or narrowed to the records that they
-    /// made.
+    /// The query limited to what the caller may read: unchanged, or narrowed to the records that the caller created.
     ///
-    /// Throws `permissionFailure` where they may read none.
+    /// Throws `permissionFailure` when the caller may read none.
     package func readable(_ query: Query) throws(ServiceError) -> Query {
         if permissions(type: query.recordType, isCreator: false).contains(.read) { return query }
         if let refusal = refusal(.read, type: query.recordType, creator: user) { throw refusal }

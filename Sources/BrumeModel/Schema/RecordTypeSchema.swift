@@ -13,12 +13,12 @@ package struct RecordTypeSchema: Hashable, Sendable {
     }
 
     package let name: String
-    /// Of the app, by name: saves bring theirs in the same order.
+    /// The app's fields, sorted by name: saves bring their fields in the same order.
     package private(set) var fields: [Field]
     /// Options of system fields; those without any are left out.
     package private(set) var systemOptions: [SystemField: IndexOptions]
-    /// What roles may do in the public database; a role without permissions is left out. Nobody may do what is not
-    /// granted.
+    /// What roles may do in the public database; a role without permissions is left out. What is not granted is not
+    /// allowed.
     package private(set) var grants: [String: Permissions]
 
     /// Fields may come in any order, each name once.
@@ -77,7 +77,7 @@ package struct RecordTypeSchema: Hashable, Sendable {
         self.grants = grants.filter { !$0.value.isEmpty }
     }
 
-    /// Where the field stands, or would.
+    /// The field's index, or the index at which it would be inserted.
     private func index(of name: String) -> Int {
         var low = 0
         var high = fields.count

@@ -1,25 +1,25 @@
 /// Whether a record may be saved as it is.
 package enum SaveVerdict: Equatable, Sendable {
     case fits
-    /// The schema has to learn first, which it may.
+    /// The record fits once the schema has learned from it, which it may.
     case teaches
     case refused(ServiceError)
 }
 
-/// Checks the fields that the saves of one request put into records. Where the schema may learn, what is missing is
-/// added to the lesson, up to the first field for which the schema has no room: such a lesson has to be refused
-/// (``Schema/refusal(of:)``).
+/// Checks the fields that the saves of one request put into records. When the schema may learn, missing types and
+/// fields are added to the lesson, up to the first field for which the schema has no room: such a lesson has to be
+/// refused (``Schema/refusal(of:)``).
 ///
-/// A value of another type than the schema has is refused everywhere; a type or a field that is not there only where
-/// nothing is learned.
+/// A value whose type differs from the schema's is always refused; an unknown type or field is refused only when the
+/// schema may not learn.
 package struct SaveChecker {
     private let schema: Schema
     private let place: SchemaPlace
     package private(set) var lesson = SchemaLesson()
-    /// The type that was looked up last, with its fields; nil: the schema has no such type. Most requests save records
-    /// of one.
+    /// The type that was looked up last, with its fields, which are nil when the schema has no such type. Most requests
+    /// save records of one type.
     private var known: (type: String, fields: [RecordTypeSchema.Field]?)
-    /// Fields that were noted, each as often as it came.
+    /// The number of fields that were noted, repetitions included.
     private var notedCount = 0
 
     package init(_ schema: Schema, in place: SchemaPlace) {
@@ -28,10 +28,10 @@ package struct SaveChecker {
         known = ("", nil)
     }
 
-    /// - Parameter fields: Hands out the fields in the order of their keys, each once: the key in UTF-8, and what the
-    ///   field holds. Ends early where it gets false back.
-    /// - Complexity: A look-up for each field of the record. Those of the type are walked only where the record has
-    ///   them: see ``SortedSearch``.
+    /// - Parameter fields: Visits the fields in the order of their keys, each once: the key in UTF-8, and the kind of
+    ///   its value. Stops when the visitor returns false.
+    /// - Complexity: One look-up for each field of the record. The type's other fields are mostly skipped: see
+    ///   ``SortedSearch``.
     package mutating func check(
         type name: String, fields: (_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) -> Void
     ) -> SaveVerdict {
@@ -70,8 +70,8 @@ package struct SaveChecker {
         return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
     }
 
-    /// False where the lesson brings more fields than the schema has room for: it is refused, whatever else it has.
-    /// What was noted are fields that the schema does not know.
+    /// False once the lesson has more fields than the schema has room for: it will be refused, whatever else it has.
+    /// Only fields that the schema does not know are noted.
     private var mayNoteMore: Bool {
         notedCount < Limits.fieldsTaughtPerRequest && schema.fieldCount + lesson.fieldCount <= Limits.fieldsPerSchema
     }

@@ -1,9 +1,9 @@
 /// How schemas change once there are data that rely on them (Documentation/CloudKit.md, Schemas).
 extension Schema {
-    /// Why this schema can't follow the one of production, each problem a line; empty when it can.
+    /// Why this schema can't replace production's, one line for each problem; empty when it can.
     ///
-    /// What is in production stays: a type, a field or a role that is missing here, or a field of another type, would
-    /// lose it.
+    /// What is in production has to stay: it would be lost if a type, a field or a role were missing here, or if a
+    /// field had another type.
     package func problems(following production: Schema) -> [String] {
         var problems: [String] = []
         for role in production.roles.subtracting(roles).sorted() {
@@ -30,10 +30,10 @@ extension Schema {
         return problems
     }
 
-    /// Production's schema after a deployment of development's: types, fields and roles are added; of types that
-    /// development has, indexes and grants become those of development. Nothing goes.
+    /// Production's schema after development's is deployed: types, fields and roles are added; types that development
+    /// has get development's indexes and grants. Nothing is removed.
     ///
-    /// Throws `invalidArguments`, naming the fields, where both have a field of different types: data of both kinds
+    /// Throws `invalidArguments`, naming the fields, when a field has different types in the two: data of both types
     /// rely on it.
     package func deploying(_ development: Schema) throws(ServiceError) -> Schema {
         var production = self

@@ -36,11 +36,10 @@ extension Schema {
         return ServiceError(.unknownItem, "Did not find record type: \(name) in \(place.name)\(suggestion); \(advice)")
     }
 
-    /// What was probably meant by a name that the schema does not have, as a part of a sentence; empty: nothing is
-    /// near.
+    /// A suggestion, as a part of a sentence, for a name that the schema does not have; empty when no name is similar.
     ///
-    /// A schema may have thousands of names, and long ones take long to compare: a few hundred short ones are, in a
-    /// millisecond at most.
+    /// A schema may have thousands of names, and long ones take long to compare: only a few hundred short names are
+    /// compared, in a millisecond at most.
     fileprivate static func suggestion(for name: String, among names: some Sequence<String>) -> String {
         func isShort(_ name: String) -> Bool { name.utf8.count <= 32 }
         guard isShort(name) else { return "" }
@@ -62,7 +61,7 @@ extension Schema {
     }
 }
 
-/// Asks of each key of a query whether the schema lets it be used like that.
+/// Checks that the schema allows each key of a query to be used the way it is.
 private struct QueryGate {
     let type: RecordTypeSchema
     let place: SchemaPlace
@@ -134,7 +133,7 @@ private struct QueryGate {
         hasTerm = true
     }
 
-    /// After the predicate: a query of all records goes by their names.
+    /// Checks what is known only after the predicate: a query for all records needs the index of their names.
     func finish() throws(ServiceError) {
         if !hasTerm { _ = try field(.recordID, needs: .queryable) }
     }
@@ -150,7 +149,7 @@ private struct QueryGate {
     // MARK: Fields
 
     private struct UsedField {
-        /// As the query spells it.
+        /// The field's name as the query spells it.
         let name: String
         let type: SchemaFieldType
     }

@@ -1,13 +1,13 @@
 /// The record types, fields, indexes and security roles of a container in one environment, which all its databases
 /// share (Documentation/CloudKit.md, Schemas).
 ///
-/// A value: what learns, imports or deploys makes another one. Copies share their storage.
+/// A value: learning, importing and deploying make a new one. Copies share their storage.
 package struct Schema: Hashable, Sendable {
     /// By name. ``Names/userRecordType`` is always among them.
     package private(set) var recordTypes: [String: RecordTypeSchema]
     /// Those that `CREATE ROLE` made; the default roles are not among them.
     package private(set) var roles: Set<String> = []
-    /// Of all types together, without system fields.
+    /// The number of fields of all types, without system fields.
     package private(set) var fieldCount: Int
     package private(set) var grantCount: Int
 
@@ -16,7 +16,7 @@ package struct Schema: Hashable, Sendable {
         Names.userRecordType, fields: [.init("roles", SchemaFieldType(.int64, isList: true))],
         grants: [DefaultRole.world: .read, DefaultRole.creator: .write])
 
-    /// A container's before anything was saved: user records alone.
+    /// The schema of a container in which nothing was saved yet: user records alone.
     package init() {
         recordTypes = [Names.userRecordType: Schema.userType]
         fieldCount = Schema.userType.fields.count
@@ -37,10 +37,10 @@ package struct Schema: Hashable, Sendable {
 
     package mutating func addRole(_ role: String) { roles.insert(role) }
 
-    /// What is too much of it, or nil; see ``Limits``.
+    /// Which limit the schema exceeds, or nil; see ``Limits``.
     package var limitProblem: String? { limitProblem(growingByTypes: 0, fields: 0, grants: 0) }
 
-    /// What would be too much of it if it had so many more of each, or nil.
+    /// Which limit the schema would exceed with so many more of each, or nil.
     func limitProblem(growingByTypes types: Int, fields: Int, grants: Int) -> String? {
         let (typeCount, fieldCount) = (recordTypes.count + types, fieldCount + fields)
         let grantCount = grantCount + grants

@@ -7,7 +7,7 @@ package struct SchemaFieldType: Hashable, Sendable {
         case double = 3
         case int64 = 4
         case location = 5
-        /// Whole numbers and others alike.
+        /// Integers and floating-point numbers alike.
         case number = 6
         case reference = 7
         case string = 8
@@ -84,8 +84,8 @@ package struct SchemaFieldType: Hashable, Sendable {
 
     /// Whether a field of this type may hold such a value.
     ///
-    /// A `NUMBER` holds both kinds of numbers; otherwise the type has to be the same. What is encrypted comes as bytes,
-    /// or as the type that it encrypts.
+    /// A `NUMBER` holds integers and floating-point numbers; otherwise the types have to be the same. An encrypted
+    /// value comes as bytes, or as the type that it encrypts.
     package func accepts(_ kind: FieldKind) -> Bool {
         guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList }
         if learned.isList != isList { return false }
@@ -104,7 +104,8 @@ package struct SchemaFieldType: Hashable, Sendable {
         }
     }
 
-    /// The options that an index of this type can have (Documentation/CloudKit.md, Queries); those that learning gives.
+    /// The options that a field of this type can have (Documentation/CloudKit.md, Queries); a learned field gets all of
+    /// them.
     package var applicableOptions: IndexOptions {
         if isEncrypted { return [] }
         return switch element {
@@ -128,7 +129,7 @@ package struct SchemaFieldType: Hashable, Sendable {
         return (text.first.map { "AEIO".contains($0) } == true ? "an " : "a ") + text
     }
 
-    /// Whether a field of one type may become one of the other: nothing but the preference of a `NUMBER` changes.
+    /// Whether a field of one type may be given the other: they differ at most in the preference of a `NUMBER`.
     package func isSame(as other: SchemaFieldType) -> Bool {
         element == other.element && isList == other.isList && isEncrypted == other.isEncrypted
     }

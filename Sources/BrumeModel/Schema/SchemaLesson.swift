@@ -1,4 +1,4 @@
-/// What saves, or records that are there, tell that a schema does not know yet.
+/// What a schema can learn from saves, or from existing records.
 package struct SchemaLesson: Equatable, Sendable {
     /// The fields that each type is to get; a type may be new and without fields.
     package private(set) var types: [String: [String: SchemaFieldType]] = [:]
@@ -29,13 +29,13 @@ extension Schema {
         }
     }
 
-    /// The schema with what was learned. Of what it knows already it changes nothing: who saves another type than
-    /// somebody else did at the same time finds out when the save is checked again.
+    /// The schema with what was learned. Types that it knows already stay as they are: when two users at the same time
+    /// save a field with different types, the second one learns so when the save is checked again.
     ///
-    /// New fields have all indexes that their type can have; new types the usual grants, and indexes of system fields
-    /// unless the server is strict.
+    /// New fields have all indexes that their type can have; new types have the usual grants, and indexes of system
+    /// fields unless the server is strict.
     ///
-    /// Throws `limitExceeded`, and learns nothing, where the schema would have too much.
+    /// Throws `limitExceeded`, and learns nothing, when the schema would exceed its limits.
     package func learning(_ lesson: SchemaLesson, isStrict: Bool) throws(ServiceError) -> Schema {
         if let refusal = refusal(of: lesson) { throw refusal }
         var schema = self

@@ -1,19 +1,19 @@
 /// Reads a schema in the language of `.ckdb` files (Documentation/CloudKit.md, Schemas).
 ///
-/// Keywords may be written in either case. Types, fields and roles may come in any order; each name once. A field of a
-/// type that can't have an option, such as an encrypted one that is `QUERYABLE`, is an error, so that nobody relies on
-/// an index that can't be.
+/// Keywords may be written in either case. Types, fields and roles may come in any order; each name once. An option
+/// that a field's type can't have, such as `QUERYABLE` on an encrypted field, is an error, so that nobody relies on an
+/// index that can't exist.
 package struct SchemaParser {
     private var scanner: SchemaScanner
     private var token: SchemaScanner.Token
     private var schema = Schema()
     private var seenTypes = Set<String>()
-    /// Grants to roles, and where they stand: a role may be made further down.
+    /// The roles that are granted something, and the offsets of the grants: a role may be defined further down.
     private var grantedRoles: [(role: String, offset: Int)] = []
 
     /// The schema that `text` defines.
     ///
-    /// Record types that it does not name are not in it, but for the one of user records, which every container has.
+    /// It has only the record types that the text names, and the one of user records, which every container has.
     package static func parse(_ text: [UInt8]) throws(SchemaSyntaxError) -> Schema {
         guard text.count <= Limits.schemaTextBytes else {
             throw SchemaSyntaxError(

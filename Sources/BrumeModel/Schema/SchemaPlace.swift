@@ -1,10 +1,12 @@
-/// Whose schema it is, and what its rules are there: what checks and their messages need beside the schema.
+/// The container and environment of a schema, and the rules there: what checks and their messages need beside the
+/// schema.
 package struct SchemaPlace: Hashable, Sendable {
     package let container: String
     package let environment: Environment
-    /// CloudKit's own rules where Brume's are milder: system fields of learned types have no index in development.
+    /// Whether CloudKit's own rules apply where Brume's are milder: system fields of learned types then have no index
+    /// in development.
     package let isStrict: Bool
-    /// Whether who asks may teach development's schema.
+    /// Whether the caller may teach development's schema.
     package let isTeacher: Bool
 
     package init(container: String, environment: Environment, isStrict: Bool = false, isTeacher: Bool = true) {
@@ -25,7 +27,8 @@ package struct SchemaPlace: Hashable, Sendable {
 
     package var environmentName: String { environment == .production ? "production" : "development" }
 
-    /// What to do for a schema that has to know something that development knows already, or is to know.
+    /// What the operator has to do so that the schema has what is missing. `what` names the change in development's
+    /// schema, which may have it already.
     package func remedy(_ what: String) -> String {
         let file = "`brume schema import --container \(container) --file FILE`"
         return environment == .production

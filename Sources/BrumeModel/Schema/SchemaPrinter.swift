@@ -46,7 +46,7 @@ package enum SchemaPrinter {
         name.hasPrefix("_") || isReserved(name) ? "\"\(name)\"" : name
     }
 
-    /// Words that are names in quotes only.
+    /// Whether a word is a name only in quotes.
     static func isReserved(_ word: String) -> Bool {
         switch word.uppercased() {
         case "GRANT", "PREFERRED", "QUERYABLE", "SORTABLE", "SEARCHABLE": true

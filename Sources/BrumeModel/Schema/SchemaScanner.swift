@@ -12,7 +12,7 @@ struct SchemaScanner {
         let kind: Kind
         /// Without quotes; empty at the end.
         let text: String
-        /// Of its first byte.
+        /// The offset of its first byte.
         let offset: Int
 
         func isKeyword(_ keyword: String) -> Bool {
@@ -91,7 +91,7 @@ struct SchemaScanner {
         offset + distance < bytes.count ? bytes[offset + distance] : nil
     }
 
-    /// Spaces and comments: `// …`, `-- …` and `/* … */`.
+    /// Skips white space and comments: `// …`, `-- …` and `/* … */`.
     private mutating func skipSpace() throws(SchemaSyntaxError) {
         while let byte = peek() {
             switch byte {

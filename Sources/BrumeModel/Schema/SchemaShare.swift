@@ -1,4 +1,4 @@
-/// A part of a schema: so many record types and fields.
+/// A number of record types and fields: a part of a schema.
 package struct SchemaShare: Equatable, Sendable {
     package var types: Int
     package var fields: Int
@@ -8,7 +8,7 @@ package struct SchemaShare: Equatable, Sendable {
         self.fields = fields
     }
 
-    /// What one account's saves may teach a development schema, unless the operator trusts all of them with the whole.
+    /// What one account's saves may teach a development schema, unless the operator lets every account teach all of it.
     package static let ofTeacher = SchemaShare(types: Limits.recordTypesPerTeacher, fields: Limits.fieldsPerTeacher)
 
     /// All that a schema may have.

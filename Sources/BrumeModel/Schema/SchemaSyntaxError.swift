@@ -1,4 +1,4 @@
-/// Why a schema's text is none: where, and what should stand there.
+/// Why a text is not a schema: where the error is, and what is expected there.
 package struct SchemaSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     /// From 1.
     package let line: Int

@@ -45,7 +45,7 @@ package enum SystemField: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The options that the field can have. Records can be told to come in the order of their names.
+    /// The options that the field can have. Records can be sorted by their names.
     package var applicableOptions: IndexOptions {
         switch self {
         case .createTime, .modTime, .recordID: [.queryable, .sortable]
@@ -54,7 +54,7 @@ package enum SystemField: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What a learned type has, unless the server is as strict as CloudKit, which gives none.
+    /// The options that a learned type gets, unless the server is as strict as CloudKit, which gives none.
     package var learnedOptions: IndexOptions {
         switch self {
         case .createTime, .modTime: [.queryable, .sortable]

@@ -18,7 +18,7 @@ package enum ByteOrder {
         return left.count - right.count
     }
 
-    /// The same of a text, which stands at the left.
+    /// The same with a text on the left.
     package static func compare(_ left: String, _ right: UnsafeRawBufferPointer) -> Int {
         left.withUTF8Bytes { compare($0, right) }
     }

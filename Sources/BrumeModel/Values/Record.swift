@@ -4,13 +4,13 @@ package struct SystemFields: Equatable, Sendable {
     package var type: String
     /// Opaque to clients; see ``ChangeTag``.
     package var changeTag: String
-    /// User record name of who made the record.
+    /// The user record name of the creator.
     package var creator: String
-    /// The server's clock, since 1970.
+    /// Milliseconds since 1970, by the server's clock.
     package var createdMilliseconds: Int64
-    /// User record name of who changed it last.
+    /// The user record name of the last modifier.
     package var modifier: String
-    /// The server's clock, since 1970.
+    /// Milliseconds since 1970, by the server's clock.
     package var modifiedMilliseconds: Int64
     /// The name of the parent record in the same zone, or nil.
     package var parent: String?

@@ -1,7 +1,7 @@
-/// Bytes that never change, in an array that others may share: the records of a request in one, and what a request says
-/// of them in another, are two allocations for hundreds of records.
+/// Immutable bytes in an array that others may share. The records of a request are in one array, and what its items say
+/// about them in another: two allocations for hundreds of records.
 ///
-/// Whoever keeps a few bytes of many keeps all of them in memory: of what outlives its request the ``array`` is kept.
+/// A small part keeps the whole array in memory: to keep it longer than the request, keep its ``array``.
 @frozen @usableFromInline
 package struct SharedBytes: Sendable {
     @usableFromInline package let storage: [UInt8]
@@ -39,17 +39,17 @@ package struct SharedBytes: Sendable {
         return withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// Whether bytes may stay in memory that was asked for as so much: an eighth may be empty, and what an allocator
-    /// adds.
+    /// Whether that many bytes may stay in an allocation of that capacity: an eighth may be unused, and what an
+    /// allocator adds.
     package static func isSnug(_ count: Int, in capacity: Int) -> Bool { capacity - count <= count / 8 + 32 }
 
-    /// A part of them, counted from their beginning, which is not copied.
+    /// A part of the bytes, by offsets from their beginning. Nothing is copied.
     package func part(_ range: Range<Int>) -> SharedBytes {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "bytes are shared that are others'")
         return SharedBytes(of: storage, at: Int(start) + range.lowerBound..<Int(start) + range.upperBound)
     }
 
-    /// The bytes where they stand. Not to be kept.
+    /// Calls `body` with the bytes in place. The pointer is valid only during the call.
     @inlinable @inline(__always)
     package func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         storage.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[Int(start)..<Int(start) + count])) }
@@ -64,6 +64,6 @@ extension SharedBytes: Equatable {
 }
 
 extension SharedBytes: CustomStringConvertible {
-    /// The bytes alone: what others have in the same array is none of the reader's business.
+    /// The bytes alone: other bytes of the same array stay private.
     @usableFromInline package var description: String { array.description }
 }

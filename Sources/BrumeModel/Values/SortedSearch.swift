@@ -1,14 +1,14 @@
-/// Searches in sorted lists without duplicates that begin where the last one ended.
+/// Searches of a sorted list without duplicates, each of which begins where the last one ended.
 package enum SortedSearch {
-    /// Finds the first element at or after `start` that does not stand before what is sought.
+    /// Finds the first element at or after `start` that does not come before the sought one.
     ///
     /// - Parameters:
-    ///   - count: Of the list.
-    ///   - start: All elements before it stand before what is sought.
-    ///   - order: How the element at an index compares with what is sought: negative before it, 0 the same.
-    /// - Returns: Its index, or `count`; and whether it is what was sought.
+    ///   - count: The number of elements in the list.
+    ///   - start: An index before which all elements come before the sought one.
+    ///   - order: Compares the element at an index with the sought one: negative when it comes before, 0 when equal.
+    /// - Returns: Its index, or `count`; and whether it is the sought element.
     /// - Complexity: One comparison where it is the first one, otherwise about 2 log2 of its distance from `start`:
-    ///   looking up all elements of a list one after the other costs as much as a walk, looking up a few does not.
+    ///   looking up all elements of a list in order costs as much as a walk, looking up a few costs less.
     @inline(__always)
     package static func firstIndex(
         from start: Int, count: Int, order: (Int) -> Int

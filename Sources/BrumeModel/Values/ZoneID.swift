@@ -30,7 +30,7 @@ package struct ZoneCapabilities: OptionSet, Sendable {
     package static let custom: ZoneCapabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
 }
 
-/// Why a zone went. Raw values are those of the protocol.
+/// Why a zone was deleted. Raw values are those of the protocol.
 package enum ZoneDeletionReason: UInt8, Sendable {
     case deleted = 0
     case purged = 1

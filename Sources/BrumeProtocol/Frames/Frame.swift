@@ -25,7 +25,7 @@ package struct FrameHeader: Equatable, Sendable {
     package var payloadByteCount: Int
     package var type: FrameType
     package var isLast: Bool
-    /// 0: the connection itself.
+    /// The stream's id; 0 stands for the connection itself.
     package var stream: UInt32
 
     package init(type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payloadByteCount: Int) {

@@ -1,23 +1,23 @@
 /// Cuts a byte stream into frames.
 ///
-/// Whole frames are handed on straight from the bytes received; only the part of a frame that has not arrived
-/// completely is copied and kept, so memory is bounded by one frame. A header over the limit is refused before any of
-/// its payload is kept.
+/// Whole frames are passed on straight from the received bytes; only an incomplete frame is copied and kept, so memory
+/// is bounded by one frame. A header over the limit is refused before any of its payload is kept.
 package struct FrameReader: ~Copyable {
-    /// Bytes that a frame's payload may have. Small until the peer has said who it is.
+    /// The limit of a frame's payload in bytes. Small until the peer has authenticated.
     package var payloadBytesLimit: Int
 
-    /// What has arrived of the frame that is not whole yet.
+    /// The bytes of the incomplete frame that have arrived.
     private var partial: [UInt8] = []
 
     package init(payloadBytesLimit: Int) {
         self.payloadBytesLimit = payloadBytesLimit
     }
 
-    /// Whether a frame has begun and not ended.
+    /// Whether an incomplete frame is kept.
     package var isInsideFrame: Bool { !partial.isEmpty }
 
-    /// Bytes of the frame that has begun and not ended, its header included, as far as that says so; 0 where none has.
+    /// The size of the incomplete frame, header included; until the header has arrived, the bytes that have; 0 when
+    /// there is no such frame.
     package var frameByteCount: Int {
         guard partial.count >= FrameHeader.byteCount else { return partial.count }
         let payload = partial.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
@@ -26,8 +26,8 @@ package struct FrameReader: ~Copyable {
 
     /// Takes bytes as they arrive and calls `frame` for each whole frame. The payload is valid during the call.
     ///
-    /// `frame` returns false to stop: the bytes behind that frame are kept and given again by the next call.
-    /// `mayHandOn` is asked before each frame; where it returns false that frame is kept, too.
+    /// `frame` returns false to stop: the bytes after that frame are kept and delivered by the next call. `mayHandOn`
+    /// is asked before each frame; when it returns false, that frame is kept as well.
     package mutating func read(
         _ bytes: UnsafeRawBufferPointer, mayHandOn: () -> Bool = { true },
         _ frame: (FrameHeader, UnsafeRawBufferPointer) -> Bool
@@ -76,7 +76,7 @@ package struct FrameReader: ~Copyable {
         partial.append(contentsOf: rest[consumed...])
     }
 
-    /// A buffer up to this size is kept between frames: small, since every idle connection may keep one.
+    /// The largest buffer that is kept between frames: small, since every idle connection may keep one.
     private static let keptCapacity = 16 * 1024
 
     /// How many bytes the kept frame still needs; those of its header first.

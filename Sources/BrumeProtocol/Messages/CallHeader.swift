@@ -42,7 +42,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
 /// Opens a call.
 package struct CallHeader: Equatable, Sendable {
     package var method: Method
-    /// The call fails with `networkFailure` when it isn't answered by then; 0: the server's default.
+    /// The time after which an unanswered call fails with `networkFailure`; 0 means the server's default.
     package var timeoutMilliseconds: UInt32
     /// Any text up to 64 bytes, for the server's log.
     package var requestID: String

@@ -1,12 +1,12 @@
 package import BrumeModel
 internal import BrumeRecord
 
-/// Ends a call.
+/// The status that ends a call.
 package struct CallStatus: Equatable, Sendable {
-    /// 0: success. Else a raw value of ``ErrorCode``.
+    /// 0 for success, otherwise a raw value of ``ErrorCode``.
     package var code: Int32
     package var message: String
-    /// When to try again; 0: no advice.
+    /// The delay before the next attempt; 0 means no advice.
     package var retryAfterMilliseconds: UInt32
     package var detail: ServiceError.Detail
 

@@ -1,9 +1,9 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Reads a request for records where it lies, without making its message: see ``ModifyRecordsReader``.
+/// Reads a request for records in place, without unpacking its message: see ``ModifyRecordsReader``.
 ///
-/// One that wants some keys only is left to its message.
+/// A request for only some keys is not read here: its message is unpacked.
 struct FetchRecordsReader {
     private var nameCount = 0
 

@@ -4,7 +4,7 @@ internal import BrumeRecord
 /// First message of a client.
 package struct Hello: Equatable, Sendable {
     package enum Credentials: Equatable, Sendable {
-        /// The public database can be read.
+        /// No credentials: the client may only read the public database.
         case none
         /// An account's token.
         case account(String)
@@ -18,7 +18,7 @@ package struct Hello: Equatable, Sendable {
     /// 16 random bytes that the device keeps; empty for tools that are no device.
     package var deviceID: [UInt8]
     package var container: String
-    /// Nil where the client names none.
+    /// The environment, or nil when the client names none.
     package var environment: Environment?
     package var credentials: Credentials
 

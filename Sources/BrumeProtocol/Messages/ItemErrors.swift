@@ -19,7 +19,7 @@ extension MessageArena {
         return view
     }
 
-    /// For answers about zones and subscriptions, where no server record can stand.
+    /// An item's error in answers about zones and subscriptions, which never hold a server record.
     func itemError(_ error: ServiceError) -> Pointer<Brume__V1__ItemError> {
         let message = make(brume__v1__item_error__init)
         message.pointee.code = error.code.rawValue
@@ -55,6 +55,6 @@ extension ServiceError {
 }
 
 extension ServiceError.Detail {
-    /// What a newer peer says besides is left out: the code stands for itself.
+    /// Reads a detail. One that only a newer peer knows is dropped: the code is meaningful without it.
     init(wire number: UInt32) { self = UInt8(exactly: number).flatMap(Self.init) ?? .none }
 }

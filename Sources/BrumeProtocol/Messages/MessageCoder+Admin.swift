@@ -25,7 +25,7 @@ extension MessageCoder {
         }
     }
 
-    /// The name behind which the page begins; empty: the first page.
+    /// The name after which the page begins; empty for the first page.
     package func decodeListAccountsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
         try request(brume__v1__list_accounts_request__unpack, bytes).pointee.after.lossyText
     }
@@ -62,7 +62,7 @@ extension MessageCoder {
         }
     }
 
-    /// The name of the account whose tokens go.
+    /// The name of the account whose tokens are revoked.
     package func decodeRevokeTokensRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
         try Self.accountName(try request(brume__v1__revoke_tokens_request__unpack, bytes).pointee.name)
     }
@@ -75,7 +75,7 @@ extension MessageCoder {
         }
     }
 
-    /// The name of the account, and what becomes of its quota; nil: nothing.
+    /// The name of the account, and the change of its quota; nil when the request changes nothing.
     package func decodeQuotaRequest(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> (name: String, change: QuotaChange?) {

@@ -13,7 +13,7 @@ extension MessageCoder {
             desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
     }
 
-    /// Writes the answer; records go into it as they are given.
+    /// Writes the answer; the records' bytes are copied into it unchanged.
     package func encodeZoneChangesResponse(_ page: ZoneChangesPage<SharedBytes, [UInt8]>) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__server__v1__zone_changes_response_view__init)

@@ -2,7 +2,7 @@ package import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// What a connection says outside of calls, and what opens and ends a call.
+/// The messages of a connection outside of calls, and those that open and end a call.
 extension MessageCoder {
     package func encodeHello(_ hello: Hello) -> [UInt8] {
         encode { arena in
@@ -26,8 +26,8 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a hello. Whether the container's name is one, the container may be used, and the credentials open it, is
-    /// the session's to decide.
+    /// Reads a hello. The session decides whether the container's name is valid, whether the container may be used, and
+    /// whether the credentials open it.
     package func decodeHello(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Hello {
         let message = try request(brume__v1__hello__unpack, bytes)
         let environment: Environment?
@@ -56,7 +56,7 @@ extension MessageCoder {
             protocolVersion: message.pointee.protocol_version,
             clientVersion: try Self.shortText(message.pointee.client_version, 255, "a client version"),
             deviceID: message.pointee.device_id.array,
-            // A replacement character is not ASCII, and so in no container's name.
+            // A replacement character is not ASCII, so no container's name has one.
             container: message.pointee.container.lossyText,
             environment: environment, credentials: credentials)
     }
@@ -107,8 +107,8 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a call's header. A method that this version doesn't know survives as its number. Texts that are malformed
-    /// or too long are left out, and named as the header's problem: they say nothing about the stream.
+    /// Reads a call's header. A method that this version doesn't know keeps its number. Texts that are malformed or too
+    /// long are left out and reported as the header's problem: they do not affect the stream.
     package func decodeCall(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> CallHeader {
         if let header = Self.plainCall(bytes) { return header }
         let message = try request(brume__v1__call__unpack, bytes)
@@ -126,7 +126,7 @@ extension MessageCoder {
         return header
     }
 
-    /// A header that says nothing but method and time, as most do, read where it lies; nil for any other one.
+    /// A header with only a method and a timeout, as most are, read in place. Returns nil for any other header.
     private static func plainCall(_ bytes: UnsafeRawBufferPointer) -> CallHeader? {
         var numbers: (method: UInt32, timeout: UInt32) = (0, 0)
         var last: UInt64 = 0

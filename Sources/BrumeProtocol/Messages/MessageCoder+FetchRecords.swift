@@ -4,16 +4,16 @@ internal import CBrumeProto
 
 /// `Records.Fetch`, both sides.
 extension MessageCoder {
-    /// Reads a request. Record names are still to be checked by ``Names``; a name may stand there twice.
+    /// Reads a request. Record names are still to be checked by ``Names``; a name may occur twice.
     ///
-    /// A request that is encoded as usual, and right, is read where it lies.
+    /// A valid request in the usual encoding is read in place.
     package func decodeFetchRecordsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> FetchRecordsRequest
     {
         if bytes.count <= Limits.requestBytes, let request = FetchRecordsReader.read(bytes) { return request }
         return try decodeFetchRecordsMessage(bytes)
     }
 
-    /// The same by way of the message, whatever the request is: what reading in place falls back on.
+    /// Reads any request by unpacking its message: the fallback when it can't be read in place.
     package func decodeFetchRecordsMessage(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> FetchRecordsRequest
     {
         let message = try request(brume__v1__fetch_records_request__unpack, bytes)

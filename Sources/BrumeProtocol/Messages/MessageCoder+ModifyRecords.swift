@@ -7,7 +7,7 @@ extension MessageCoder {
     /// Reads a request. Names of records to save are unique in their zone and valid unless the item's problem says
     /// otherwise; names of records to delete are unique and still to be checked by ``Names``.
     ///
-    /// A request that is encoded as usual, and right, is read where it lies.
+    /// A valid request in the usual encoding is read in place.
     package func decodeModifyRecordsRequest(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
@@ -19,7 +19,7 @@ extension MessageCoder {
         return try decodeModifyRecordsMessage(bytes)
     }
 
-    /// The same by way of the message, whatever the request is: what reading in place falls back on.
+    /// Reads any request by unpacking its message: the fallback when it can't be read in place.
     package func decodeModifyRecordsMessage(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> ModifyRecordsRequest<CheckedFields> {
@@ -49,7 +49,7 @@ extension MessageCoder {
             operationID: operationID, zones: zones, clientToken: clientToken)
     }
 
-    /// Before any of them is looked at.
+    /// Checks the number of locations and references in lists, before any of them is looked at.
     private static func checkListMessages(
         _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
     ) throws(ServiceError) {
@@ -88,8 +88,7 @@ extension MessageCoder {
         return ZoneModification(zone: id, saves: saves, deletions: deletions)
     }
 
-    /// Fails where a record is named twice. Names that no record can have are their items' failures, also when they are
-    /// alike.
+    /// Fails when a record is named twice. A name that no record can have fails its own item, even when it is repeated.
     private static func distinctRecords(
         _ saves: [RecordSave<CheckedFields>], _ deletions: [String]
     ) throws(ServiceError) {
@@ -129,17 +128,17 @@ extension MessageCoder {
     }
 
     /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may
-    /// write it is decided where its identity is known. A replacement character in a lossy name is not ASCII, and so
-    /// refused.
+    /// write it is decided where the caller's identity is known. A replacement character in a lossy name is not ASCII,
+    /// so the name is refused.
     static func problem(name: String, type: String) -> String? {
         if Names.isUserRecordName(name), type == Names.userRecordType { return nil }
         return Names.problemWithRecordName(name) ?? Names.problemWithRecordType(type)
     }
 
-    /// Writes the answer; records go into it as they are stored.
+    /// Writes the answer; the stored bytes of the records are copied into it unchanged.
     ///
-    /// Every save comes through here, so it is written in place; the bytes are those that protobuf-c makes of the
-    /// message.
+    /// Every save's answer comes from here, so it is written without building the message; the bytes are those that
+    /// protobuf-c makes of the message.
     package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
         var bytes: [UInt8] = []
         var errors = PackedErrors()

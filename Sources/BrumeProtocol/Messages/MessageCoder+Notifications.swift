@@ -2,7 +2,7 @@ package import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// The notification stream: positions up, events down.
+/// The notification stream: the device sends positions, the server sends events.
 extension MessageCoder {
     /// The position that a device gives: where to resume, or what it has handled. Empty where it gives none.
     package func decodeNotificationsRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> [UInt8] {
@@ -55,16 +55,16 @@ extension MessageCoder {
         }
     }
 
-    /// The position of an event as the field that stands before an event which was encoded without one: so devices that
-    /// stand at different places share the rest. A message's fields may stand in any order.
+    /// The field with an event's position, to be put before an event that was encoded without one: so devices at
+    /// different positions share the rest. A message's fields may come in any order.
     package static func positionField(_ position: [UInt8]) -> [UInt8] {
         var field: [UInt8] = []
         field.append(byteCount: WireSize.message(position.count)) { $0.message(1, position) }
         return field
     }
 
-    /// Reads an event. One of a kind, a database or a reason that this version doesn't know is of the kind
-    /// ``NotificationEvent/Kind/unknown``: its position counts all the same.
+    /// Reads an event. An event whose kind, database or reason this version doesn't know gets the kind
+    /// ``NotificationEvent/Kind/unknown``; its position counts like any other.
     package func decodeNotificationEvent(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> NotificationEvent {
         let message = try answer(brume__v1__notification_event__unpack, bytes)
         let kind: NotificationEvent.Kind
@@ -93,12 +93,12 @@ extension MessageCoder {
             committedMilliseconds: message.pointee.committed_milliseconds)
     }
 
-    /// The database that an event names; nil: none that this version knows.
+    /// The database that an event names. Returns nil when this version doesn't know it.
     private static func scope(_ scope: Brume__V1__DatabaseScope) -> DatabaseScope? {
         UInt8(exactly: scope.rawValue).flatMap(DatabaseScope.init)
     }
 
-    /// The change that an event reports; nil: in a database, or for a reason, that this version doesn't know.
+    /// The change that an event reports. Returns nil when this version doesn't know its database or its reason.
     private static func recordChange(
         _ message: UnsafeMutablePointer<Brume__V1__RecordChanged>
     ) throws(ServiceError) -> RecordChange? {

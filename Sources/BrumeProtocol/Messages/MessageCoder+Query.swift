@@ -4,7 +4,7 @@ internal import CBrumeProto
 
 /// `Records.Query` and `Records.Explain`.
 extension MessageCoder {
-    /// Of both methods.
+    /// Reads a request of either method.
     package func decodeQueryRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> QueryRequest {
         let message = try request(brume__v1__query_request__unpack, bytes)
         let database = try RequestChecks.scope(message.pointee.database)
@@ -25,14 +25,14 @@ extension MessageCoder {
             desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
     }
 
-    /// One encoding for equal queries: what a cursor is bound to.
+    /// Encodes a query, equal queries equally: a cursor is bound to these bytes.
     package func encodeQuery(_ query: Query) -> [UInt8] {
         encode { $0.query(query) }
     }
 
-    /// Writes the answer; records go into it as they are given, each copied once.
+    /// Writes the answer; the records' bytes are copied into it unchanged.
     ///
-    /// By hand, not by protobuf-c, which copies a record into its message first.
+    /// It is written without protobuf-c, which would first copy each record into its message.
     package func encodeQueryResponse(_ page: QueryPage<SharedBytes>) -> [UInt8] {
         var zone: ZoneID?
         var zoneField: [UInt8] = []
@@ -88,7 +88,7 @@ extension MessageCoder {
         }
     }
 
-    /// Of both methods.
+    /// Writes a request of either method.
     package func encodeQueryRequest(_ request: QueryRequest) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__v1__query_request__init)
@@ -163,7 +163,7 @@ extension Query {
         var sortDescriptors: [QuerySort] = []
         for index in 0..<message.pointee.n_sort {
             let sort = try QuerySort(message.pointee.sort[index]!)
-            // What is equal by a key is so the second time.
+            // Sorting by the same key a second time changes nothing.
             let isRepeated = sortDescriptors.contains { $0.key == sort.key && $0.relativeTo == sort.relativeTo }
             if !isRepeated { sortDescriptors.append(sort) }
         }

@@ -17,7 +17,7 @@ extension MessageCoder {
         }
     }
 
-    /// The text of the schema to import, which is not looked at yet.
+    /// The text of the schema to import, not parsed yet.
     package func decodeImportSchemaRequest(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> (text: [UInt8], validatesOnly: Bool) {
@@ -69,7 +69,7 @@ extension MessageCoder {
         encode { $0.make(brume__v1__set_role_member_response__init) }
     }
 
-    /// The user record name behind which the page begins; empty: the first page.
+    /// The user record name after which the page begins; empty for the first page.
     package func decodeListRoleMembersRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
         try request(brume__v1__list_role_members_request__unpack, bytes).pointee.after.lossyText
     }

@@ -198,7 +198,7 @@ extension MessageArena {
         return message
     }
 
-    /// Nil for one without values.
+    /// A histogram as a message; nil when it has no values.
     fileprivate func histogram(_ histogram: Histogram) -> Pointer<Brume__V1__Histogram>? {
         if histogram.count == 0 { return nil }
         let message = make(brume__v1__histogram__init)

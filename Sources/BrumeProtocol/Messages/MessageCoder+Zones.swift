@@ -4,7 +4,7 @@ internal import CBrumeProto
 
 /// Zones, the server's side.
 extension MessageCoder {
-    /// Reads a request. A zone's name is still to be checked by ``Names``: a bad one is its item's failure.
+    /// Reads a request. A zone's name is still to be checked by ``Names``: a bad one fails its item.
     package func decodeModifyZonesRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> ModifyZonesRequest {
         let message = try request(brume__v1__modify_zones_request__unpack, bytes)
         let database = try RequestChecks.scope(message.pointee.database)
@@ -27,7 +27,7 @@ extension MessageCoder {
         }
     }
 
-    /// Reads a request. Names are still to be checked by ``Names``: a bad one is its item's failure.
+    /// Reads a request. Names are still to be checked by ``Names``: a bad one fails its item.
     package func decodeFetchZonesRequest(
         _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> (database: DatabaseScope, zones: [ZoneID]) {
@@ -130,7 +130,7 @@ extension MessageCoder {
             id: ZoneCoder.lossy(id), capabilities: ZoneCapabilities(rawValue: zone.pointee.capabilities))
     }
 
-    /// A deletion's error; nil where it was done.
+    /// The error of a deletion, or nil when it succeeded.
     static func deletionResult(
         _ result: UnsafeMutablePointer<Brume__V1__DeletionResult>
     ) throws(ServiceError) -> ServiceError? {

@@ -4,17 +4,18 @@ internal import CBrumeProto
 
 /// Turns messages into values and back, for both sides of a connection.
 ///
-/// One belongs to one event loop or one client connection: it reuses its memory and is not thread-safe. Decoding of
-/// requests is where a client's bytes are checked: what comes out keeps every rule of `proto/` that can be checked
-/// without data. What is wrong with a request as a whole is thrown, what is wrong with one record is in its
-/// ``CheckedFields/problem``. Names in deletions, fetches and zone saves carry no such place: where they are not valid
+/// A coder belongs to one event loop or one client connection: it reuses its memory and is not thread-safe. Decoding a
+/// request is where a client's bytes are checked: the result keeps every rule of `proto/` that can be checked without
+/// data. What is wrong with a request as a whole is thrown; what is wrong with one record is in its
+/// ``CheckedFields/problem``. Names in deletions, fetches and zone saves have no such property: when they are not valid
 /// UTF-8 the value holds U+FFFD, which the rules of ``Names`` refuse.
 package final class MessageCoder {
-    /// What is decoded.
+    /// Holds the message that is decoded.
     let arena: MessageArena
-    /// One field at a time of a record that is decoded, so that a page of records needs no more than its largest field.
+    /// Holds one field at a time of a record that is decoded, so that a page of records needs no more than its largest
+    /// field.
     let fieldArena: MessageArena
-    /// What is encoded: our own values, so that their size is what bounds it.
+    /// Holds the message that is encoded. It has no limit: the values come from this process and bound its size.
     let builder: MessageArena
 
     /// - Parameter arenaBytesLimit: What one decoded message may take in memory.
@@ -29,7 +30,7 @@ package final class MessageCoder {
 }
 
 extension MessageCoder {
-    /// A client's message, with the limits of ``Limits/requestBytes`` and of the arena.
+    /// Unpacks a client's message, within ``Limits/requestBytes`` and the arena's limit.
     func request<Message>(
         _ unpack: Unpack<Message>, _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> UnsafeMutablePointer<Message> {
@@ -49,7 +50,7 @@ extension MessageCoder {
         )
     }
 
-    /// A server's message.
+    /// Unpacks a server's message.
     func answer<Message>(
         _ unpack: Unpack<Message>, _ bytes: UnsafeRawBufferPointer
     ) throws(ServiceError) -> UnsafeMutablePointer<Message> {

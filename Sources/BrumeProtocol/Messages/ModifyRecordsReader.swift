@@ -2,20 +2,21 @@ internal import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// Reads a request to modify records where it lies, without making its message: the server's hot path.
+/// Reads a request to modify records in place, without unpacking its message: the server's hot path.
 ///
-/// Only what is right and in the order in which every encoder writes it is read here; nil for all else, also for what
-/// is wrong with it: ``MessageCoder/decodeModifyRecordsMessage(_:)`` makes the message then, and says so. What is read
-/// here is the same as that would give, but for its bound of memory, which this does not need. A field that is encoded
-/// as it will be stored is taken as it is; any other one is decoded and packed by itself.
+/// It reads only valid requests whose fields come in the order in which every encoder writes them. It returns nil for
+/// all others, including invalid ones: ``MessageCoder/decodeModifyRecordsMessage(_:)`` then unpacks the message and
+/// reports what is wrong. For what is read here, that function gives the same result, except for its memory limit,
+/// which does not apply here. A field that is encoded as it will be stored is used as it is; any other field is decoded
+/// and packed separately.
 struct ModifyRecordsReader {
     private typealias Unusual = WireReader.Damage
 
-    /// The request's bytes. Fields that stand there as they will in a record are shared with it.
+    /// The request's bytes. Fields that are encoded as in a record are shared with it.
     private let storage: [UInt8]
     private let fieldArena: MessageArena
     private var itemCount = 0
-    /// Places and references in lists.
+    /// The number of locations and references in lists.
     private var listMessageCount = 0
 
     static func read(
@@ -90,7 +91,7 @@ struct ModifyRecordsReader {
             case 2:
                 saves.append(try save(try element.message()))
                 if saves.count == 2 {
-                    // Those that follow are about as large.
+                    // The saves that follow are about as large.
                     let others = (bytes.count - element.range.upperBound) / element.range.count
                     saves.reserveCapacity(2 + min(others, Limits.itemsPerRequest - itemCount))
                 }
@@ -114,13 +115,13 @@ struct ModifyRecordsReader {
     private mutating func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {
         // Put together at the end: a save that grows field by field would begin as a copy of one without any.
         var (name, type, changeTag) = ("", "", "")
-        // Before they are texts; what is not right may be a user's record still.
+        // Checked before they become texts; a name or type that is not valid may still be that of a user's record.
         var (isNameRight, isTypeRight) = (false, false)
         var parent = ParentChange.unchanged
-        // Neighbours that stand here as they do in a record, and are taken together: mostly all fields are.
+        // Adjacent fields that are encoded as in a record, to be taken together: mostly these are all fields.
         var plain = 0..<0
         var plainCount = 0
-        // Those before them, where not all are.
+        // The fields before them, when not all are adjacent.
         var earlier = EncodedFieldsBuilder()
         var removals: [String] = []
         var mayHoldReferences = false
@@ -130,7 +131,7 @@ struct ModifyRecordsReader {
         var last: UInt64 = 0
         while let element = try reader.next() {
             guard element.number > last || element.number == 15 && last == 15 else { throw Unusual() }
-            // One of the two that say what becomes of the parent.
+            // Only one of the two fields that change the parent is allowed.
             guard element.number != 5 || last != 4 else { throw Unusual() }
             last = element.number
             switch element.number {
@@ -195,11 +196,11 @@ struct ModifyRecordsReader {
     // MARK: Fields
 
     private enum Field {
-        /// It is encoded as it will be stored, and holds no reference.
+        /// The field is encoded as it will be stored, and holds no reference.
         case plain
-        /// Its canonical encoding.
+        /// The field's canonical encoding.
         case packed([UInt8])
-        /// It removes its key.
+        /// The field removes its key.
         case removal
     }
 

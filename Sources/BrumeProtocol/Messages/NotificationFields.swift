@@ -2,17 +2,17 @@ package import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// What a notification carries of a record: the values of a few keys, each of a bounded size
+/// The fields of a record that a notification carries: the values of a few keys, each of a bounded size
 /// (Documentation/CloudKit.md, Subscriptions).
 ///
-/// The record is read in place, and only what is carried is decoded, so a stored value costs and holds no more than
-/// what a notification shows of it: lists and bytes are left out without a look at their elements, and texts are cut
+/// The record is read in place, and only what is carried is decoded, so a stored value costs no more time and memory
+/// than what a notification shows of it: lists and bytes are left out without reading their elements, and texts are cut
 /// before they become strings.
 package struct NotificationFields: Equatable, Sendable {
     package private(set) var values: [String: FieldValue] = [:]
     /// Whether a value was left out or cut.
     package private(set) var isPruned = false
-    /// The fields of the record that were passed on the way: what reading took.
+    /// The number of the record's fields that were read: the cost of reading.
     package private(set) var fieldsRead = 0
 
     /// - Parameter keys: At most ``Limits/notificationDesiredKeys`` of them.
@@ -43,7 +43,7 @@ package struct NotificationFields: Equatable, Sendable {
         }
     }
 
-    /// A small value with all its parts: a location has more than queries look at.
+    /// Decodes a small value with all its parts: a location has more than ``StoredScalar`` holds.
     private static func decoded(_ field: UnsafeRawBufferPointer) -> FieldValue? {
         let arena = MessageArena(bytesLimit: 16 * 1024)
         return withExtendedLifetime(arena) {

@@ -3,7 +3,7 @@ struct PackedErrors {
     private var errors: [[UInt8]] = []
     private var taken = 0
 
-    /// Returns the error's size.
+    /// Appends an error and returns its size.
     mutating func append(_ error: [UInt8]) -> Int {
         errors.append(error)
         return error.count

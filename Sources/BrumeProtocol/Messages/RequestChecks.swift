@@ -46,7 +46,7 @@ enum RequestChecks {
         }
     }
 
-    /// Fails where a zone is named twice. The caller has many names: empty, and `__defaultOwner__`.
+    /// Fails when a zone is named twice. The caller as its owner has two spellings: empty, and `__defaultOwner__`.
     static func distinctZones(_ first: [ZoneID], _ second: [ZoneID] = []) throws(ServiceError) {
         guard first.count + second.count > 1 else { return }
         var seen = Set<ZoneID>(minimumCapacity: first.count + second.count)
@@ -83,8 +83,8 @@ enum RequestChecks {
     /// The beginning of a name for an error's text: a name that is wrong can be long.
     private static func quoted(_ name: String) -> Substring { name.prefix(64) }
 
-    /// The keys that a fetch wants, sorted and each once, without those that no field can have; nil where the request
-    /// doesn't say.
+    /// The keys that a fetch wants, sorted and without duplicates, and without those that no field can have; nil when
+    /// the request doesn't say.
     static func desiredKeys(_ keys: UnsafeMutablePointer<Brume__V1__DesiredKeys>?) throws(ServiceError) -> DesiredKeys?
     {
         guard let keys else { return nil }

@@ -1,8 +1,8 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-// What readers of requests ask of a field in place. Each throws where the field is not as every encoder writes it: then
-// the request is read by way of its message, which says what is wrong.
+// Typed access to a field for readers of requests, in place. Each member throws when the field is not encoded as every
+// encoder writes it: the request is then read by unpacking its message, which reports what is wrong.
 
 extension WireReader.Element {
     func message() throws(WireReader.Damage) -> UnsafeRawBufferPointer {
@@ -28,7 +28,7 @@ extension WireReader.Element {
         return number == 1
     }
 
-    /// A database that is served.
+    /// The database scope, which has to be one that is served.
     func scope() throws(WireReader.Damage) -> DatabaseScope {
         switch try integer() {
         case 1: return .public
@@ -39,7 +39,7 @@ extension WireReader.Element {
 }
 
 extension ZoneID {
-    /// A usable zone.
+    /// Reads a zone; its name and owner have to be usable.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> ZoneID {
         var id = ZoneID(name: "", owner: "")
         var reader = WireReader(bytes)

@@ -1,10 +1,10 @@
-/// One connection of a client: the greeting, calls, streams, whether the peer is alive, and the goodbye.
+/// The client's side of one connection: the greeting, calls, streams, the peer's liveness, and the goodbye.
 ///
 /// Pure: time is an argument (monotonic nanoseconds), and each event returns everything that is to be done, in order. A
-/// connection that was lost is not repaired here: its owner makes a new machine and starts the calls again that may be.
+/// lost connection is not restored here: its owner makes a new machine and restarts the calls that may be repeated.
 ///
 /// `greeting` goes to `open` or `closed`, `open` to `draining` or `closed`, `draining` to `closed`. In `closed` every
-/// event is one that crossed the end, and does nothing.
+/// event is a late one, and does nothing.
 package struct ClientConnectionStateMachine: Sendable {
     package enum State: Equatable, Sendable {
         /// Our hello left; the server's welcome is due.
@@ -18,28 +18,29 @@ package struct ClientConnectionStateMachine: Sendable {
 
     package enum Action: Equatable, Sendable {
         case send(ClientFrame)
-        /// The server took us in: calls may be started.
+        /// The server accepted the hello: calls may be started.
         case welcomed(Welcome)
-        /// The server did not take us in. The connection closes.
+        /// The server refused the hello. The connection closes.
         case refused(CallStatus)
         case callAnswered(id: UInt64, payload: [UInt8])
         case callFailed(id: UInt64, CallStatus)
         case streamMessageReceived(id: UInt64, payload: [UInt8])
         /// The server granted credit to a stream that had none.
         case streamBecameWritable(id: UInt64)
-        /// With the server's status, or nil when the stream gave way to the server's goodbye: open it again elsewhere.
+        /// The stream ended with the server's status, or nil when the server's goodbye ended it: open it again
+        /// elsewhere.
         case streamEnded(id: UInt64, CallStatus?)
         /// The answer to ``ClientConnectionStateMachine/pingRequested(_:)``.
         case pongReceived(UInt64)
-        /// The server asks to come back after the time given.
+        /// The server is about to close, and asks the client to reconnect after the given time.
         case drainingStarted(Goaway)
-        /// Send what was to be sent, and close. Nothing comes after it.
+        /// Send what is pending, and close. No action follows it.
         case close(CloseCause)
     }
 
     /// Why the machine ends the connection.
     package enum CloseCause: Equatable, Sendable {
-        /// The server broke the protocol: how.
+        /// The server broke the protocol in the way that the text describes.
         case violation(String)
         /// Nothing came for too long, not even a pong.
         case silence
@@ -64,7 +65,7 @@ package struct ClientConnectionStateMachine: Sendable {
     }
 
     package private(set) var state = State.greeting
-    /// Those of the welcome; only meaningful behind it.
+    /// The limits from the welcome; only meaningful after it.
     package private(set) var limits = ConnectionLimits()
     /// Open calls and streams by their stream id on the wire.
     private var calls: [UInt32: Call] = [:]
@@ -81,7 +82,7 @@ package struct ClientConnectionStateMachine: Sendable {
         lastReceivedNanoseconds = now
     }
 
-    /// The most that the server's next frame may hold.
+    /// The largest payload of the server's next frame.
     package var payloadBytesLimit: Int {
         if state == .greeting { return ClientConnectionLimits.greetingFrameBytes }
         return max(limits.frameBytes, ClientConnectionLimits.answerFrameBytes)
@@ -92,7 +93,7 @@ package struct ClientConnectionStateMachine: Sendable {
         state == .open && calls.count < limits.concurrentCalls && lastStreamID < ClientConnectionLimits.streamIDMax
     }
 
-    /// The connection has used up its stream ids: it serves no call any more.
+    /// Whether the connection has used up its stream ids and can carry no more calls.
     package var isUsedUp: Bool { state == .open && lastStreamID >= ClientConnectionLimits.streamIDMax }
 
     /// Unary calls that the server has not answered.
@@ -130,8 +131,8 @@ package struct ClientConnectionStateMachine: Sendable {
         return [.send(.message(stream: stream, payload: payload))]
     }
 
-    /// The owner took messages of a stream. Credit is granted in steps of half. For a stream that ended it does
-    /// nothing.
+    /// The owner consumed messages of a stream. Credit is granted once half of it is used. Does nothing for a stream
+    /// that has ended.
     package mutating func streamMessagesTaken(id: UInt64, count: UInt32) -> [Action] {
         guard let stream = streamIDs[id], case .stream(_, var value)? = calls[stream] else { return [] }
         value.takenMessages += UInt64(count)
@@ -146,7 +147,8 @@ package struct ClientConnectionStateMachine: Sendable {
         return actions
     }
 
-    /// The owner wants no answer any more: its caller gave up, or a deadline passed. A call that ended is no error.
+    /// The owner no longer wants the answer: its caller gave up, or a deadline passed. Does nothing for a call that has
+    /// ended.
     package mutating func callCancelled(id: UInt64) -> [Action] {
         guard let stream = streamIDs[id] else { return [] }
         end(stream)
@@ -162,7 +164,7 @@ package struct ClientConnectionStateMachine: Sendable {
 
     // MARK: Time
 
-    /// When ``timePassed(now:)`` is to be called at the latest; nil when the connection is closed.
+    /// The latest time to call ``timePassed(now:)``; nil when the connection is closed.
     package var deadlineNanoseconds: UInt64? {
         switch state {
         case .greeting: startedNanoseconds + ClientConnectionLimits.greetingNanoseconds
@@ -183,7 +185,8 @@ package struct ClientConnectionStateMachine: Sendable {
         return [.send(.ping(0))]
     }
 
-    /// A caller that waits for an answer wants to know sooner whether there is a server.
+    /// The silence after which the server is pinged. It is shorter while a caller waits for an answer, because the
+    /// caller wants to know sooner whether the server is alive.
     private var silenceNanoseconds: UInt64 {
         let idle = UInt64(limits.idleMilliseconds) * 1_000_000
         return unaryCalls > 0 ? min(idle, ClientConnectionLimits.silenceInCallNanoseconds) : idle
@@ -191,13 +194,13 @@ package struct ClientConnectionStateMachine: Sendable {
 
     // MARK: From the server
 
-    /// Bytes came, be it a part of a frame.
+    /// Bytes arrived, possibly only a part of a frame.
     package mutating func bytesReceived(now: UInt64) {
         lastReceivedNanoseconds = now
         pingSentNanoseconds = nil
     }
 
-    /// The server sent what is no frame, or one that can't be read.
+    /// The server sent something that is not a frame, or a frame that can't be read.
     package mutating func violated(_ message: String) -> [Action] {
         state == .closed ? [] : close(.violation(message))
     }
@@ -239,7 +242,7 @@ package struct ClientConnectionStateMachine: Sendable {
         var actions: [Action] = [.drainingStarted(goaway)]
         if state == .greeting { return actions + close(.drained) }
         state = .draining
-        // Streams have no end of their own, and their owner can resume them on the next connection.
+        // Streams do not end by themselves, and their owner can resume them on the next connection.
         for (stream, call) in calls.sorted(by: { $0.key < $1.key }) {
             guard case .stream(let id, _) = call else { continue }
             end(stream)
@@ -251,7 +254,7 @@ package struct ClientConnectionStateMachine: Sendable {
     private mutating func messageReceived(_ stream: UInt32, _ payload: [UInt8], isLast: Bool) -> [Action] {
         switch calls[stream] {
         case nil:
-            // Our cancel, and what the server sent before it knew, have crossed.
+            // The server sent this before our cancel reached it.
             return []
         case .unary(let id)?:
             guard isLast else { return violated("the server answered a unary call with more than one message") }
@@ -290,7 +293,7 @@ package struct ClientConnectionStateMachine: Sendable {
         case .unary?: return violated("the server granted credit to a unary call")
         case .stream(let id, var value)?:
             let wasWritable = value.sendCredit > 0
-            // More than could ever be used is cut, so that adding up has an end.
+            // Capped at more than could ever be used, so that the sum can't overflow.
             value.sendCredit = min(value.sendCredit + UInt64(count), UInt64(UInt32.max))
             calls[stream] = .stream(id: id, value)
             return wasWritable || value.sendCredit == 0 ? [] : [.streamBecameWritable(id: id)]

@@ -5,28 +5,30 @@ package enum ClientConnectionLimits {
     /// Bytes of a frame before the welcome: the protocol's limit.
     package static let greetingFrameBytes = 64 * 1024
 
-    /// From our hello to the server's welcome. A healthy server takes milliseconds.
+    /// The time from our hello to the server's welcome. A healthy server takes milliseconds.
     package static let greetingNanoseconds: UInt64 = 10_000_000_000
 
     /// Silence after which the server is pinged while calls wait for it. With the time for the pong, a dead server is
     /// found well within the 60 s of a call.
     package static let silenceInCallNanoseconds: UInt64 = 15_000_000_000
 
-    /// How long a pong may take: a third of the idle time, as the server waits too, and 10 s at most.
+    /// The time that a pong may take: a third of the idle time, which is what the server allows too, and 10 s at most.
     package static func pongNanoseconds(idle idleMilliseconds: Int) -> UInt64 {
         min(UInt64(idleMilliseconds) * 1_000_000 / 3, 10_000_000_000)
     }
 
-    /// Bytes of a frame that we take in any case: the server may send so many, also where it takes fewer of us.
+    /// The largest frame in bytes that a client always accepts: the server may send as much even when its own limit is
+    /// lower.
     package static let answerFrameBytes = Limits.frameBytes
 
-    /// Bytes of a frame that we take, whatever the server names as its limit: a client has to hold one frame.
+    /// The largest frame in bytes that a client ever accepts, whatever limit the server names: a client has to hold one
+    /// frame.
     package static let frameBytesMax = 64 * 1024 * 1024
 
-    /// A connection is replaced when its stream ids are used up.
+    /// The last stream id of a connection, which is replaced when they are used up.
     package static let streamIDMax = UInt32.max - 1
 
-    /// The limits of a welcome within what this client works with; nil when they are too small for it.
+    /// The limits of a welcome, reduced to what this client works with. Returns nil when they are too small for it.
     static func checked(_ limits: ConnectionLimits) -> ConnectionLimits? {
         // Two calls: one may be the notification stream. Two messages: the one that opens a stream and an
         // acknowledgement.

@@ -1,4 +1,4 @@
-/// What a client sends, as a value.
+/// A client's frames, as values.
 package enum ClientFrame: Equatable, Sendable {
     case hello(Hello)
     /// Opens a call or stream, and its first message. `isLast` for a unary call.

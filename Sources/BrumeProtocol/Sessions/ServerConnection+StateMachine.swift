@@ -31,13 +31,13 @@ package struct ServerConnectionStateMachine {
         var ungranted = 0
     }
 
-    /// What the peer did wrong. The host sends a status on stream 0 with it, and closes.
+    /// The peer's violation of the protocol. The host sends it as a status on stream 0, and closes.
     package typealias Violation = CallStatus
 
     let limits: ServerConnectionLimits
     var phase = Phase.awaitingHello
-    /// In the order of their ids, which is the order of their beginning: each is above those before it. So few are open
-    /// at a time that finding one costs less than a hash.
+    /// The open calls, sorted by their ids, which is the order in which they began. So few are open at a time that a
+    /// linear search costs less than a hash.
     var streams: [Stream] = []
     /// The open calls that are streaming calls.
     package private(set) var openStreamCount = 0
@@ -77,7 +77,7 @@ package struct ServerConnectionStateMachine {
         return .authenticate
     }
 
-    /// The host knows who it is and has sent the welcome.
+    /// The host has authenticated the client and sent the welcome.
     package mutating func welcomed() {
         precondition(phase == .authenticating, "a welcome answers a hello")
         phase = .serving
@@ -135,7 +135,7 @@ package struct ServerConnectionStateMachine {
         return .none
     }
 
-    /// Where the open call stands. From the back: the newest calls are the ones that are spoken of.
+    /// The index of an open call. Searches from the end: most frames are about the newest calls.
     private func index(of stream: UInt32) -> Int? {
         var index = streams.count - 1
         while index >= 0, streams[index].id >= stream {
@@ -152,11 +152,11 @@ package struct ServerConnectionStateMachine {
     }
 
     package enum MessageAction: Equatable {
-        /// The whole request of a unary call, or the first message of a streaming one. `endsStream`: The client sends
-        /// no more on its streaming call, which ends after this message.
+        /// The whole request of a unary call, or the first message of a streaming one. `endsStream` is true when the
+        /// client sends no more on its streaming call, which ends after this message.
         case request(method: UInt32, endsStream: Bool = false)
-        /// A later message of a streaming call. ``messagesProcessed(stream:count:)`` follows when it has had its
-        /// effect.
+        /// A later message of a streaming call. The host calls ``messagesProcessed(stream:count:)`` once it is
+        /// processed.
         case streamMessage(method: UInt32, endsStream: Bool = false)
         /// The client ended its side of a streaming call.
         case streamEnded(method: UInt32)
@@ -208,8 +208,9 @@ package struct ServerConnectionStateMachine {
         return .streamMessage(method: stream.method, endsStream: isLast)
     }
 
-    /// Later messages of a streaming call have had their effect. Returns the credit that a credit frame is to grant, or
-    /// 0: it comes after the work and not before, so that nobody can have more undone than the stream's credit.
+    /// Later messages of a streaming call were processed. Returns the credit that a credit frame is to grant, or 0.
+    /// Credit is granted after the work and not before, so that no client can have more unprocessed messages than the
+    /// stream's credit.
     package mutating func messagesProcessed(stream id: UInt32, count: Int) -> UInt32 {
         guard let index = index(of: id) else { return 0 }
         streams[index].ungranted += count
@@ -285,7 +286,7 @@ package struct ServerConnectionStateMachine {
         }
     }
 
-    /// An answer or a status is to be sent. Nil: the call has ended meanwhile, drop it.
+    /// An answer or a status is about to be sent. Returns nil when the call has ended meanwhile: drop the answer.
     package mutating func answered(stream: UInt32) -> EndedCall? {
         index(of: stream).map { EndedCall(remove(at: $0)) }
     }

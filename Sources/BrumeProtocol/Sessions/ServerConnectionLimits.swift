@@ -1,8 +1,9 @@
 /// What one connection may take of the server. Deadlines are settable, so that tests need not wait.
 package struct ServerConnectionLimits: Sendable {
-    /// From the end of the handshake to a whole hello.
+    /// The time from the end of the handshake to a whole hello.
     package var helloTimeoutMilliseconds: UInt64 = 10_000
-    /// From a frame's first byte to its last: a peer that trickles would hold its buffer for ever.
+    /// The time from a frame's first byte to its last: a peer that sends very slowly would otherwise hold its buffer
+    /// forever.
     package var frameTimeoutMilliseconds: UInt64 = 30_000
     /// The default and the longest time for a unary call, its request included.
     package var callTimeoutMilliseconds: UInt64 = 60_000
@@ -12,7 +13,7 @@ package struct ServerConnectionLimits: Sendable {
     package var concurrentCalls = 128
     /// Messages that a side may send on a stream before it is granted more.
     package var streamCredit = 64
-    /// Credit that a client may gather on one stream: beyond it grants are a mistake or an attack.
+    /// The credit that a client may accumulate on one stream: more grants are a mistake or an attack.
     package var streamCreditMax = 1 << 20
     /// Pings that a client may send in a second: more is an attack on the processor.
     package var pingsPerSecond = 20

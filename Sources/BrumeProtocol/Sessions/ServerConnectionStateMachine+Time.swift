@@ -36,22 +36,22 @@ extension ServerConnectionStateMachine {
         }
     }
 
-    /// The host doesn't read, because the peer has not taken its answers yet: it can't be heard, so its silence means
-    /// nothing. Whether it takes bytes at all is the socket's to watch.
+    /// The host doesn't read, because the peer has not taken its answers yet. The peer can't be heard, so its silence
+    /// means nothing. The socket watches whether it takes bytes at all.
     package mutating func readingHeldBack(nowNanoseconds: UInt64) {
         lastReceivedNanoseconds = nowNanoseconds
         pingSentNanoseconds = nil
         frameBeganNanoseconds = nil
     }
 
-    /// What time calls for.
+    /// The actions that are due at a time.
     package struct DueActions: Equatable {
         package var sendsPing = false
-        /// Calls that are over their deadline: each ends with networkFailure.
+        /// Calls whose deadline has passed: each ends with `networkFailure`.
         package var expired: [UInt32] = []
         /// The same calls, in the same order.
         package var expiredCalls: [EndedCall] = []
-        /// The connection is late: say so and close.
+        /// The violation of a deadline by the peer: send it and close.
         package var violation: Violation?
 
         package init() {}

@@ -1,17 +1,17 @@
 internal import BrumeModel
 
-/// What a server may send, decoded and checked as far as one frame can be.
+/// A server's frames, decoded and checked as far as is possible for a single frame.
 package enum ServerFrame: Equatable, Sendable {
     case welcome(Welcome)
     case message(stream: UInt32, payload: [UInt8], isLast: Bool)
-    /// Stream 0: the connection ends.
+    /// A status on stream 0 ends the connection.
     case status(stream: UInt32, CallStatus)
     case credit(stream: UInt32, UInt32)
     case ping(UInt64)
     case pong(UInt64)
     case goaway(Goaway)
 
-    /// A frame of the server that breaks the protocol: how.
+    /// A violation of the protocol by one of the server's frames, in words.
     package struct Violation: Error, Equatable, Sendable {
         package let message: String
     }

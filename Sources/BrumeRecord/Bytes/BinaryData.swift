@@ -8,10 +8,11 @@ extension ProtobufCBinaryData {
 
     package var array: [UInt8] { [UInt8](buffer) }
 
-    /// The text, or nil where the bytes are not valid UTF-8: protobuf-c does not look. NUL is a character like others.
+    /// The text, or nil when the bytes are not valid UTF-8, which protobuf-c does not check. NUL is an ordinary
+    /// character.
     package var text: String? { String(checkedUTF8: buffer) }
 
-    /// The text with what is not UTF-8 replaced: for places that only show it, or keep it for its place in an order.
+    /// The text with invalid UTF-8 replaced: for code that only shows it, or has to keep its place in an order.
     package var lossyText: String { String(decoding: buffer, as: UTF8.self) }
 
     /// Whether the bytes are valid UTF-8, without making a string.
@@ -21,7 +22,7 @@ extension ProtobufCBinaryData {
 }
 
 extension String {
-    /// The text that `bytes` are, or nil where they are not valid UTF-8. Takes a quarter of the time of
+    /// The text of `bytes`, or nil when they are not valid UTF-8. Takes a quarter of the time of
     /// `String(validating:as:)`: 18 against 64 ns for a short key.
     package init?(checkedUTF8 bytes: UnsafeBufferPointer<UInt8>) {
         guard let span = try? UTF8Span(validating: bytes.span) else { return nil }

@@ -70,7 +70,7 @@ package func packed<Message>(_ message: UnsafeMutablePointer<Message>) -> [UInt8
     let size = protobuf_c_message_get_packed_size(base)
     var bytes: [UInt8] = []
     if size == 0 { return bytes }
-    // Room at the end of an empty array, since one that is made with its room looks its type up at run time.
+    // Appends to an empty array, because an initializer that takes the capacity looks its type up at run time.
     bytes.append(addingCapacity: size) { span in
         span.withUnsafeMutableBufferPointer { room, count in
             count = protobuf_c_message_pack(base, room.baseAddress)

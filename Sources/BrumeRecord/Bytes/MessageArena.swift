@@ -3,10 +3,10 @@ package import CBrumeProto
 
 /// Memory for one message: protobuf-c unpacks into it, and messages to send are built in it.
 ///
-/// Allocation moves a cursor through a chunk and a free is nothing; ``reset()`` takes everything back at once and keeps
-/// one chunk for the next message. The limit counts what was handed out, not the chunks that it lies in: so a message
-/// fits or does not, whatever the arena held before. Beyond it an allocation fails, which protobuf-c reports as a
-/// failed unpack and ``isExhausted`` tells from damaged bytes.
+/// Allocation moves a cursor through a chunk, and freeing does nothing; ``reset()`` frees everything at once and keeps
+/// one chunk for the next message. The limit counts the bytes handed out, not the chunks that they are in: so a message
+/// fits or does not, whatever the arena held before. Beyond the limit an allocation fails, which protobuf-c reports as
+/// a failed unpack; ``isExhausted`` distinguishes it from damaged bytes.
 ///
 /// Pointers into the arena live until the next reset. Not thread-safe.
 package final class MessageArena {
@@ -74,7 +74,7 @@ package final class MessageArena {
     /// Bytes of memory that the arena holds now.
     package var allocatedBytes: Int { state.pointee.allocated }
 
-    /// Takes back everything that was allocated: all pointers into the arena are void.
+    /// Frees everything that was allocated: all pointers into the arena become invalid.
     package func reset() {
         state.pointee.isExhausted = false
         state.pointee.used = 0
@@ -85,7 +85,7 @@ package final class MessageArena {
             state.pointee.remaining = header.bytes - MemoryLayout<ChunkHeader>.size
             return
         }
-        // Several chunks become one of their size at the next message.
+        // The next message replaces several chunks by one of their total size.
         state.pointee.nextChunkBytes = min(state.pointee.allocated, Self.retainedBytesLimit)
         Self.releaseChunks(state)
     }
@@ -126,7 +126,7 @@ package final class MessageArena {
         state.pointee.cursor = chunk + MemoryLayout<ChunkHeader>.size
         state.pointee.remaining = bytes - MemoryLayout<ChunkHeader>.size
         state.pointee.allocated += bytes
-        // What is left of the limit needs no larger chunk.
+        // The rest of the limit needs no larger chunk.
         state.pointee.nextChunkBytes = min(
             bytes > Int.max / 2 ? bytes : bytes * 2, max(state.pointee.limit / 4, needed))
     }
@@ -150,9 +150,11 @@ package typealias Unpack<Message> = (
 ) -> UnsafeMutablePointer<Message>?
 
 extension MessageArena {
-    /// The message that `bytes` hold, valid until the next reset; nil for bytes that aren't one, and where the arena's
-    /// limit is reached.
-    package func unpack<Message>(_ unpack: Unpack<Message>, _ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<Message>? {
+    /// The message that `bytes` hold, valid until the next reset. Returns nil for bytes that are not one, and when the
+    /// arena's limit is reached.
+    package func unpack<Message>(_ unpack: Unpack<Message>, _ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<
+        Message
+    >? {
         unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
     }
 }

@@ -1,7 +1,7 @@
 package import BrumeModel
 package import CBrumeProto
 
-// What a decoded message repeats, and its texts, as values.
+// The repeated fields and texts of a decoded message, as values.
 
 /// The elements of a repeated field of messages, as values.
 package func values<Message, Value>(
@@ -35,7 +35,7 @@ package func lossyTexts(_ list: UnsafeMutablePointer<ProtobufCBinaryData>?, _ co
     return UnsafeBufferPointer(start: list, count: count).map(\.lossyText)
 }
 
-/// A text that has to be valid UTF-8 for the message to make sense; `kind` says what it is in the error.
+/// A text that has to be valid UTF-8 for the message to make sense; `kind` names it in the error.
 package func text(_ data: ProtobufCBinaryData, _ kind: StaticString) throws(ServiceError) -> String {
     guard let text = data.text else {
         throw ServiceError(.invalidArguments, "\(kind) is not valid UTF-8; send text as UTF-8")

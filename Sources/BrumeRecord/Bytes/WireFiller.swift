@@ -1,10 +1,10 @@
 package import BrumeModel
 
-/// Writes protobuf fields into memory that has room for them, as protobuf-c packs them: in the shortest form, and
-/// nothing for a zero or an empty text. Writing beyond the room traps.
+/// Writes protobuf fields into a buffer of the right size, as protobuf-c packs them: in the shortest form, without
+/// zeroes and empty texts. Writing beyond the buffer traps.
 ///
-/// The size is counted first (``WireSize``), then all is written at once: see ``Swift/Array/append(byteCount:_:)``. An
-/// array that is asked to grow looks at itself before each byte.
+/// The size is counted first (``WireSize``), then everything is written at once: see
+/// ``Swift/Array/append(byteCount:_:)``. Appending to an array would check its capacity before each byte.
 package struct WireFiller {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0
@@ -13,39 +13,39 @@ package struct WireFiller {
         self.target = target
     }
 
-    /// A text, which is left out where it is empty.
+    /// Writes a text, unless it is empty.
     package mutating func text(_ number: UInt8, _ text: String) {
         if !text.isEmpty { text.withUTF8Bytes { message(number, $0) } }
     }
 
-    /// A number, which is left out where it is 0.
+    /// Writes a number, unless it is 0.
     package mutating func integer(_ number: UInt8, _ value: UInt64) {
         if value == 0 { return }
         byte(number << 3)
         varint(value)
     }
 
-    /// A field of bytes, which is left out where there are none.
+    /// Writes a field of bytes, unless there are none.
     package mutating func data(_ number: UInt8, _ content: [UInt8]) {
         if !content.isEmpty { message(number, content) }
     }
 
-    /// A field of bytes, which is left out where there are none.
+    /// Writes a field of bytes, unless there are none.
     package mutating func data(_ number: UInt8, _ content: SharedBytes) {
         if !content.isEmpty { message(number, content) }
     }
 
-    /// A field that holds a message, also one without content.
+    /// Writes a field that holds a message, even an empty one.
     package mutating func message(_ number: UInt8, _ content: [UInt8]) {
         content.withUnsafeBytes { message(number, $0) }
     }
 
-    /// A field that holds a message, also one without content.
+    /// Writes a field that holds a message, even an empty one.
     package mutating func message(_ number: UInt8, _ content: SharedBytes) {
         content.withUnsafeBytes { message(number, $0) }
     }
 
-    /// The beginning of a field that holds a message of `count` bytes, which follow.
+    /// Writes the tag and length of a field that holds a message of `count` bytes, which follow.
     @inline(__always)
     package mutating func messageHeader(_ number: UInt8, count: Int) {
         byte(number << 3 | 2)
@@ -57,7 +57,7 @@ package struct WireFiller {
         append(content)
     }
 
-    /// Fields that are encoded already.
+    /// Writes fields that are encoded already.
     package mutating func append(_ encoded: UnsafeRawBufferPointer) {
         guard let source = encoded.baseAddress, encoded.count > 0 else { return }
         precondition(encoded.count <= target.count - count, "what is encoded has no room")

@@ -1,7 +1,7 @@
 /// Walks the fields of one encoded message in place, without copying or allocating.
 ///
-/// For records as the server keeps them, where only a few fields of many are looked at. Reads nothing behind the
-/// message's end, whatever the bytes say.
+/// For stored records, of whose many fields only a few are read. Never reads past the message's end, whatever the bytes
+/// say.
 package struct WireReader {
     package struct Element {
         package let number: UInt64
@@ -11,7 +11,7 @@ package struct WireReader {
         package let scalar: UInt64
         /// How the content is encoded, as the tag says.
         package let wireType: UInt8
-        /// Where the field stands in the message, its tag included.
+        /// The field's range in the message, its tag included.
         package let range: Range<Int>
 
         package var isLengthDelimited: Bool { wireType == 2 }
@@ -96,7 +96,7 @@ package struct WireReader {
         return UnsafeRawBufferPointer(start: start + offset, count: Int(count))
     }
 
-    /// Tags and lengths are numbers of 32 bits: protobuf-c takes no longer ones.
+    /// The most bytes of a tag or length, which have 32 bits: protobuf-c accepts no longer ones.
     private static let headBytesLimit: UInt64 = 5
 
     @inline(__always)

@@ -5,14 +5,14 @@ package enum WireSize {
         max((Int.bitWidth - value.leadingZeroBitCount + 6) / 7, 1)
     }
 
-    /// Of a number, which is left out where it is 0.
+    /// The size of a number's field, which is left out when the number is 0.
     package static func integer(_ value: UInt64) -> Int {
         value == 0 ? 0 : 1 + varint(Int(bitPattern: UInt(value)))
     }
 
-    /// Of so many bytes, or of a text of so many, which is left out where it is empty.
+    /// The size of a field of that many bytes or of a text of that many, which is left out when it is empty.
     package static func data(_ count: Int) -> Int { count == 0 ? 0 : message(count) }
 
-    /// Of a message of so many bytes.
+    /// The size of a field that holds a message of that many bytes.
     package static func message(_ count: Int) -> Int { 1 + varint(count) + count }
 }

@@ -15,7 +15,7 @@ extension MessageArena {
         return message
     }
 
-    /// Anything but AND, OR and NOT.
+    /// Writes a term: any node except AND, OR and NOT.
     package func term(_ term: Predicate, into node: Pointer<Brume__V1__PredicateNode>) {
         switch term {
         case .constant(let value):
@@ -83,8 +83,10 @@ extension MessageArena {
 }
 
 extension Predicate {
-    /// A leaf, whose terms and values are added to `size`.
-    package init(term node: UnsafeMutablePointer<Brume__V1__PredicateNode>, size: inout PredicateSize) throws(ServiceError) {
+    /// Reads a leaf and adds its terms and values to `size`.
+    package init(term node: UnsafeMutablePointer<Brume__V1__PredicateNode>, size: inout PredicateSize)
+        throws(ServiceError)
+    {
         size.terms += 1
         switch node.pointee.kind_case {
         case BRUME__V1__PREDICATE_NODE__KIND_CONSTANT:

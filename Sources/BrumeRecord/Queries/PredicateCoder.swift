@@ -1,10 +1,10 @@
 package import BrumeModel
 package import CBrumeProto
 
-/// ``Predicate`` as the flat list of nodes that `brume.v1.Predicate` is: in queries, query subscriptions and what the
-/// journal keeps of these.
+/// Converts between ``Predicate`` and the flat list of nodes that is `brume.v1.Predicate`: in queries, in query
+/// subscriptions, and in what the journal keeps of those.
 ///
-/// Neither direction recurses, so that no depth of nesting costs stack.
+/// Neither direction recurses, so that deep nesting costs no stack.
 extension MessageArena {
     package func predicate(_ predicate: Predicate) -> Pointer<Brume__V1__Predicate> {
         var nodes: [Pointer<Brume__V1__PredicateNode>] = []
@@ -80,13 +80,13 @@ extension Predicate {
     }
 }
 
-/// Puts a tree together from its nodes in preorder.
+/// Builds a tree from its nodes in preorder.
 private struct PredicateReader {
     private enum Connective {
         case and, or, not
     }
 
-    /// An AND, OR or NOT whose operands are not all there.
+    /// An AND, OR or NOT that still lacks operands.
     private struct OpenNode {
         package let connective: Connective
         package let operandCount: Int
@@ -101,13 +101,13 @@ private struct PredicateReader {
         }
     }
 
-    /// From the root to where the next node goes.
+    /// The open nodes from the root to the place of the next node.
     private var path: [OpenNode] = []
     private var size = PredicateSize()
 
-    /// The whole tree when the node completes it.
+    /// Reads one node. Returns the whole tree when the node completes it.
     ///
-    /// - Parameter following: Nodes behind this one: it can't have more operands.
+    /// - Parameter following: The number of nodes after this one: it can't have more operands.
     package mutating func read(
         _ node: UnsafeMutablePointer<Brume__V1__PredicateNode>, following: Int
     ) throws(ServiceError) -> Predicate? {
@@ -125,7 +125,7 @@ private struct PredicateReader {
             return try complete(term)
         }
         if let problem = size.problem { throw problem }
-        // Without operands it is complete.
+        // A node without operands is complete.
         return path[path.count - 1].operandCount == 0 ? try complete(path.removeLast().closed()) : nil
     }
 
@@ -138,7 +138,7 @@ private struct PredicateReader {
         path.append(OpenNode(connective: connective, operandCount: count))
     }
 
-    /// Hands a complete part to the node that it is an operand of, which may be complete with it.
+    /// Adds a complete part to its parent node, which may then be complete as well.
     private mutating func complete(_ part: Predicate) throws(ServiceError) -> Predicate? {
         if let problem = size.problem { throw problem }
         var part = part

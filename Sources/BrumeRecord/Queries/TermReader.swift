@@ -1,7 +1,7 @@
 package import BrumeModel
 package import CBrumeProto
 
-/// Reads the values that one term of a predicate compares its key with, and checks that they can be.
+/// Reads the values that one term of a predicate compares its key with, and checks that the comparison is possible.
 package struct TermReader {
     package let key: QueryKey
     private let isAnyElement: Bool
@@ -52,7 +52,7 @@ package struct TermReader {
         return value
     }
 
-    /// Fails where no record could match for reasons that have nothing to do with the records.
+    /// Fails when no record could ever match, whatever it holds.
     private func check(_ value: FieldValue, _ comparison: ComparisonOperator) throws(ServiceError) {
         let isOrdered: Bool
         switch value {
@@ -82,12 +82,12 @@ package struct TermReader {
 }
 
 extension QueryKey {
-    /// What the server's own fields hold.
+    /// The kind of value in a field that the server keeps.
     package enum ValueKind {
         case date, reference
     }
 
-    /// Nil for fields of the app.
+    /// The kind of the key's values; nil for fields of the app.
     package var valueKind: ValueKind? {
         switch self {
         case .field: nil
@@ -115,7 +115,7 @@ extension QueryKey {
         }
     }
 
-    /// `SYSTEM_KEY_NONE` for fields of the app.
+    /// The key's number on the wire; `SYSTEM_KEY_NONE` for fields of the app.
     package var systemKey: Brume__V1__SystemKey {
         switch self {
         case .field: BRUME__V1__SYSTEM_KEY__SYSTEM_KEY_NONE

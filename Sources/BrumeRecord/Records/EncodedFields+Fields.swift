@@ -1,7 +1,7 @@
 package import BrumeModel
 
 extension EncodedFields {
-    /// Of fields in any order, each key once.
+    /// Encodes fields, which may come in any order, each key once.
     package init(_ fields: [EncodedField]) {
         var fields = fields
         if !zip(fields, fields.dropFirst()).allSatisfy({ $0.key < $1.key }) {
@@ -13,8 +13,8 @@ extension EncodedFields {
         self = builder.fields
     }
 
-    /// Hands out the fields in the order of their keys: the key in UTF-8, and what the field holds. Ends early where it
-    /// gets false back.
+    /// Visits the fields in the order of their keys: the key in UTF-8, and the kind of the value. Stops when `visit`
+    /// returns false.
     package func forEach(_ visit: (UnsafeRawBufferPointer, FieldKind) -> Bool) {
         bytes.withUnsafeBytes { bytes in
             var reader = WireReader(bytes)

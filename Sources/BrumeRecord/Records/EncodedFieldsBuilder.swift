@@ -1,6 +1,6 @@
 package import BrumeModel
 
-/// Makes ``EncodedFields`` of fields that don't stand one behind the other.
+/// Makes ``EncodedFields`` from fields that are not contiguous in memory.
 package struct EncodedFieldsBuilder {
     private var bytes: [UInt8] = []
     private var count = 0
@@ -11,13 +11,13 @@ package struct EncodedFieldsBuilder {
         bytes.reserveCapacity(byteCount)
     }
 
-    /// Appends a field in canonical encoding, whose key stands behind all others.
+    /// Appends a field in canonical encoding, whose key comes after all keys so far.
     package mutating func append(_ field: UnsafeRawBufferPointer) {
         bytes.append(byteCount: WireSize.message(field.count)) { $0.message(StoredRecord.fieldsNumber, field) }
         count += 1
     }
 
-    /// Appends so many fields as they will stand, whose keys stand behind all others.
+    /// Appends that many fields, encoded as in a record, whose keys come after all keys so far.
     package mutating func append(encoded fields: Slice<UnsafeRawBufferPointer>, count fieldCount: Int) {
         bytes.append(contentsOf: fields)
         count += fieldCount

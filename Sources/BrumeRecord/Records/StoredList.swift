@@ -1,6 +1,7 @@
 /// The elements of a list in a stored record, read in place and in order.
 package struct StoredList {
-    /// Of the elements: the number of `brume.v1.Value`'s field for one of them; 8 for a list without elements.
+    /// The kind of the elements: the number of the field that holds a single one in `brume.v1.Value`; 8 for a list
+    /// without elements.
     private let elementKind: UInt8
     private var reader: WireReader
     /// The rest of a run of packed numbers.
@@ -12,7 +13,7 @@ package struct StoredList {
         reader = WireReader(content)
     }
 
-    /// The next element, or nil at the end, which is also where bytes are no list.
+    /// The next element. Returns nil at the end, and where the bytes are not a list.
     package mutating func next() -> StoredScalar? {
         while true {
             if packed != nil {

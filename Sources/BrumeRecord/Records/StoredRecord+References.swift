@@ -1,19 +1,19 @@
 package import BrumeModel
 
-/// What a record says of others, read without the rest of it.
+/// A record's references to others, read without decoding the rest of it.
 extension StoredRecord {
-    /// The records that a record goes with: those that its `deleteSelf` references point to.
+    /// The records that a record is deleted with: the targets of its `deleteSelf` references.
     package struct Cascades: Equatable, Sendable {
         /// Their names, one for each reference, in the order of the fields.
         package var targets: [String] = []
-        /// What the references count together: one each, and more for long names, which cost more to look up.
+        /// The weight of all references: one each, and more for long names, which cost more to look up.
         package var weight = 0
         /// Fields, and references of whatever kind, that were looked at.
         package var steps = 0
 
         package init() {}
 
-        /// Of references that have been paid for.
+        /// The targets of references that the request's budget covers already.
         package init(of targets: [String]) {
             self.targets = targets
         }
@@ -42,12 +42,12 @@ extension StoredRecord {
         }
     }
 
-    /// The `deleteSelf` references of a record, or of a part of it that begins with a field of its own.
+    /// The `deleteSelf` references of a record, or of a part of it that begins at the start of a field.
     ///
-    /// Throws `internalError` for bytes that are no record.
+    /// Throws `internalError` for bytes that are not a record.
     ///
-    /// - Parameter room: Reading ends as soon as there are more of either than this: what is returned does not fit into
-    ///   it then, and is not whole.
+    /// - Parameter room: Reading stops as soon as either count exceeds this. The result is then incomplete, and does
+    ///   not fit into `room`.
     package static func cascades(
         of bytes: UnsafeRawBufferPointer, within room: Cascades.Room = .unlimited
     ) throws(ServiceError) -> Cascades {
@@ -116,14 +116,14 @@ extension StoredRecord {
         return false
     }
 
-    /// The name of a record's parent, where it stands; empty for none.
+    /// The name of a record's parent, in place; empty when there is none.
     ///
-    /// - Complexity: O(1): it stands before the fields.
+    /// - Complexity: O(1): it comes before the fields.
     package static func parent(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         systemText(8, of: bytes)
     }
 
-    /// Who made a record, where it stands; empty where nobody is named.
+    /// The user record name of a record's creator, in place; empty when the record names none.
     package static func creator(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         systemText(4, of: bytes)
     }

@@ -1,12 +1,12 @@
 package import BrumeModel
 
 extension StoredRecord {
-    /// What decisions need of a record. Texts are UTF-8 where they stand in it.
+    /// The parts of a record that decisions need. Texts are UTF-8 and point into the record.
     package struct Summary {
         package var name = UnsafeRawBufferPointer(start: nil, count: 0)
         package var type = UnsafeRawBufferPointer(start: nil, count: 0)
         package var changeTag: ChangeTag?
-        /// Empty: none.
+        /// The parent's name; empty when there is none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
         package var cascades = Cascades()
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with
@@ -17,10 +17,10 @@ extension StoredRecord {
         package var refersToOthers: Bool { !parent.isEmpty || !cascades.targets.isEmpty }
     }
 
-    /// Walks a record once, checks it, and makes nothing but what is asked for. Throws `internalError` for bytes that
-    /// are no record.
+    /// Walks a record once and checks it; allocates only what the summary holds. Throws `internalError` for bytes that
+    /// are not a record.
     ///
-    /// What passes has what later readers take for granted: fields in the order of their keys, each key once, and in
+    /// A record that passes has what later readers rely on: fields in the order of their keys, each key once, and in
     /// each field one value of a known kind.
     package static func summary(of bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Summary {
         var summary = Summary()
@@ -55,7 +55,7 @@ extension StoredRecord {
         return summary
     }
 
-    /// The key and the value of a field that holds these two, in this order, and nothing else.
+    /// The key and the value of a field that holds only these two, in this order.
     private static func checkedField(
         _ field: UnsafeRawBufferPointer
     ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -78,17 +78,17 @@ extension StoredRecord {
         }
     }
 
-    /// The texts that a record begins with, where they stand in it.
+    /// The texts that a record begins with, in place.
     package struct Head {
         package var name = UnsafeRawBufferPointer(start: nil, count: 0)
         package var type = UnsafeRawBufferPointer(start: nil, count: 0)
         package var changeTag = UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// Reads what stands at the beginning of a record that was checked, and nothing of the rest.
+    /// Reads only the beginning of a record, which has been checked before.
     package static func head(of bytes: UnsafeRawBufferPointer) -> Head {
         var offset = 0
-        // Almost all texts have less than 128 bytes, so that one says how many.
+        // Almost all texts have less than 128 bytes, so that their length takes one byte.
         func shortText(_ number: UInt8) -> UnsafeRawBufferPointer? {
             let start = offset + 2
             guard start <= bytes.count, bytes[offset] == number << 3 | 2, bytes[offset + 1] < 0x80,

@@ -4,9 +4,9 @@ internal import CBrumeProto
 /// Records as the server keeps them: an encoded `brume.v1.Record`, made once and copied into answers as it is.
 ///
 /// The encoding is canonical: system fields in the order of their numbers, then the fields in the order of their keys,
-/// each in its canonical encoding. Records of equal content have equal bytes. Because the server opens records often
-/// and looks at little of them, they are walked and written in place here; the bytes are those that protobuf-c makes of
-/// the message.
+/// each in its canonical encoding. Records with equal content have equal bytes. The server opens records often and
+/// reads little of them, so this type reads and writes them in place; the bytes are those that protobuf-c makes of the
+/// message.
 package enum StoredRecord {
     /// A record taken apart, its fields not decoded.
     package struct Parts: Equatable, Sendable {
@@ -20,7 +20,7 @@ package enum StoredRecord {
         }
     }
 
-    /// The number of `fields` in `brume.v1.Record`; the last one, so that fields stand behind everything else.
+    /// The number of `fields` in `brume.v1.Record`; the last one, so that the fields come after everything else.
     package static let fieldsNumber: UInt8 = 15
 
     /// The record's bytes. Fields may come in any order, each key once.
@@ -79,8 +79,9 @@ package enum StoredRecord {
         return try decode(bytes, fieldArena: arena)
     }
 
-    /// Decodes a record, one field after the other in the arena.
-    package static func decode(_ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena) throws(ServiceError) -> Record {
+    /// Decodes a record. The arena holds only one field at a time.
+    package static func decode(_ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena) throws(ServiceError) -> Record
+    {
         var fields: [String: FieldValue] = [:]
         let system = try walk(bytes) { (content) throws(ServiceError) in
             fieldArena.reset()
@@ -96,7 +97,7 @@ package enum StoredRecord {
         return Record(system: system, fields: fields)
     }
 
-    /// The record with no other fields than those of `keys`; an empty list leaves system fields only.
+    /// The record with only the fields of `keys`; an empty list leaves system fields only.
     ///
     /// - Complexity: O(keys + fields) where `keys` are sorted, as requests are decoded.
     package static func project(_ bytes: SharedBytes, keys: [String]) -> SharedBytes {
@@ -105,7 +106,7 @@ package enum StoredRecord {
         return bytes.withUnsafeBytes { source in
             var projected: [UInt8] = []
             var reader = WireReader(source)
-            // What is kept and not yet copied: neighbours are copied together.
+            // The range that is kept and not copied yet: adjacent elements are copied together.
             var kept = 0..<0
             var nextKey = 0
             do throws(WireReader.Damage) {
@@ -130,9 +131,9 @@ package enum StoredRecord {
         }
     }
 
-    /// What an encoded field holds. A field that was checked holds something.
+    /// The kind of an encoded field's value. A field that was checked has one.
     ///
-    /// - Complexity: O(1): the key is skipped, and the value's first byte looked at.
+    /// - Complexity: O(1): the key is skipped, and only the value's first byte is read.
     package static func kind(of field: EncodedField) -> FieldKind {
         field.bytes.withUnsafeBytes { kind(ofField: $0) }
     }
@@ -167,7 +168,7 @@ package enum StoredRecord {
         return UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// The key of a field that may be the end.
+    /// The key of the next field; empty at the end.
     package static func key(ofNext field: WireReader.Element?) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
         guard let field else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         return try key(ofField: field.content)

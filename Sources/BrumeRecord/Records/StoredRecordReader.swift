@@ -1,7 +1,7 @@
 /// Walks a stored record in place: its system fields, then its fields in the order of their keys. Copies and allocates
 /// nothing.
 ///
-/// Bytes that are no record end the walk; nothing here traps.
+/// Bytes that are not a record end the walk; no bytes can make it trap.
 package struct StoredRecordReader {
     package enum Element {
         case name(UnsafeRawBufferPointer)

@@ -15,14 +15,15 @@ package enum StoredScalar {
     case date(Double)
     case string(UnsafeRawBufferPointer)
     case bytes(UnsafeRawBufferPointer)
-    /// Degrees; what else a location holds is nothing that queries look at.
+    /// The latitude and longitude in degrees; queries use nothing else of a location.
     case location(latitude: Double, longitude: Double)
     /// The target's name.
     case reference(UnsafeRawBufferPointer)
 }
 
 extension StoredValue {
-    /// Reads an encoded `brume.v1.Value`. Bytes that are none are read as a missing value: nothing here traps.
+    /// Reads an encoded `brume.v1.Value`. Bytes that are not one are read as a missing value; no bytes can make it
+    /// trap.
     package init(encoded message: UnsafeRawBufferPointer) {
         var reader = WireReader(message)
         guard let element = try? reader.next() else {

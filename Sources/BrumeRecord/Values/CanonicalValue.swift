@@ -1,12 +1,11 @@
 internal import BrumeModel
 
-/// Tells where it lies whether a field's value is right and encoded as it will be stored, which is what protobuf-c
-/// writes.
+/// Checks in place whether a field's value is valid and encoded as it will be stored, which is what protobuf-c writes.
 ///
-/// What is so is kept as it came. Anything else has to be decoded, checked by ``FieldChecker`` and packed again, which
-/// costs hundreds of nanoseconds for each place or reference of a list.
+/// Such a value is kept as it came. Any other has to be decoded, checked by ``FieldChecker`` and packed again, which
+/// costs hundreds of nanoseconds for each location or reference of a list.
 package enum CanonicalValue {
-    /// Whether a value is such. One with references is not: they are read when a record is stored.
+    /// Whether a value is valid and canonical. False for values with references: they are read when a record is stored.
     package static func isCanonical(_ value: UnsafeRawBufferPointer) -> Bool {
         var reader = WireReader(value)
         guard let element = try? reader.next(), element.range.upperBound == value.count else { return false }
@@ -22,7 +21,7 @@ package enum CanonicalValue {
         }
     }
 
-    /// How many places and references stand in lists of a field, right or not (``Limits/listMessagesPerRequest``).
+    /// The number of locations and references in lists of a field, valid or not (``Limits/listMessagesPerRequest``).
     package static func listMessages(inField field: UnsafeRawBufferPointer) -> Int {
         var count = 0
         var fieldReader = WireReader(field)
@@ -66,7 +65,7 @@ package enum CanonicalValue {
         (try? UTF8Span(validating: bytes.assumingMemoryBound(to: UInt8.self).span)) != nil
     }
 
-    /// Whether a list that isn't packed has elements, and each is right.
+    /// Whether a list that isn't packed has elements, all of them valid.
     private static func areElements(
         _ list: UnsafeRawBufferPointer, _ isRight: (UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
@@ -79,7 +78,7 @@ package enum CanonicalValue {
         return false
     }
 
-    /// Whether a list of numbers has elements, and they stand in one piece.
+    /// Whether a list of numbers has elements, all in one packed run.
     private static func isPacked(
         _ list: UnsafeRawBufferPointer, _ areRight: (UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
@@ -114,7 +113,7 @@ package enum CanonicalValue {
         return true
     }
 
-    /// Numbers that are 0 are left out.
+    /// Whether the bytes are a location in canonical encoding, in which numbers that are 0 are left out.
     private static func isPlace(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count % 9 == 0 else { return false }
         var last: UInt8 = 0

@@ -1,11 +1,11 @@
 package import BrumeModel
 package import CBrumeProto
 
-/// Checks the fields of a record to save and puts them into canonical encoding, whatever ``ModifyRecordsReader`` leaves
-/// to it.
+/// Checks the fields of a record to save and puts them into canonical encoding, where ``ModifyRecordsReader`` does not
+/// do so in place.
 ///
-/// Each field is checked in the decoded C struct, what the protocol doesn't know is dropped from it, and it is packed
-/// again: two saves of equal content give equal bytes, whatever encoder the client has. Fields come out sorted by key.
+/// Each field is checked in the decoded C struct, stripped of what the protocol doesn't know, and packed again: two
+/// saves of equal content give equal bytes, whatever the client's encoder. The resulting fields are sorted by key.
 package enum FieldChecker {
     package typealias Value = UnsafeMutablePointer<Brume__V1__Value>
 
@@ -55,7 +55,7 @@ package enum FieldChecker {
         return checked
     }
 
-    /// The canonical bytes of a field with a right value; nil for any other one.
+    /// The canonical bytes of a field. Returns nil when its value is not valid.
     package static func canonicalBytes(of field: UnsafeMutablePointer<Brume__V1__Field>) -> [UInt8]? {
         guard let value = field.pointee.value, problem(value) == nil else { return nil }
         forgetUnknown(&field.pointee.base)
@@ -66,7 +66,7 @@ package enum FieldChecker {
         CheckedFields(problem: ServiceError(.invalidArguments, message))
     }
 
-    /// By key. Clients of ours send them sorted.
+    /// Sorts the fields by key. Brume's own clients send them sorted.
     private static func sort(_ fields: UnsafeMutableBufferPointer<UnsafeMutablePointer<Brume__V1__Field>?>) {
         func precedes(
             _ left: UnsafeMutablePointer<Brume__V1__Field>?, _ right: UnsafeMutablePointer<Brume__V1__Field>?
@@ -86,7 +86,8 @@ package enum FieldChecker {
         message.unknown_fields = nil
     }
 
-    /// What is wrong with a value, to stand behind the field's name; or nil, and the value is canonical.
+    /// What is wrong with a value, in words that follow the field's name. Returns nil when the value is valid; it is
+    /// then canonical.
     package static func problem(_ value: Value) -> String? {
         forgetUnknown(&value.pointee.base)
         switch value.pointee.kind_case {
@@ -154,8 +155,8 @@ package enum FieldChecker {
         return nil
     }
 
-    /// A list without elements has no element type. The message of the typed list, which holds nothing now, has the
-    /// layout of an empty list's and more behind it, so it serves as one.
+    /// Turns an empty typed list into an `EmptyList`: a list without elements has no element type. The message of the
+    /// typed list holds nothing by now and begins with the layout of an `EmptyList`, so it serves as one.
     private static func becomeEmptyList(_ value: Value) {
         let list = UnsafeMutableRawPointer(value.pointee.empty_list!)
             .assumingMemoryBound(to: Brume__V1__EmptyList.self)
@@ -187,8 +188,8 @@ package enum FieldChecker {
         return problem(recordName: reference.pointee.record_name).map { "holds a reference: \($0)" }
     }
 
-    /// What is wrong with the name of a record that is pointed to, or nil. Users may be pointed to; that none is a
-    /// parent is the store's to check.
+    /// What is wrong with the name of a reference's target, or nil. References may point to user records; the store
+    /// checks that none is a parent.
     package static func problem(recordName: ProtobufCBinaryData) -> String? {
         guard let name = recordName.text else { return "a record name is not valid UTF-8; use printable ASCII" }
         return Names.isUserRecordName(name) ? nil : Names.problemWithRecordName(name)

@@ -119,7 +119,7 @@ extension MessageArena {
 }
 
 extension FieldValue {
-    /// The value of a decoded message, or nil for one without a kind that this version knows, or with text that isn't
+    /// The value of a decoded message. Returns nil when it has no kind that this version knows, or a text that isn't
     /// UTF-8.
     package init?(_ value: UnsafeMutablePointer<Brume__V1__Value>) {
         switch value.pointee.kind_case {

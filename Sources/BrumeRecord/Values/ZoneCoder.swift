@@ -1,9 +1,9 @@
 package import BrumeModel
 package import CBrumeProto
 
-/// ``ZoneID`` and `brume.v1.ZoneID`, which stands in requests, answers, events and subscriptions.
+/// Converts between ``ZoneID`` and `brume.v1.ZoneID`, which requests, answers, events and subscriptions hold.
 package enum ZoneCoder {
-    /// A zone that a request is about: an unusable name fails the request, because nothing in it could be done.
+    /// The zone that a whole request is about: an unusable name fails the request, because no part of it could be done.
     package static func checked(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>?) throws(ServiceError) -> ZoneID {
         guard let zone else { throw ServiceError(.invalidArguments, "a request names no zone; set its name") }
         return try checked(lossy(zone))
@@ -17,12 +17,12 @@ package enum ZoneCoder {
         return id
     }
 
-    /// A zone as an item of a request: a bad name is the item's own failure, found by ``Names`` where the item is done.
+    /// The zone of one item: a bad name fails that item alone, and is found by ``Names`` when the item is processed.
     package static func lossy(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>) -> ZoneID {
         ZoneID(name: zone.pointee.name.lossyText, owner: zone.pointee.owner.lossyText)
     }
 
-    /// A zone as an item; its owner is checked for all items alike.
+    /// The zone of one item. A bad owner fails the whole request.
     package static func item(_ zone: UnsafeMutablePointer<Brume__V1__ZoneID>) throws(ServiceError) -> ZoneID {
         let id = lossy(zone)
         try checkOwner(id.owner)

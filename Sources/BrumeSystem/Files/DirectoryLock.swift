@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Keeps other processes out of a folder: `flock` on a file named `lock` in it.
 ///
-/// The kernel lets go when the process ends, however it ends; the file stays and means nothing by itself.
+/// The kernel releases the lock when the process ends, however it ends; the file stays and has no meaning by itself.
 package final class DirectoryLock: Sendable {
     private let file: File
 
@@ -22,6 +22,6 @@ package final class DirectoryLock: Sendable {
 
     deinit { release() }
 
-    /// Lets others in. May be called again.
+    /// Releases the lock. May be called again.
     package func release() { file.unlockAndClose() }
 }

@@ -18,7 +18,7 @@ package final class File: Sendable {
     package let path: String
     private let descriptor: Atomic<Int32>
 
-    /// - Parameter permissions: Of a file that is made, less the process's umask.
+    /// - Parameter permissions: The permissions of a new file, before the process's umask is applied.
     package init(path: String, mode: Mode, permissions: UInt32 = 0o600) throws(SystemError) {
         let flags =
             switch mode {
@@ -46,10 +46,10 @@ package final class File: Sendable {
         if fd >= 0 { SystemCall.close(fd) }
     }
 
-    /// Lets go of a `flock`, and closes.
+    /// Releases a `flock`, and closes.
     ///
-    /// Closing alone lets go when the last copy of the descriptor is closed, and a process that is just being started
-    /// by another thread has one until it runs its program.
+    /// Closing alone releases it only when the last copy of the descriptor is closed, and a process that another thread
+    /// is just starting has a copy until it runs its program.
     func unlockAndClose() {
         let fd = descriptor.exchange(-1, ordering: .relaxed)
         guard fd >= 0 else { return }
@@ -89,9 +89,9 @@ package final class File: Sendable {
         try SystemCall.run("fdatasync", path) { fdatasync(fd) }
     }
 
-    /// Starts writing `range` out, and waits for what was started before it. Nothing becomes durable by that.
+    /// Starts writing `range` to the disk, and waits for what was started before it. This makes nothing durable.
     ///
-    /// On file systems that can't do it this does nothing.
+    /// Does nothing on file systems that don't support it.
     package func writeBack(_ range: Range<Int>) throws(SystemError) {
         func call(_ range: Range<Int>, waits: Bool) throws(SystemError) {
             do throws(SystemError) {
@@ -102,7 +102,7 @@ package final class File: Sendable {
                 if ![EINVAL, ENOSYS, EOPNOTSUPP].contains(error.errno) { throw error }
             }
         }
-        // No bytes would mean all of the file.
+        // A length of 0 would mean the whole file.
         if range.isEmpty { return }
         if range.lowerBound > 0 { try call(0..<range.lowerBound, waits: true) }
         try call(range, waits: false)
@@ -117,9 +117,9 @@ package final class File: Sendable {
         try SystemCall.run("ftruncate", path) { ftruncate(fd, off_t(size)) }
     }
 
-    /// Gives the room of a file back, 4 MiB at a time, where it has no name any more, links included, and no other
-    /// descriptor is open for it: nobody can come to read it then. Any other file stays as it is, and what fails is
-    /// left to the file's end.
+    /// Frees the space of a file, 4 MiB at a time, if the file no longer has a name, links included, and no other
+    /// descriptor is open for it: then nobody can read it any more. Any other file stays as it is, and after a failure
+    /// the rest is freed when the file is closed.
     ///
     /// A file system may take a quarter of a second to free a gigabyte at once, and syncs of other files wait for that.
     package func giveBack() {
@@ -130,8 +130,8 @@ package final class File: Sendable {
         }
     }
 
-    /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk shows
-    /// now.
+    /// Fills `range` with zeros by writing them, so that later writes there change no metadata and a full disk is
+    /// detected now.
     package func writeZeros(_ range: Range<Int>) throws(SystemError) {
         // Small enough for a core's own cache.
         let zeros = [UInt8](repeating: 0, count: min(range.count, 64 << 10))

@@ -21,7 +21,7 @@ package enum FileSystem {
         return status.st_mode & 0o7777
     }
 
-    /// The user to whom it belongs.
+    /// The user that owns it.
     package static func owner(_ path: String) throws(SystemError) -> UInt32 {
         var status = stat()
         try SystemCall.run("stat", path) { stat(path, &status) }
@@ -60,10 +60,10 @@ package enum FileSystem {
         return bytes
     }
 
-    /// Puts a file in place whole, or not at all: written under a temporary name, synced, renamed, folder synced.
+    /// Puts a whole file in place, or nothing at all: written under a temporary name, synced, renamed, folder synced.
     ///
     /// A temporary file that a crash left behind has a name that ends in `.tmp`, and is replaced by the next attempt.
-    /// Two at a time for one path are the callers' fault to avoid.
+    /// Callers must not replace the same path twice at a time.
     package static func atomicReplace(_ path: String, _ bytes: [UInt8], permissions: UInt32 = 0o600) throws(SystemError)
     {
         let temporary = path + ".tmp"
@@ -108,8 +108,8 @@ package enum FileSystem {
         try SystemCall.run("rmdir", path) { rmdir(path) }
     }
 
-    /// Removes what is at `path`: a file, a link but not what it leads to, or a folder with all that is in it. It is no
-    /// error that nothing is there.
+    /// Removes what is at `path`: a file, a link but not its target, or a folder with everything in it. Succeeds when
+    /// nothing is there.
     package static func removeTree(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try remove(path)
@@ -121,7 +121,7 @@ package enum FileSystem {
         }
     }
 
-    /// Makes a folder; it is no error that it is there already.
+    /// Makes a folder. Succeeds when it exists already.
     package static func makeDirectory(_ path: String, permissions: UInt32 = 0o700) throws(SystemError) {
         do throws(SystemError) {
             try SystemCall.run("mkdir", path) { mkdir(path, permissions) }
@@ -130,10 +130,11 @@ package enum FileSystem {
         }
     }
 
-    /// Makes a folder, and its name durable, also where it is there already: whoever made it may have ended before
-    /// that.
+    /// Makes a folder and makes its name durable, even if the folder exists already: the process that made it may have
+    /// ended before it synced the name.
     ///
-    /// A folder that is there, in one that this process may not read, is somebody else's affair.
+    /// A folder that exists inside one that this process may not read is left alone: another user is responsible for
+    /// it.
     package static func makeDurableDirectory(_ path: String) throws(SystemError) {
         let isThere = isDirectory(path)
         try makeDirectory(path)

@@ -1,9 +1,9 @@
 internal import BrumeLock
 internal import Glibc
 
-/// A folder with a name of its own, among the system's temporary ones, that only its owner can read.
+/// A folder with a unique name, among the system's temporary ones, that only its owner can read.
 ///
-/// It goes with ``remove()`` or ``removeAll()``, else when the process ends by `exit`.
+/// It is removed by ``remove()`` or ``removeAll()``, otherwise when the process ends by `exit`.
 package struct TemporaryFolder: Sendable {
     package let path: String
 
@@ -18,7 +18,7 @@ package struct TemporaryFolder: Sendable {
         return path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// - Parameter prefix: Of its name: a hyphen and what makes it its own follow.
+    /// - Parameter prefix: The beginning of its name, which a hyphen and a unique part follow.
     package init(prefix: String) throws(SystemError) {
         let parent = TemporaryFolder.parent
         var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
@@ -45,7 +45,7 @@ package struct TemporaryFolder: Sendable {
         }
     }
 
-    /// Twice, where another process that is about to end wrote a file meanwhile.
+    /// Removes a folder. Tries twice, because another process that is about to end may write a file meanwhile.
     private static func remove(_ path: String) {
         for _ in 0..<2 where FileSystem.exists(path) { try? FileSystem.removeTree(path) }
     }

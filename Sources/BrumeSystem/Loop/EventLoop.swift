@@ -3,14 +3,14 @@ internal import CBrume
 internal import Glibc
 internal import Synchronization
 
-/// One thread that waits for sockets, timers and tasks of other threads, and runs what they call for.
+/// One thread that waits for sockets, timers and tasks of other threads, and runs their handlers.
 ///
 /// A turn: collect events (a quota), tasks from the mailbox, timers, the `turnEnded` hook, flush of the connections
 /// that were written to (one run of encryption and one send each), sleep until the next deadline.
 ///
-/// `@unchecked Sendable`: the thread that calls `run()` owns everything here. For any thread are only `execute`,
+/// `@unchecked Sendable`: the thread that calls `run()` owns everything here. Any thread may use only `execute`,
 /// `stop`, `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before
-/// `run()` begins the loop may be set up (hooks, timers, listeners) by the thread that made it.
+/// `run()` begins the thread that made the loop may set it up (hooks, timers, listeners).
 package final class EventLoop: @unchecked Sendable {
     /// For logs, and the thread's name (cut to 15 bytes).
     package let name: String
@@ -18,22 +18,23 @@ package final class EventLoop: @unchecked Sendable {
     /// Run once per turn after events, tasks and timers, before connections flush and before sleeping.
     package var turnEnded: (() -> Void)?
 
-    /// Looks for more work before the loop sleeps, where that pays. By default it sleeps at once. Before ``run()``.
+    /// Polls for more work before the loop sleeps, where that pays. By default it sleeps at once. To be set before
+    /// ``run()``.
     ///
     /// Waking a sleeping core costs more than all else in a round trip (70 of 85 microseconds on a small virtual
     /// machine).
     package var spinner = Spinner()
 
-    /// Whether the thread takes less of the processors where others want them: for work that nobody waits for. Before
-    /// ``run()``.
+    /// Whether the thread uses less of the processors when others want them: for work that nobody waits for. To be set
+    /// before ``run()``.
     package var yieldsToOthers = false
 
-    /// Counts the turns, for what is bounded in each of them. Loop thread only.
+    /// The number of the turn, for limits that apply to each turn. Loop thread only.
     package private(set) var turnNumber: UInt64 = 0
 
     /// Monotonic time, read once per turn.
     package private(set) var nowNanoseconds: UInt64
-    /// Monotonic time now, for work that ends by it; of a loop that is driven by hand, the turn's time. Loop thread
+    /// Monotonic time now, for work with a time limit; for a loop that is driven by hand, the turn's time. Loop thread
     /// only.
     package var currentNanoseconds: UInt64 {
         owner.load(ordering: .relaxed) == 0 ? nowNanoseconds : MonotonicClock.nowNanoseconds
@@ -82,10 +83,10 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Runs `task` on the loop's thread, after the tasks that were handed in before it. Any thread.
     ///
-    /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: who
-    /// sends bounds what is under way. Once the loop has ended tasks are dropped without being run.
+    /// Tasks are taken in batches, and a batch costs one wake-up at most. The mailbox has no limit of its own: senders
+    /// bound the number of tasks. After the loop has ended, tasks are dropped without being run.
     package func execute(_ task: @escaping @Sendable () -> Void) {
-        // From the loop itself it is awake, and looks for tasks before it sleeps.
+        // The loop's own thread is awake, and looks for tasks before it sleeps.
         if mailbox.append(task), !isCurrent { poller.wake() }
     }
 
@@ -118,8 +119,8 @@ package final class EventLoop: @unchecked Sendable {
         owner.store(0, ordering: .relaxed)
     }
 
-    /// Runs one turn that neither waits nor looks at sockets, at a time of the caller's: for a loop that is driven by
-    /// hand and never by `run()`. The caller's thread is the loop's then.
+    /// Runs one turn at a time that the caller gives, without waiting and without polling sockets: for a loop that is
+    /// driven by hand and never by `run()`. The caller's thread then counts as the loop's.
     package func step(nowNanoseconds: UInt64, wallClockMilliseconds: Int64) {
         self.nowNanoseconds = nowNanoseconds
         self.wallClockMilliseconds = wallClockMilliseconds
@@ -129,7 +130,8 @@ package final class EventLoop: @unchecked Sendable {
         turnEnded?()
     }
 
-    /// Ends a loop that was driven by hand, or never ran: what waits is dropped, and what is registered is closed.
+    /// Ends a loop that was driven by hand, or never ran: waiting tasks are dropped, and registered handlers are
+    /// closed.
     package func abandon() {
         precondition(owner.load(ordering: .relaxed) == 0, "a loop that runs is stopped, not abandoned")
         finish()
@@ -148,7 +150,7 @@ package final class EventLoop: @unchecked Sendable {
         return timers.schedule(deadline: overflow || overflow2 ? .max : deadline, body)
     }
 
-    /// Takes a timer back. It does nothing for one that has fired. Loop thread only.
+    /// Cancels a timer. Does nothing when it has fired. Loop thread only.
     package func cancel(_ timer: TimerID) {
         timers.cancel(timer)
     }
@@ -158,12 +160,12 @@ package final class EventLoop: @unchecked Sendable {
         let isBusy = !continuing.isEmpty || !flushing.isEmpty
         var timeout = isBusy ? 0 : timeoutMilliseconds()
         let waits = timeout != 0 && !mailbox.hasTasks
-        // A look takes its time: afterwards a timer may be due, or nearer.
+        // Polling takes time: afterwards a timer may be due, or nearer.
         if waits { timeout = spinner.look(until: timers.nextDeadline ?? .max, workIsThere) ? 0 : timeoutMilliseconds() }
         let sleeps = mailbox.mayStartSleeping(timeout != 0)
         if !clockIsFresh { pollOnce(timeoutMilliseconds: sleeps ? timeout : 0) }
         if !clockIsFresh { readClocks() }
-        // By the clock of the first event: what handling it took is no wait.
+        // The clock of the first event is used: the time to handle it does not count as waiting.
         if waits { spinner.ended(nowNanoseconds: nowNanoseconds) }
         clockIsFresh = false
 
@@ -186,7 +188,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Takes what the sockets have, and tells whether there was something, or tasks wait.
+    /// Handles ready sockets, and returns whether there were any, or tasks wait.
     private func workIsThere() -> Bool {
         pollOnce(timeoutMilliseconds: 0)
         return clockIsFresh || mailbox.hasTasks
@@ -217,7 +219,7 @@ package final class EventLoop: @unchecked Sendable {
         guard !flushing.isEmpty else { return }
         let handlers = flushing
         flushing.removeAll(keepingCapacity: true)
-        // What marks itself again (its quota of the turn is used up) goes on in the next turn.
+        // A handler that marks itself again (its quota of the turn is used up) goes on in the next turn.
         for handler in handlers { handler.turnEnding() }
     }
 
@@ -242,7 +244,7 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: For connections and listeners
 
-    /// Adds a descriptor to what the loop waits for. The loop keeps the handler until `unregister`.
+    /// Adds a descriptor for the loop to wait for. The loop keeps the handler until `unregister`.
     func register(_ fd: Int32, readable: Bool, writable: Bool, _ handler: any LoopHandler) throws(SystemError)
         -> Registration
     {
@@ -268,9 +270,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// - Parameter isClosing: The descriptor is closed next, which takes it from the poller too: epoll(7). Should
-    ///   another process hold it for a moment, as between fork and exec, what it still reports is told by the
-    ///   generation.
+    /// - Parameter isClosing: Whether the descriptor is closed next, which removes it from the poller too: epoll(7). If
+    ///   another process holds it for a moment, as between fork and exec, the generation identifies late events.
     func unregister(_ registration: Registration, _ fd: Int32, isClosing: Bool = false) {
         let slot = Int(registration.slot)
         precondition(slots[slot].generation == registration.generation, "a registration ends once")

@@ -1,16 +1,16 @@
-/// What a loop calls: connections and listeners. All calls come on the loop's thread.
+/// A connection or a listener of a loop. All calls come on the loop's thread.
 protocol LoopHandler: AnyObject {
     /// The descriptor that was registered is ready.
     func socketReady(readable: Bool, writable: Bool)
-    /// The turn ends; what was marked with ``EventLoop/flushAtEndOfTurn(_:)`` writes its output.
+    /// The turn ends: a handler that was marked with ``EventLoop/flushAtEndOfTurn(_:)`` writes its output.
     func turnEnding()
     /// A turn after ``EventLoop/continueNextTurn(_:)`` has begun.
     func turnContinuing()
-    /// The loop ends; everything is given back at once.
+    /// The loop ends: the handler has to release everything at once.
     func loopStopped()
 }
 
-/// A descriptor's place in a loop's table. The generation tells an event for an earlier owner of the place apart.
+/// A descriptor's place in a loop's table. The generation distinguishes events for an earlier owner of the place.
 struct Registration: Equatable {
     var slot: UInt32
     var generation: UInt32

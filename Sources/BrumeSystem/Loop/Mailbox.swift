@@ -4,9 +4,9 @@ internal import Glibc
 ///
 /// The loop says when it goes to sleep; only the first task after that costs a wake-up.
 ///
-/// `@unchecked Sendable`: all state is behind the lock. It is a pthread mutex, because many threads may want it at
-/// once: the standard library's `Mutex` hands over within the kernel then, which costs more and is invisible to the
-/// thread sanitizer.
+/// `@unchecked Sendable`: all state is behind the lock. It is a pthread mutex, because many threads may contend for it:
+/// the standard library's `Mutex` then hands over within the kernel, which costs more and is invisible to the thread
+/// sanitizer.
 final class Mailbox: @unchecked Sendable {
     typealias Task = @Sendable () -> Void
 
@@ -44,7 +44,7 @@ final class Mailbox: @unchecked Sendable {
         }
     }
 
-    /// Tells whether the loop may sleep, and if so that it does. The loop's thread.
+    /// Returns whether the loop may sleep, and if so records that it does. The loop's thread.
     func mayStartSleeping(_ wanted: Bool) -> Bool {
         locked {
             isSleeping = wanted && tasks.isEmpty
@@ -52,7 +52,7 @@ final class Mailbox: @unchecked Sendable {
         }
     }
 
-    /// Swaps the tasks that wait with `taken`, which is empty and keeps its capacity, and says that the loop is awake.
+    /// Swaps the waiting tasks with `taken`, which is empty and keeps its capacity, and records that the loop is awake.
     /// The loop's thread.
     func takeAll(into taken: inout [Task]) {
         locked {
@@ -71,7 +71,7 @@ final class Mailbox: @unchecked Sendable {
             isClosed = true
             swap(&tasks, &dropped)
         }
-        // Released outside of the lock: a task may own something whose end hands in another task.
+        // Released outside of the lock: releasing a task may release an object that adds another task.
         withExtendedLifetime(dropped) {}
     }
 }

@@ -1,11 +1,11 @@
 internal import CBrume
 internal import Glibc
 
-/// Readiness of descriptors, and sleep until there is some. This is the only file that knows epoll.
+/// Waits for descriptors to be ready. This is the only file that knows epoll.
 ///
-/// Level-triggered: what was not read this turn is reported again next turn. Each registration carries a token which
-/// the caller chooses; a token of a registration that is gone is told apart by the caller's generation in it. Owned by
-/// one loop's thread, but for `wake()`, which any thread may call.
+/// Level-triggered: what was not read this turn is reported again next turn. Each registration carries a token that the
+/// caller chooses; the generation in it lets the caller recognise the token of a registration that has ended. Owned by
+/// one loop's thread, except for `wake()`, which any thread may call.
 struct Poller: ~Copyable {
     /// What happened on a descriptor.
     struct Event {

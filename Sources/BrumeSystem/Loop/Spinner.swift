@@ -1,27 +1,27 @@
 internal import Glibc
 
-/// Waits without sleep where that pays; see ``SpinPolicy``. One thread's.
+/// Waits without sleep where that pays; see ``SpinPolicy``. Used by one thread.
 package struct Spinner: Sendable {
     private var policy: SpinPolicy
     private var beganNanoseconds: UInt64 = 0
     private var hasLooked = false
-    /// Looks since the beginning.
+    /// The number of waits in which the thread polled.
     private(set) var lookCount = 0
 
-    /// Two looks that are further apart have had somebody else between them.
+    /// The time between two polls above which another thread must have had the core.
     private static let interruptionNanoseconds: UInt64 = 50_000
 
-    /// - Parameter limitNanoseconds: How long a look takes at most; 0: there is none.
+    /// - Parameter limitNanoseconds: How long it polls at most; 0 turns polling off.
     package init(limitNanoseconds: UInt64 = 0) {
         policy = SpinPolicy(limitNanoseconds: limitNanoseconds)
     }
 
-    /// A wait begins: looks for work, if that pays. ``ended(nowNanoseconds:)`` follows when the wait is over.
+    /// A wait begins: polls for work, if that pays. ``ended(nowNanoseconds:)`` follows when the wait is over.
     ///
     /// - Parameters:
-    ///   - deadline: When there is something to do in any case.
-    ///   - isThere: Whether there is work.
-    /// - Returns: Whether work was found. Otherwise the thread is to sleep.
+    ///   - deadline: The time at which there is something to do in any case.
+    ///   - isThere: Returns whether there is work.
+    /// - Returns: Whether work was found. Otherwise the thread should sleep.
     package mutating func look(until deadline: UInt64 = .max, _ isThere: () -> Bool) -> Bool {
         if policy.isOff { return false }
         beganNanoseconds = MonotonicClock.nowNanoseconds
@@ -32,7 +32,7 @@ package struct Spinner: Sendable {
         var last = beganNanoseconds
         while last < end {
             if isThere() { return true }
-            // Whoever else waits for this core gets it now, and not when this thread's time is up.
+            // A thread that waits for this core gets it now, and not only when this thread's time slice is over.
             sched_yield()
             let now = MonotonicClock.nowNanoseconds
             if now - last > Self.interruptionNanoseconds {
@@ -44,7 +44,7 @@ package struct Spinner: Sendable {
         return false
     }
 
-    /// The wait is over, since this time.
+    /// The wait ended at this time.
     package mutating func ended(nowNanoseconds: UInt64) {
         if policy.isOff { return }
         policy.waited(nanoseconds: nowNanoseconds &- min(beganNanoseconds, nowNanoseconds), hasLooked: hasLooked)

@@ -61,8 +61,8 @@ struct ByteQueue: ~Copyable {
             memory.copyMemory(from: memory + start, byteCount: count)
         } else {
             let newCapacity = max(needed, 2 * capacity, 1024)
-            // Swift's own allocation asks for aligned memory, whatever the alignment, which costs several times as
-            // much.
+            // Swift's allocation function requests aligned memory whatever the alignment is, which costs several times
+            // as much.
             guard let new = malloc(newCapacity) else { preconditionFailure("there is no memory for a connection") }
             if let memory { new.copyMemory(from: memory + start, byteCount: count) }
             free(memory)

@@ -16,7 +16,7 @@ package enum CloseReason: Equatable, Sendable, CustomStringConvertible {
     case outputOverflow
     /// After the handshake the peer sent what is not TLS, or what fails authentication.
     case protocolViolation(String)
-    /// `close()` or `abort()` here.
+    /// This process called `close()` or `abort()`.
     case localClose
     /// The event loop ended.
     case loopStopped

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The ways to the end.
+/// The ways in which a connection ends.
 extension Connection {
     /// Sends what is pending and a close_notify, then closes. The peer gets
     /// ``ConnectionLimits/writeStallTimeoutMilliseconds`` to read it all. Input is dropped from now on.
@@ -25,7 +25,7 @@ extension Connection {
         terminate(.localClose)
     }
 
-    /// All output left: says good-bye, and when that has left too, waits for the peer's end.
+    /// All output is sent: sends a close_notify, and once that is sent too, waits for the end of the peer's stream.
     func finishClosing() {
         if !hasSentCloseNotify {
             hasSentCloseNotify = true
@@ -39,7 +39,7 @@ extension Connection {
         setDeadline(afterMilliseconds: Limits.lingerMilliseconds, .localClose)
     }
 
-    /// Gives everything back now; the delegate is told at the end of the turn.
+    /// Releases everything now; the delegate is told at the end of the turn.
     func terminate(_ reason: CloseReason) {
         guard state != .closed, state != .detached else { return }
         state = .closed

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a client still has to try.
+/// A client's progress in connecting: its target, and the addresses that it has yet to try.
 struct ClientConnecting {
     let host: String
     let port: UInt16
@@ -10,14 +10,14 @@ struct ClientConnecting {
     var lastError: SystemError?
 }
 
-/// How a client's connection comes about: name, addresses one after the other, TCP, TLS.
+/// How a client connects: name resolution, the addresses one after the other, TCP, TLS.
 extension Connection {
     /// Connects to a server. Loop thread only; the outcome comes to the delegate, later.
     ///
     /// - Parameters:
     ///   - host: A name, whose addresses are tried in the resolver's order, or a literal address. The certificate must
     ///     carry it.
-    ///   - timeoutMilliseconds: For all of it: resolution, connecting, handshake.
+    ///   - timeoutMilliseconds: The limit for everything together: resolution, connecting, handshake.
     package static func connect(
         host: String, port: UInt16, tls: TLSClientContext, loop: EventLoop, timeoutMilliseconds: UInt64,
         limits: ConnectionLimits = ConnectionLimits(), delegate: any ConnectionDelegate

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Connections to a process of the same machine, on a Unix socket. They have no TLS: what is written leaves as it is.
+/// Connections to a process of the same machine, on a Unix socket. They have no TLS: bytes are sent as they are
+/// written.
 extension Connection {
     /// Connects to the socket at `path`. Loop thread only; the outcome comes to the delegate, later.
     package static func connect(

@@ -1,9 +1,9 @@
-/// From the socket to the delegate.
+/// Input: from the socket to the delegate.
 extension Connection {
     var hasHeldInput: Bool { !heldPlaintext.isEmpty || !heldCiphertext.isEmpty }
 
-    /// Reads from the socket without waiting for the poller, and delivers what there is from within the call. Not from
-    /// within a call to the delegate.
+    /// Reads from the socket without waiting for the poller, and delivers what is available before it returns. Must not
+    /// be called from within a call to the delegate.
     package func readNow() {
         if state == .open { readFromSocket() }
     }
@@ -40,7 +40,7 @@ extension Connection {
                 if state == .handshaking || state == .open {
                     feed(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
                 }
-                // A short read took all there was. What comes meanwhile is reported in the next turn.
+                // A short read took everything. What arrives meanwhile is reported in the next turn.
                 if count < buffer.count { return }
                 budget -= count
             }
@@ -59,7 +59,7 @@ extension Connection {
         switch state {
         case .handshaking: terminate(.handshakeFailed("the peer closed during the handshake"))
         case .closing, .lingering: terminate(.localClose)
-        // Without TLS the end of the stream is all that a peer can say.
+        // Without TLS a peer can only end its stream.
         default: terminate(session == nil ? .peerClosed : .peerVanished)
         }
     }
@@ -107,7 +107,7 @@ extension Connection {
     /// - Returns: Whether the handshake is done and more input may wait.
     private func continueHandshake() -> Bool {
         if session == nil, let listener {
-            // Made with the peer's first bytes: one that sends none costs a descriptor and no more.
+            // Made with the peer's first bytes: a peer that sends none costs only a descriptor.
             do throws(TLSError) {
                 session = try listener.makeSession()
             } catch {
@@ -156,7 +156,7 @@ extension Connection {
             switch session.read(into: UnsafeMutableRawBufferPointer(rebasing: plaintext[filled...])) {
             case .bytes(let count):
                 filled += count
-                // Mostly all of it was one record: then OpenSSL needs not be asked once more for nothing.
+                // Mostly the input was one record: then OpenSSL need not be called once more in vain.
                 if buffers.remainingInput.isEmpty, !session.holdsInput { ending = .needsInput }
             case .needsInput: ending = .needsInput
             case .closedByPeer: ending = .closedByPeer
@@ -184,8 +184,8 @@ extension Connection {
         }
     }
 
-    /// The peer said good-bye. Answers in kind where that is possible at once, and ends: what was still pending for it
-    /// is dropped, as a peer that closes wants no more.
+    /// The peer sent a close_notify. Answers with one if that is possible at once, and closes: pending output is
+    /// dropped, as a peer that closes wants no more.
     private func peerClosed() {
         if pendingOutputBytes == 0 {
             session?.shutDown()

@@ -1,10 +1,8 @@
-/// From the user to the socket.
+/// Output: from the user to the socket.
 extension Connection {
-    /// Appends bytes to the output, which leaves at the end of the turn. After the connection was closed this does
-    /// nothing.
+    /// Appends bytes to the output, which is sent at the end of the turn. Does nothing after the connection was closed.
     ///
-    /// There is no limit here but ``ConnectionLimits/outputBytesMax``, which ends the connection: look at
-    /// `isOutputFull`.
+    /// The only limit here is ``ConnectionLimits/outputBytesMax``, which ends the connection: check `isOutputFull`.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard acceptsOutput, bytes.count > 0 else { return }
         changePlaintext { $0.append(bytes) }
@@ -13,7 +11,7 @@ extension Connection {
 
     /// Appends to the output in place.
     /// - Parameters:
-    ///   - minimumCapacity: How many bytes `body` may write; it may find more room than that.
+    ///   - minimumCapacity: The number of bytes that `body` may write; the buffer may be larger.
     ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Does nothing else with the
     ///     connection. Not called after the connection was closed.
     package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
@@ -55,14 +53,14 @@ extension Connection {
         watchForStall()
     }
 
-    /// Sends what is written, as much as a turn may, encrypted if the connection is.
+    /// Sends written bytes, at most a turn's quota, encrypted if the connection is.
     private func sendPlaintext() {
         let plaintext = outputPlaintext.bytes
         let part = UnsafeRawBufferPointer(rebasing: plaintext[..<min(plaintext.count, Limits.writeBytesPerTurn)])
         let count = part.count
         guard let session else {
             send(part)
-            // A socket that failed took all of it along.
+            // A failed socket has dropped all of it.
             if fd >= 0 { changePlaintext { $0.removeFirst(count) } }
             return
         }
@@ -75,7 +73,7 @@ extension Connection {
         sendOutput()
     }
 
-    /// Sends the ciphertext that a run of TLS left in the loop's buffer; what the kernel does not take waits.
+    /// Sends the ciphertext that a run of TLS left in the loop's buffer, and queues what the kernel does not take.
     func sendOutput() {
         let buffers = loop.buffers
         let output = buffers.output
@@ -145,7 +143,7 @@ extension Connection {
         armStallTimer(afterMilliseconds: limits.writeStallTimeoutMilliseconds)
     }
 
-    /// One timer while output waits: it looks at the last progress instead of being set anew by each.
+    /// Arms the one timer that runs while output waits: it checks the last progress instead of being reset by each.
     private func armStallTimer(afterMilliseconds: UInt64) {
         stallTimer = loop.schedule(afterMilliseconds: afterMilliseconds) { [unowned self] in
             stallTimer = nil

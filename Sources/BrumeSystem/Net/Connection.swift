@@ -9,32 +9,33 @@ internal import Glibc
 /// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for
 /// the thread of `loop` only.
 ///
-/// `@exclusivity(unchecked)`: asked for several times with every message, and whatever changes it only computes. It
-/// calls nothing that could look at it meanwhile, which is what the check would find.
+/// `@exclusivity(unchecked)`: for members that every message accesses several times. The code that changes them only
+/// computes and calls nothing that could access them meanwhile, which is what the check would detect.
 package final class Connection: @unchecked Sendable {
     enum State: Equatable {
-        /// A client's: waits for the addresses of the host. Goes to `connecting` or `closed`.
+        /// A client waits for the addresses of the host. Goes to `connecting` or `closed`.
         case resolving
-        /// A client's: TCP is under way. Goes to `handshaking` or `closed`.
+        /// A client connects by TCP. Goes to `handshaking` or `closed`.
         case connecting
         /// TLS is under way. Goes to `open` or `closed`.
         case handshaking
         /// Goes to `closing`, `detached` or `closed`.
         case open
-        /// `close()` was called: pending output and close_notify leave, input is dropped. Goes to `lingering` or
+        /// `close()` was called: pending output and close_notify are sent, input is dropped. Goes to `lingering` or
         /// `closed`.
         case closing
-        /// Our last byte left: waits for the end of the peer's stream, so that it can read ours. Goes to `closed`.
+        /// Our last byte is sent: waits for the end of the peer's stream, so that the peer can read ours. Goes to
+        /// `closed`.
         case lingering
-        /// The descriptor is gone; the delegate is told at the end of the turn.
+        /// The descriptor is closed; the delegate is told at the end of the turn.
         case closed
-        /// All belongs to a ``DetachedConnection``.
+        /// Everything belongs to a ``DetachedConnection``.
         case detached
     }
 
     /// The user of the connection. Kept until `connectionClosed`; may be replaced at any time before.
     @exclusivity(unchecked) package var delegate: (any ConnectionDelegate)?
-    /// Where the peer is, for logs: an address with port, for a client the host name with port.
+    /// The peer's address, for logs: an address with port, for a client the host name with port.
     package let peerAddress: String
     /// The loop that owns this connection.
     package let loop: EventLoop
@@ -43,19 +44,19 @@ package final class Connection: @unchecked Sendable {
     var state: State
     var fd: Int32 = -1
     var registration: Registration?
-    /// Nil in an open connection: it has no TLS.
+    /// The TLS session; nil in an open connection that has no TLS.
     @exclusivity(unchecked) var session: TLSSession?
 
     /// Plaintext that waits for encryption at the end of the turn.
     @exclusivity(unchecked) private(set) var outputPlaintext = ByteQueue()
     /// Ciphertext that the kernel did not take.
     @exclusivity(unchecked) private(set) var outputCiphertext = ByteQueue()
-    /// How much is in the two: asked for several times with every message, and numbers need no look at who else uses
-    /// them.
+    /// The sizes of the two queues: every message reads them several times, and reading a number needs no exclusivity
+    /// check.
     private(set) var outputPlaintextBytes = 0
     private(set) var outputCiphertextBytes = 0
     var outputCounter: (any OutputCounter)?
-    /// What ``outputCounter`` was told.
+    /// The number of bytes that ``outputCounter`` has been told.
     var countedOutputBytes = 0
     /// Ciphertext from the peer that waits until reading is resumed.
     @exclusivity(unchecked) var heldCiphertext = ByteQueue()
@@ -67,7 +68,7 @@ package final class Connection: @unchecked Sendable {
     var isFeeding = false
     var isMarkedForFlush = false
     var isMarkedForContinue = false
-    /// The output was above the high-water mark and the user waits to be told to go on.
+    /// The output was above the high-water mark, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
     var isWaitingForDrain = false
     var hasSentCloseNotify = false
     /// Nothing was sent yet: an alert may leave without encryption.
@@ -82,14 +83,15 @@ package final class Connection: @unchecked Sendable {
     var lastProgressNanoseconds: UInt64 = 0
     var closeReason: CloseReason?
 
-    /// A server's: its place among all connections, and, as long as it is opening, the listener that looks after it.
+    /// The place of a server's connection among all connections, and, while it is opening, the listener in charge of
+    /// it.
     var admission: AdmittedConnection?
     weak var listener: Listener?
-    /// The handshake goes on when the listener says so.
+    /// Whether the handshake waits until the listener lets it continue.
     var isWaitingForHandshake = false {
         didSet { updateInterest() }
     }
-    /// A client's: what is still to be tried.
+    /// A client's progress in connecting, while it lasts.
     var connecting: ClientConnecting?
 
     init(
@@ -120,8 +122,8 @@ package final class Connection: @unchecked Sendable {
         outputCiphertextBytes = outputCiphertext.count
     }
 
-    /// The pending output is above the high-water mark. Who sees this stops producing, for example by `pauseReading()`;
-    /// `connectionDrained` tells when to go on.
+    /// Whether the pending output is above the high-water mark. A user that sees this stops producing, for example by
+    /// `pauseReading()`; `connectionDrained` says when to go on.
     package var isOutputFull: Bool { pendingOutputBytes > limits.outputHighWaterBytes }
 
     /// The handshake is done and nobody has closed the connection.
@@ -130,23 +132,23 @@ package final class Connection: @unchecked Sendable {
     /// The TLS handshake was shortened by the ticket of an earlier session.
     package var isResumed: Bool { session?.isResumed ?? false }
 
-    /// Where the peer is, for whoever counts peers; a client's connection counts for nobody.
+    /// The peer's network, for code that counts peers; a client's connection is not counted for any network.
     package var peerNetwork: PeerNetwork { admission?.network ?? .local }
 
-    /// The peer has said who it is: the connection is not opening any more, and with an account behind it it does not
-    /// count for its network. On the loop that accepted it; see ``ConnectionLimits/awaitsIdentity``.
+    /// The peer has been identified: the connection is no longer opening, and with an account it no longer counts for
+    /// its network. Call it on the loop that accepted the connection; see ``ConnectionLimits/awaitsIdentity``.
     package func opened(hasAccount: Bool) {
         listener?.openingEnded(self)
         listener = nil
         admission?.opened(hasAccount: hasAccount)
     }
 
-    /// Takes no more input from the peer, who is slowed down by TCP in the end. Input in progress (at most 64 KiB) may
-    /// still have been delivered by the time this returns; nothing is delivered afterwards.
+    /// Stops taking input from the peer, which TCP slows down eventually. Input in progress (at most 64 KiB) may still
+    /// have been delivered by the time this returns; nothing is delivered afterwards.
     package func pauseReading() {
         guard !isReadingPaused else { return }
         isReadingPaused = true
-        // The poller is told at the turn's end: who goes on within the turn costs it nothing.
+        // The poller is told at the end of the turn: resuming within the same turn costs no system call.
         flushAtEndOfTurn()
     }
 
@@ -224,14 +226,15 @@ extension Connection: LoopHandler {
             if writable { connectFinished() }
             return
         }
-        // Flushing may end the wait for input that the poller reports with the room for output.
+        // Flushing may end the wait for input that the poller reports together with writability.
         let waitedForReadable = waitsForReadable
         if writable, waitsForWritable { flush() }
         guard readable, state != .closed else { return }
         if waitedForReadable {
             if state == .handshaking, let listener { listener.handshakeReady(self) } else { readFromSocket() }
         } else {
-            // The kernel reports errors also to who waits for nothing, again and again: the peer reset the connection.
+            // The kernel reports errors again and again, even when nothing is waited for: the peer reset the
+            // connection.
             terminate(.peerVanished)
         }
     }

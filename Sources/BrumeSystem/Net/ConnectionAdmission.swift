@@ -1,34 +1,34 @@
 internal import BrumeLock
 
-/// Counts the connections of a server's listeners, on whatever loops they are by now, and decides which new ones get
-/// in. Any thread.
+/// Counts the connections of a server's listeners, whatever loops they are on by now, and decides which new ones are
+/// admitted. Any thread.
 ///
-/// Every connection begins *without an account*, and counts for its network (``PeerNetwork``) as long as nobody has
-/// said that an account stands behind it. Until somebody has said who the peer is at all it is *opening* as well, of
-/// which a network may have fewer still: opening costs the peer nothing.
+/// Every connection begins *without an account*, and counts for its network (``PeerNetwork``) until it is known to
+/// belong to an account. Until its peer is identified at all it is also *opening*, and a network may have even fewer of
+/// those: opening costs the peer nothing.
 package final class ConnectionAdmission: Sendable {
     /// Why a connection is closed as soon as it is accepted.
     package enum Refusal: Equatable, Sendable {
-        /// The server has all connections that it takes.
+        /// The server has as many connections as it accepts.
         case full
-        /// Its network has all connections without an account that one network may have.
+        /// The network has as many connections without an account as one network may have.
         case address
-        /// Its network has all opening connections that one network may have.
+        /// The network has as many opening connections as one network may have.
         case opening
     }
 
-    /// What was refused or given up since the start.
+    /// The number of open connections, and of those that were refused or evicted since the start.
     package struct Counts: Equatable, Sendable {
         package var open = 0
-        /// Connections that were closed because the server has all that it takes.
+        /// Connections that were closed because the server has as many as it accepts.
         package var full: UInt64 = 0
-        /// Connections that were closed because their network has all that it may have.
+        /// Connections that were closed because their network has as many as it may have.
         package var address: UInt64 = 0
-        /// Opening connections that gave way to newer ones, or took too long.
+        /// Opening connections that were closed in favour of newer ones, or took too long.
         package var opening: UInt64 = 0
     }
 
-    /// What one network has.
+    /// The counts of one network.
     private struct Network {
         var withoutAccount = 0
         var opening = 0
@@ -100,7 +100,7 @@ struct AdmissionError: Error {
     let refusal: ConnectionAdmission.Refusal
 }
 
-/// A connection's place among those that a server has. It belongs to whoever has the connection.
+/// A connection's place among those of a server. It belongs to the owner of the connection.
 ///
 /// `@unchecked Sendable`: travels with its connection from loop to loop.
 final class AdmittedConnection: @unchecked Sendable {
@@ -123,7 +123,7 @@ final class AdmittedConnection: @unchecked Sendable {
 
     var isOpening: Bool { state == .opening }
 
-    /// The peer has said who it is.
+    /// The peer has been identified.
     func opened(hasAccount: Bool) {
         guard state == .opening else { return }
         state = hasAccount ? .identified : .anonymous

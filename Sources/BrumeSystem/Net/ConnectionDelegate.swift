@@ -1,12 +1,12 @@
-/// What a connection tells its user. All calls come on the connection's loop, none from within a call to the
-/// connection.
+/// The user of a connection. All calls come on the connection's loop, none from within a call to the connection.
 package protocol ConnectionDelegate: AnyObject {
     /// The TCP connection and the TLS handshake are done. Not called again after `attach`.
     func connectionEstablished(_ connection: Connection)
-    /// Bytes of the peer are about to be taken from the socket and decrypted. A delegate that pauses reading now leaves
-    /// them to the kernel.
+    /// Bytes of the peer are about to be read from the socket and decrypted. A delegate that pauses reading now leaves
+    /// them in the kernel.
     func connectionWillRead(_ connection: Connection)
-    /// What was announced by `connectionWillRead` has been read, and delivered if it was enough.
+    /// The read that `connectionWillRead` announced is done; its bytes were delivered if they sufficed to decrypt a
+    /// record.
     func connectionDidRead(_ connection: Connection)
     /// Decrypted bytes, valid for the call. What is needed later must be copied.
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer)

@@ -1,11 +1,11 @@
 /// A live connection between two loops: descriptor, TLS state, and the bytes under way in both directions.
 ///
-/// `@unchecked Sendable`: it has one owner at a time, who gives it to `Connection.attach` once or lets it go, which
+/// `@unchecked Sendable`: it has one owner at a time, which passes it to `Connection.attach` once or releases it, which
 /// closes the connection.
 package final class DetachedConnection: @unchecked Sendable {
     package let peerAddress: String
     let limits: ConnectionLimits
-    /// Nil: the connection has no TLS.
+    /// The TLS session; nil when the connection has no TLS.
     let session: TLSSession?
     let admission: AdmittedConnection?
     let isReadingPaused: Bool
@@ -39,7 +39,7 @@ package final class DetachedConnection: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Takes the connection off its loop with all that is under way. This object is of no use afterwards, and its
+    /// Takes the connection off its loop with everything in progress. This object is of no use afterwards, and its
     /// delegate is not called again.
     ///
     /// May be called from within the delegate's calls. The connection must be open: neither closed by us nor known to
@@ -52,7 +52,7 @@ extension Connection {
         guard state == .open else { preconditionFailure("only an open connection can be detached") }
         heldPlaintext.append(unconsumed)
         if isFeeding {
-            // What the run in progress has not decrypted yet lies in the loop's buffer or in the queue it came from.
+            // What the run in progress has not decrypted yet is in the loop's buffer or in the queue it came from.
             heldCiphertext.append(loop.buffers.remainingInput)
         }
         opened(hasAccount: false)

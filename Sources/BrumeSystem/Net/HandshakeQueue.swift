@@ -1,5 +1,5 @@
-/// Connections whose handshakes wait for their turn: the networks that they come from take turns, each with its
-/// connections in the order in which they came.
+/// Connections whose handshakes wait: the networks that they come from take turns, each with its connections in the
+/// order of arrival.
 struct HandshakeQueue<Element: AnyObject> {
     private var networks: [PeerNetwork: [Element]] = [:]
     /// The networks that have connections here, in the order of their turns.

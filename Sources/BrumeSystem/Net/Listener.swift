@@ -5,7 +5,7 @@ internal import Glibc
 /// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `port`, `address` and
 /// `connectionCount` are for the loop's thread, or for the thread that sets the loop up before it runs.
 package final class Listener: @unchecked Sendable {
-    /// The port, also where 0 was asked for.
+    /// The actual port, also when 0 was requested.
     package let port: UInt16
     /// Address and port, for logs.
     package let address: String
@@ -20,12 +20,12 @@ package final class Listener: @unchecked Sendable {
     private var isPaused = false
     private var resumeTimer: TimerID?
 
-    /// Those whose peers have not said who they are.
+    /// Connections whose peers are not identified yet.
     private var opening = OpeningConnections<Connection>()
-    /// Those of them whose handshakes wait for a later turn.
+    /// Opening connections whose handshakes wait for a later turn.
     private var waiting = HandshakeQueue<Connection>()
     private var continuesNextTurn = false
-    /// What handshakes have taken of the turn with this number.
+    /// The number and the time of the handshakes in the turn with this number.
     private var slice: (turn: UInt64, count: Int, nanoseconds: UInt64) = (0, 0, 0)
 
     /// Begins to listen.
@@ -34,7 +34,7 @@ package final class Listener: @unchecked Sendable {
     ///   - host: A literal address or a name (its first address is taken); empty for all addresses, IPv6 and IPv4.
     ///   - port: 0 takes any free one.
     ///   - backlog: Connections that the kernel holds until they are accepted; it may cut the number.
-    ///   - admission: Counts the connections of several listeners together; nil: of this one alone.
+    ///   - admission: Counts the connections of several listeners together; nil counts those of this one alone.
     ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over
     ///     them.
     ///   - accept: Called for each connection before its handshake; `nil` refuses it.
@@ -70,20 +70,20 @@ package final class Listener: @unchecked Sendable {
         if fd >= 0 { Self.stopListening(fd) }
     }
 
-    /// Closes the socket, and frees its port at once: a process that is just being started by another thread has a copy
-    /// of the descriptor until it runs its program, and would hold the port.
+    /// Closes the socket, and frees its port at once: a process that another thread is just starting has a copy of the
+    /// descriptor until it runs its program, and would hold the port.
     private static func stopListening(_ fd: Int32) {
         shutdown(fd, Int32(SHUT_RDWR))
         SystemCall.close(fd)
     }
 
-    /// Connections that were accepted here and live, on whatever loop. Any thread.
+    /// The number of open connections that were accepted here, on whatever loop. Any thread.
     package var connectionCount: Int { admission.count }
 
-    /// Has connections to come use another certificate. Those that are there stay as they are.
+    /// Makes future connections use another certificate. Existing ones stay as they are.
     package func use(_ tls: TLSServerContext) { self.tls = tls }
 
-    /// Stops accepting. Connections that are there live on.
+    /// Stops accepting. Existing connections stay open.
     package func close() {
         guard fd >= 0 else { return }
         if let resumeTimer { loop.cancel(resumeTimer) }
@@ -111,7 +111,7 @@ package final class Listener: @unchecked Sendable {
 
     /// A socket that listens; see `init`.
     static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32 {
-        // One IPv6 socket takes IPv4 as well; where the machine has no IPv6, all of IPv4.
+        // One IPv6 socket accepts IPv4 as well; on a machine without IPv6, all IPv4 addresses.
         let candidates = host.isEmpty ? ["::", "0.0.0.0"] : [host]
         var lastError: SystemError?
         for candidate in candidates {
@@ -158,7 +158,7 @@ package final class Listener: @unchecked Sendable {
                     // The connection stays in the backlog, and would be reported again at once.
                     return pause(milliseconds: Limits.acceptBackoffMilliseconds)
                 default:
-                    // The one who knocked is gone already, or its network is: nothing of ours.
+                    // The peer, or its network, is gone already: this is not an error of ours.
                     continue
                 }
             }
@@ -190,12 +190,12 @@ package final class Listener: @unchecked Sendable {
         connection.setDeadline(afterMilliseconds: limits.handshakeTimeoutMilliseconds, .handshakeTimedOut)
     }
 
-    /// A place for a connection of the network, unless the network or the server has too many.
+    /// Returns a place for a connection of the network, or nil when the network or the server has too many.
     private func admit(_ network: PeerNetwork) -> AdmittedConnection? {
         switch admission.admit(network) {
         case .success(let place): return place
         case .failure(let error):
-            // What the network left hanging itself gives way.
+            // The network's own oldest opening connection is closed in its favour.
             if error.refusal == .opening, let oldest = opening.oldest(of: network), giveUp(oldest),
                 case .success(let place) = admission.admit(network)
             {
@@ -208,7 +208,7 @@ package final class Listener: @unchecked Sendable {
 
     // MARK: Opening connections
 
-    /// The connection is not opening any more: its peer has said who it is, or it has ended.
+    /// The connection is no longer opening: its peer has been identified, or it has ended.
     func openingEnded(_ connection: Connection) {
         guard let network = connection.admission?.network else { return }
         opening.remove(connection, of: network)
@@ -239,7 +239,7 @@ package final class Listener: @unchecked Sendable {
         return true
     }
 
-    /// Opening connections that ended by themselves are none of the admission's figures; these are.
+    /// Counts an opening connection that was evicted or timed out. Those that ended by themselves are not counted.
     func noteGivenUp() { admission.noteGivenUp() }
 
     // MARK: Handshakes
@@ -247,7 +247,7 @@ package final class Listener: @unchecked Sendable {
     /// The server's side of a handshake that begins.
     func makeSession() throws(TLSError) -> TLSSession { try TLSSession(server: tls, buffers: loop.buffers) }
 
-    /// A connection's peer has sent a part of its handshake: takes it now, or in a later turn.
+    /// A peer has sent a part of its handshake: continues the handshake now, or in a later turn.
     func handshakeReady(_ connection: Connection) {
         if waiting.isEmpty, hasTime { return handshake(connection) }
         guard !connection.isWaitingForHandshake, let network = connection.admission?.network else { return }

@@ -15,12 +15,12 @@ package final class LocalListener: @unchecked Sendable {
     private var registration: Registration?
     private var resumeTimer: TimerID?
 
-    /// Begins to listen. A socket that an ended process left at `path` is replaced, so the caller makes sure, by a
+    /// Begins to listen. Replaces a socket that an ended process left at `path`, so the caller has to ensure, by a
     /// lock, that no other process listens there.
     ///
     /// - Parameters:
-    ///   - path: Of the socket. Its folder is made where it is missing, and entered by its owner alone from now on.
-    ///   - refused: Called for each process of somebody else, which is sent away.
+    ///   - path: The socket's path. Its folder is made if it is missing, and made accessible to its owner alone.
+    ///   - refused: Called for each process of another user, whose connection is closed.
     ///   - accept: Called for each connection; `nil` refuses it. The connection is open.
     package init(
         path: String, loop: EventLoop, limits: ConnectionLimits, refused: @escaping (_ user: UInt32) -> Void,
@@ -40,7 +40,7 @@ package final class LocalListener: @unchecked Sendable {
             try LocalSocket.withAddress(path) { (address) throws(SystemError) in
                 try SystemCall.run("bind", path) { address.with { bind(fd, $0, $1) } }
             }
-            // Nobody can connect before it listens.
+            // Nobody can connect before `listen`.
             try SystemCall.run("chmod", path) { chmod(path, 0o600) }
             try SystemCall.run("listen", path) { listen(fd, Limits.localBacklog) }
             registration = try loop.register(fd, readable: true, writable: false, self)
@@ -55,7 +55,7 @@ package final class LocalListener: @unchecked Sendable {
         if fd >= 0 { SystemCall.close(fd) }
     }
 
-    /// Stops accepting and takes the socket away. Connections that are there live on.
+    /// Stops accepting and removes the socket. Existing connections stay open.
     package func close() {
         guard fd >= 0 else { return }
         if let resumeTimer { loop.cancel(resumeTimer) }
@@ -67,11 +67,11 @@ package final class LocalListener: @unchecked Sendable {
         fd = -1
     }
 
-    /// Makes the folder, or closes the one that is there to all but its owner, who has to be this user (or root's
-    /// process).
+    /// Makes the folder, or closes an existing one to everybody but its owner, which has to be this user (unless the
+    /// process is root's).
     private static func makePrivate(folder: String) throws(SystemError) {
         try FileSystem.makeDirectory(folder)
-        // Not what a link leads to.
+        // Not the target of a link.
         let fd = try SystemCall.run("open", folder) { open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         defer { SystemCall.close(fd) }
         try SystemCall.run("fchmod", folder) { fchmod(fd, 0o700) }
@@ -109,7 +109,7 @@ package final class LocalListener: @unchecked Sendable {
         connection.delegate = delegate
         connection.fd = client
         connection.admission = admitted
-        // Who it is the kernel has said.
+        // The kernel has identified the peer.
         admitted.opened(hasAccount: true)
         do throws(SystemError) {
             try connection.register()
@@ -119,10 +119,10 @@ package final class LocalListener: @unchecked Sendable {
         delegate.connectionEstablished(connection)
     }
 
-    /// Whether a process of `user` may talk to one of `owner`.
+    /// Whether a process of `user` may connect to a process of `owner`.
     static func mayEnter(user: UInt32, of owner: UInt32) -> Bool { user == owner || user == 0 }
 
-    /// The connection stays in the backlog, and would be reported again at once.
+    /// Pauses accepting: the connection stays in the backlog, and would be reported again at once.
     private func pause() {
         guard let registration, resumeTimer == nil else { return }
         loop.update(registration, fd, readable: false, writable: false)

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Unix sockets by their path: how processes of one machine reach each other without a port.
 package enum LocalSocket {
-    /// The most bytes of a path that the kernel takes, with the zero at its end.
+    /// The longest path in bytes that the kernel takes, with the zero at its end.
     private static let pathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
     /// Calls `body` with the address of the socket at `path`.
@@ -27,7 +27,7 @@ package enum LocalSocket {
         return try body(address)
     }
 
-    /// Nil: the path is too long.
+    /// The address of `path`. Returns nil when the path is too long or has a zero byte.
     private static func address(_ path: String) -> SocketAddress? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -41,8 +41,8 @@ package enum LocalSocket {
         }
     }
 
-    /// Whether a process listens at `path`. Connects and hangs up.
-    /// - Throws: What else there is to say than that nobody does, such as that this user may not go there.
+    /// Whether a process listens at `path`. Connects, and disconnects at once.
+    /// - Throws: Any error other than those that mean that nobody listens, such as a missing permission of this user.
     package static func isListening(_ path: String) throws(SystemError) -> Bool {
         let fd = try Socket.open(family: AF_UNIX)
         defer { SystemCall.close(fd) }
@@ -52,21 +52,21 @@ package enum LocalSocket {
         } catch {
             switch error.errno {
             case ENOENT, ECONNREFUSED, ENOTDIR: return false
-            // So many knock that the kernel holds no more of them.
+            // The backlog is full: somebody listens.
             case EAGAIN: return true
             default: throw error
             }
         }
     }
 
-    /// Connects; on this machine that is done at once, or not at all.
+    /// Connects. On one machine this succeeds or fails at once.
     static func connect(_ fd: Int32, _ path: String) throws(SystemError) {
         try withAddress(path) { (address) throws(SystemError) in
             try SystemCall.run("connect", path) { address.with { Glibc.connect(fd, $0, $1) } }
         }
     }
 
-    /// Who is at the other end of a connected socket, as the kernel knows them: from when they connected.
+    /// The process and the user at the other end of a connected socket, as the kernel recorded them when it connected.
     static func peer(of fd: Int32) throws(SystemError) -> (process: Int32, user: UInt32) {
         var (process, user): (Int32, UInt32) = (0, 0)
         try SystemCall.run("getsockopt") { brume_peer(fd, &process, &user) }

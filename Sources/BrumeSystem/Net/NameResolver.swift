@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Host names to addresses. The system's resolver blocks, so it runs on a thread of its own.
+/// Resolves host names. The system's resolver blocks, so it runs on a thread of its own.
 enum NameResolver {
     enum Outcome: Sendable {
         case addresses([SocketAddress])
@@ -10,7 +10,7 @@ enum NameResolver {
     /// Asks the system's resolver, and blocks while it does.
     /// - Parameters:
     ///   - isNumeric: Takes literal addresses only; that never blocks.
-    ///   - isPassive: For a listener: an empty host is every address of the machine.
+    ///   - isPassive: For a listener: an empty host means every address of the machine.
     static func resolve(host: String, port: UInt16, isNumeric: Bool, isPassive: Bool = false) -> Outcome {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

@@ -1,11 +1,11 @@
-/// A listener's opening connections, by network and in the order of their beginning.
+/// A listener's opening connections by network, each in the order in which they began.
 struct OpeningConnections<Element: AnyObject> {
     struct Entry {
         let element: Element
         let sinceNanoseconds: UInt64
     }
 
-    /// Each as long as a network may have opening connections, at most.
+    /// The connections of each network, at most as many as a network may have opening.
     private var networks: [PeerNetwork: [Entry]] = [:]
     private(set) var count = 0
 
@@ -24,7 +24,8 @@ struct OpeningConnections<Element: AnyObject> {
     /// The connection of the network that has been opening for longest.
     func oldest(of network: PeerNetwork) -> Entry? { networks[network]?.first }
 
-    /// The same of the network that has the most of them: where all have as many, the one that began first.
+    /// The oldest connection of the network that has the most. Among networks with equally many, the one that began
+    /// first.
     var oldestOfLargest: Entry? {
         networks.values.max { a, b in
             a.count == b.count ? a[0].sinceNanoseconds > b[0].sinceNanoseconds : a.count < b.count

@@ -1,6 +1,6 @@
-/// Is told how much output a connection holds, as far as that is worth counting. On the connection's loop.
+/// Learns how much output a connection holds, as far as that is worth counting. Called on the connection's loop.
 package protocol OutputCounter: AnyObject, Sendable {
-    /// The connection holds so many bytes more, or less.
+    /// The connection holds that many bytes more, or fewer when negative.
     func outputChanged(by byteCount: Int)
 }
 
@@ -12,7 +12,7 @@ extension Connection {
     }
 
     /// Tells the counter what has changed. Up to ``Limits/uncountedOutputBytes`` count as nothing, so that a connection
-    /// whose peer reads costs no counting.
+    /// whose peer reads needs no counting.
     func countOutput() {
         guard let outputCounter else { return }
         let held = pendingOutputBytes > Limits.uncountedOutputBytes ? pendingOutputBytes : 0
@@ -21,7 +21,7 @@ extension Connection {
         countedOutputBytes = held
     }
 
-    /// The connection holds nothing more, or somebody else holds it.
+    /// The connection holds no more output, or another owner has it.
     func endCounting() {
         if countedOutputBytes > 0 { outputCounter?.outputChanged(by: -countedOutputBytes) }
         countedOutputBytes = 0

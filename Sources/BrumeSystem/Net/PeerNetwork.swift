@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// What counts as one peer before it has said who it is: an IPv4 address, or the 64 bits of an IPv6 address that name
-/// its network, since whoever has one such network has all of its addresses.
+/// What counts as one peer before it is identified: an IPv4 address, or the 64 bits of an IPv6 address that name its
+/// network, since a peer with such a network has all of its addresses.
 package struct PeerNetwork: Hashable, Sendable {
     private enum Family: UInt8 {
         case other, ipv4, ipv6
@@ -15,7 +15,7 @@ package struct PeerNetwork: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// Peers that have no address of the network: Unix sockets, simulated ones.
+    /// Peers without a network address: Unix sockets, simulated ones.
     package static let local = PeerNetwork(.other, 0)
 
     /// The network of the peer of a connected socket.
@@ -29,7 +29,7 @@ package struct PeerNetwork: Hashable, Sendable {
             self.init(.ipv4, UInt64(address.ipv4Address))
         case AF_INET6:
             let (network, rest) = address.ipv6Address
-            // An IPv4 peer of a socket that takes both.
+            // An IPv4 peer on a socket that accepts both.
             if network == 0, rest >> 32 == 0xffff {
                 self.init(.ipv4, rest & 0xffff_ffff)
             } else {

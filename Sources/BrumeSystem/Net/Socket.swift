@@ -20,7 +20,7 @@ enum Socket {
         try SystemCall.run("setsockopt") { setsockopt(fd, level, name, &value, 4) }
     }
 
-    /// Small frames leave at once; the loop joins them itself.
+    /// Sends small frames at once; the loop joins them itself.
     static func disableDelay(_ fd: Int32) throws(SystemError) {
         try setOption(fd, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
@@ -55,7 +55,7 @@ enum Socket {
 
     /// - Returns: How many bytes the kernel took.
     static func write(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
-        // A peer that is gone is an error here, never a signal.
+        // A write to a closed peer has to fail with an error, never with a signal.
         let outcome = try SystemCall.runNonBlocking("send") {
             send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         }
@@ -69,7 +69,7 @@ enum Socket {
         _ = shutdown(fd, Int32(SHUT_WR))
     }
 
-    /// - Returns: `nil` when nobody waits to be accepted.
+    /// - Returns: `nil` when no connection waits to be accepted.
     static func accept(_ listener: Int32) throws(SystemError) -> (fd: Int32, peer: SocketAddress)? {
         var fd: Int32 = -1
         let peer = try SocketAddress { (address, length) throws(SystemError) in

@@ -7,7 +7,7 @@ struct SocketAddress: Sendable {
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// Copies what `getaddrinfo` or the kernel gave.
+    /// Copies an address that `getaddrinfo` or the kernel returned.
     init(_ pointer: UnsafePointer<sockaddr>, length: UInt32) {
         storage = sockaddr_storage()
         self.length = min(length, UInt32(MemoryLayout<sockaddr_storage>.size))
@@ -47,12 +47,12 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// The address of `AF_INET`.
+    /// The address, which must be of the family `AF_INET`.
     var ipv4Address: UInt32 {
         withUnsafeBytes(of: storage) { UInt32(bigEndian: $0.load(as: sockaddr_in.self).sin_addr.s_addr) }
     }
 
-    /// The two halves of the address of `AF_INET6`.
+    /// The two halves of the address, which must be of the family `AF_INET6`.
     var ipv6Address: (network: UInt64, rest: UInt64) {
         withUnsafeBytes(of: storage) { bytes in
             withUnsafeBytes(of: bytes.load(as: sockaddr_in6.self).sin6_addr) { address in

@@ -4,30 +4,32 @@ internal import Glibc
 
 /// A process that this one starts, by posix_spawn(3): text into its standard input, lines out of ``output``.
 ///
-/// It stands in a process group of its own, so that Ctrl-C reaches only this process: what is to end with it watches
-/// its standard input, or is ended by ``killAll()``. It has no descriptor but the standard three, no signal blocked,
-/// and is killed with its object. Waiting blocks. One thread at a time uses an instance; another may read ``output``.
+/// It is in a process group of its own, so that Ctrl-C reaches only this process: a child that has to end with it
+/// watches its standard input, or is ended by ``killAll()``. It has only the three standard descriptors and no blocked
+/// signals, and is killed when this object is released. Waiting blocks. One thread at a time uses an instance; another
+/// may read ``output``.
 ///
-/// Foundation's `Process` is not used in its place: on Linux it reads the entries of `/proc/self/fd` as if each had the
-/// longest of names, which ends the process when an entry stands at the end of the heap.
+/// Foundation's `Process` is not used instead: on Linux it reads the entries of `/proc/self/fd` as if each had the
+/// longest possible name, which crashes the process when an entry is at the end of the heap.
 package final class ChildProcess {
     /// Where the process writes to.
     package enum Destination: Equatable {
         /// To ``ChildProcess/output``.
         case reader
-        /// Where this process's own goes.
+        /// The same as this process's own output.
         case inherited
-        /// To the end of a file, which is made with mode 0600 when there is none.
+        /// The end of a file, which is made with mode 0600 if it does not exist.
         case file(String)
 
         package static let nowhere = Destination.file("/dev/null")
     }
 
-    /// All that run, so that nothing is left behind when this process ends early.
+    /// The running children, so that none is left behind when this process ends early.
     private static let running = Lock<Set<Int32>>([])
 
     package let pid: Int32
-    /// What it writes to its standard output, errors, or both. At its end when neither goes there.
+    /// What it writes to its standard output, standard error, or both. At its end from the start when neither goes
+    /// here.
     package let output: PipeReader
     private var input: Int32
     private var status: Int32?
@@ -35,11 +37,11 @@ package final class ChildProcess {
     /// Starts it.
     ///
     /// - Parameters:
-    ///   - executable: A path.
-    ///   - arguments: Without the executable's name.
-    ///   - environment: All variables that it has; nil: this process's own.
-    ///   - output: Where its standard output goes.
-    ///   - errors: Where its standard errors go.
+    ///   - executable: The path of the executable.
+    ///   - arguments: The arguments, without the executable's name.
+    ///   - environment: All of its variables; nil passes on this process's own.
+    ///   - output: The destination of its standard output.
+    ///   - errors: The destination of its standard error.
     /// - Throws: ``SystemError`` when there is no such executable, when a file can't be opened, or when there is no
     ///   room for a process or a pipe.
     package init(
@@ -67,7 +69,7 @@ package final class ChildProcess {
             case .reader: posix_spawn_file_actions_adddup2(&actions, outputStart, fd)
             case .inherited: break
             case .file(let path):
-                // Here, not in the child: there its failure would pass for one of the executable.
+                // Opened here, not in the child: there a failure would look like one of the executable.
                 let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
                 let file = try SystemCall.run("open", path) { open(path, flags, 0o600) }
                 files.append(file)
@@ -128,8 +130,8 @@ package final class ChildProcess {
         if !hasEnded { kill(pid, signal) }
     }
 
-    /// Writes to its standard input. When that is gone nothing happens, as long as this process ignores SIGPIPE:
-    /// reading tells.
+    /// Writes to its standard input. Nothing happens when that is closed, provided that this process ignores SIGPIPE:
+    /// reading shows that the child has ended.
     package func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -145,15 +147,15 @@ package final class ChildProcess {
         input = -1
     }
 
-    /// What ``wait()`` gives when nobody can tell any more how the process ended: something else waited for it, or this
+    /// The result of ``wait()`` when it is no longer known how the process ended: other code waited for it, or this
     /// process ignores SIGCHLD.
     package static let unknownStatus: Int32 = 255
 
     /// Waits for its end: its exit code, or 128 and the signal that ended it, or ``unknownStatus``.
     package func wait() -> Int32 {
         if let status { return status }
-        // Looked at first and taken under the lock: once it is taken its number may be another process's, which
-        // ``killAll()`` must not end.
+        // The child's end is awaited first and collected under the lock: once it is collected, another process may get
+        // its number, which ``killAll()`` must not kill.
         var information = siginfo_t()
         _ = try? SystemCall.run("waitid") { waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) }
         let status = Self.running.withLock { running -> Int32 in
@@ -166,11 +168,11 @@ package final class ChildProcess {
         return status
     }
 
-    /// Whether it is gone, without waiting.
+    /// Whether the process has ended, without waiting.
     package var hasEnded: Bool {
         if status != nil { return true }
         var information = siginfo_t()
-        // A failure: something else has waited for it.
+        // A failure means that other code has waited for it.
         return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) != 0
             || information.si_signo == SIGCHLD
     }
@@ -191,7 +193,7 @@ package final class ChildProcess {
         var next = environ
         while let entry = next.pointee {
             let words = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // Of two of one name the first counts, as for getenv(3).
+            // The first of two variables with the same name counts, as for getenv(3).
             if words.count == 2, variables[String(words[0])] == nil { variables[String(words[0])] = String(words[1]) }
             next += 1
         }

@@ -1,27 +1,28 @@
 internal import Glibc
 
-/// The reading end of a pipe: what a ``ChildProcess`` writes. Reads wait, and see the end when every writer is gone.
+/// The reading end of a pipe that a ``ChildProcess`` writes to. Reads block; the end comes when all writers have closed
+/// it.
 ///
 /// `@unchecked Sendable`: one thread at a time reads, which need not be the one that made the process.
 package final class PipeReader: @unchecked Sendable {
-    /// What is held at most: a longer line is given in pieces, a longer text is cut.
+    /// The most bytes that are held: a longer line is returned in pieces, a longer text is cut.
     private static let bytesMax = 16 * 1024 * 1024
 
     private let fd: Int32
     private var buffer: [UInt8] = []
     private var chunk = [UInt8](repeating: 0, count: 65_536)
 
-    /// Owns the descriptor from now on.
+    /// Takes ownership of the descriptor.
     init(fd: Int32) {
         self.fd = fd
     }
 
     deinit { SystemCall.close(fd) }
 
-    /// The next line, without its end. What stands behind the last end of a line is a line, too.
+    /// The next line, without its end. Text after the last line end is a line, too.
     ///
-    /// - Parameter timeoutMilliseconds: How long to wait; nil: until there is one.
-    /// - Returns: Nil when there is none in time, and at the end.
+    /// - Parameter timeoutMilliseconds: How long to wait; nil waits until there is a line.
+    /// - Returns: The line, or nil when there is none in time, and at the end.
     package func readLine(timeoutMilliseconds: Int? = nil) -> String? {
         let deadline = timeoutMilliseconds.map { MonotonicClock.nowNanoseconds + UInt64($0) * 1_000_000 }
         var searched = 0
@@ -40,7 +41,7 @@ package final class PipeReader: @unchecked Sendable {
         }
     }
 
-    /// All that is still to come, without what stands behind 16 MiB.
+    /// The rest of the text, cut after 16 MiB.
     package func readToEnd() -> String {
         while case .some = read(deadline: nil) {
             if buffer.count > Self.bytesMax { buffer.removeSubrange(Self.bytesMax...) }
@@ -61,7 +62,7 @@ package final class PipeReader: @unchecked Sendable {
                 let now = MonotonicClock.nowNanoseconds
                 guard now < deadline else { return .late }
                 var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
-                // Up, so that it never turns without waiting.
+                // Rounded up, so that the loop never spins without waiting.
                 guard poll(&entry, 1, Int32(clamping: (deadline - now) / 1_000_000 + 1)) > 0 else { continue }
             }
             // An error has nothing left to read.

@@ -3,8 +3,8 @@ internal import Glibc
 /// The descriptors of this process: how many it may have, and has.
 package enum Descriptors {
     /// Raises the number that the process may have (the soft limit) as far as it may by itself (the hard limit), to
-    /// about a million at most: what an unlimited hard limit allows costs the kernel memory. Returns the number that
-    /// holds now.
+    /// about a million at most: what an unlimited hard limit allows costs the kernel memory. Returns the number now in
+    /// force.
     ///
     /// For programs: a library leaves its host's limits alone.
     @discardableResult
@@ -27,7 +27,8 @@ package enum Descriptors {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// How many it has now. Kernels since 6.2 say it at once; with older ones it costs about a microsecond for each.
+    /// How many it has now. Kernels since 6.2 report it directly; with older ones it costs about a microsecond for
+    /// each.
     package static var open: Int {
         var status = stat()
         guard stat("/proc/self/fd", &status) == 0 else { return 0 }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Memory of the process.
 package enum Memory {
-    /// Takes the pages of a range from the system at once, where it can: it is about to be written, and a page at a
-    /// time is dearer. What is in them stays.
+    /// Takes the pages of a range from the system at once, if it can: the range is about to be written, and taking a
+    /// page at a time costs more. The content stays.
     package static func populate(_ range: UnsafeMutableRawBufferPointer) {
         guard let base = range.baseAddress else { return }
         let pageBytes = Int(getpagesize())

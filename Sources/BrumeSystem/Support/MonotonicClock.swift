@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The clock for spans and deadlines: it goes on evenly, whatever the machine's clock is set to.
+/// The clock for durations and deadlines: it advances steadily, whatever the machine's clock is set to.
 package enum MonotonicClock {
-    /// Since some moment that stays the same until the machine starts anew.
+    /// Nanoseconds since an arbitrary moment that stays the same until the machine restarts.
     package static var nowNanoseconds: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

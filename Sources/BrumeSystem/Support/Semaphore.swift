@@ -19,20 +19,20 @@ package final class Semaphore: @unchecked Sendable {
 
     package func post() { sem_post(semaphore) }
 
-    /// Waits for a post; a signal's interruption goes on waiting.
+    /// Waits for a post. A signal does not end the wait.
     package func wait() {
         while sem_wait(semaphore) != 0 {}
     }
 
-    /// The same, without sleep where that pays.
+    /// Waits for a post, without sleep where that pays.
     package func wait(_ spinner: inout Spinner) {
-        // What was posted while the thread was busy is no wait.
+        // A post while the thread was busy is not a wait.
         if sem_trywait(semaphore) == 0 { return }
         if !spinner.look({ sem_trywait(semaphore) == 0 }) { wait() }
         spinner.ended(nowNanoseconds: MonotonicClock.nowNanoseconds)
     }
 
-    /// As ``wait(_:)``, until the end of the time; returns whether there was a post.
+    /// Like ``wait(_:)``, with a time limit; returns whether there was a post.
     package func wait(_ spinner: inout Spinner, milliseconds: Int) -> Bool {
         if sem_trywait(semaphore) == 0 { return true }
         let isPosted = spinner.look({ sem_trywait(semaphore) == 0 }) || wait(milliseconds: milliseconds)
@@ -40,8 +40,8 @@ package final class Semaphore: @unchecked Sendable {
         return isPosted
     }
 
-    /// Waits for a post, or the end of the time, whatever the machine's clock is set to meanwhile; returns whether
-    /// there was a post.
+    /// Waits for a post until the time is over, however the machine's clock is set meanwhile; returns whether there was
+    /// a post.
     package func wait(milliseconds: Int) -> Bool {
         let end = MonotonicClock.nowNanoseconds + UInt64(milliseconds) * 1_000_000
         while brume_semaphore_wait_until(semaphore, Int64(end / 1_000_000_000), Int64(end % 1_000_000_000)) != 0 {

@@ -10,7 +10,7 @@ package struct SystemThread: Sendable {
 
     private let id: pthread_t
 
-    /// Begins. Throws where the system makes no more threads.
+    /// Starts the thread. Throws when the system makes no more threads.
     package init(_ run: @escaping @Sendable () -> Void) throws(SystemError) {
         var id: pthread_t = 0
         let body = Unmanaged.passRetained(Body(run))
@@ -27,7 +27,7 @@ package struct SystemThread: Sendable {
         self.id = id
     }
 
-    /// The same, where nothing can go on without the thread.
+    /// Starts a thread without which nothing can go on: a failure ends the process.
     package init(needed name: String, _ run: @escaping @Sendable () -> Void) {
         do throws(SystemError) {
             try self.init(run)
@@ -36,9 +36,9 @@ package struct SystemThread: Sendable {
         }
     }
 
-    /// Waits for its end. Once, unless it is detached.
+    /// Waits for its end. To be called once, unless it is detached.
     package func join() { pthread_join(id, nil) }
 
-    /// Nobody waits for its end.
+    /// Declares that nobody will wait for its end.
     package func detach() { pthread_detach(id) }
 }

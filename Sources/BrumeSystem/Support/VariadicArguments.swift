@@ -1,7 +1,6 @@
 internal import CBrume
 
-/// The arguments behind a `CVaListPointer`, which says nothing of their number and kinds: whoever reads has to know
-/// them.
+/// The arguments behind a `CVaListPointer`, which does not tell their number and kinds: the reader has to know them.
 package enum VariadicArguments {
     package enum Kind {
         /// An integer of up to 64 bits, or a pointer.
@@ -9,7 +8,7 @@ package enum VariadicArguments {
         case double
     }
 
-    /// The bits of each argument. More kinds than there are arguments read what is no argument.
+    /// The bits of each argument. With more kinds than there are arguments, the rest is undefined.
     package static func words(_ kinds: [Kind], from list: CVaListPointer) -> [UInt64] {
         var words = [UInt64](repeating: 0, count: kinds.count)
         let letters = kinds.map { $0 == .double ? CChar(0x64) : CChar(0x77) } + [0]

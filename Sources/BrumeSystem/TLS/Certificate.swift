@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// An X.509 certificate of OpenSSL, read or in the making.
+/// An X.509 certificate of OpenSSL, read from a file or being made.
 final class Certificate {
     let pointer: OpaquePointer
 
@@ -25,7 +25,7 @@ final class Certificate {
         let isMade =
             X509_set_version(pointer, 2) == 1
             && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(pointer)) != nil
-            // Begins an hour ago: clocks differ.
+            // Valid from an hour ago: clocks differ.
             && X509_gmtime_adj(X509_getm_notBefore(pointer), -3600) != nil
             && X509_gmtime_adj(X509_getm_notAfter(pointer), days * 86_400 - 3600) != nil
             && X509_NAME_add_entry_by_txt(
@@ -34,7 +34,7 @@ final class Certificate {
         guard isMade else { throw .takeQueue("cannot make a certificate for \(subject)") }
     }
 
-    /// - Parameter path: For the error.
+    /// - Parameter path: The file's path, for the error.
     convenience init(pem: [UInt8], path: String) throws(TLSError) {
         ERR_clear_error()
         let bio = try MemoryBIO(pem)

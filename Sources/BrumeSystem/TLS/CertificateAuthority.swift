@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A CA of one's own: for development, for tests, and for servers whose clients are told whom to trust.
+/// A private CA: for development, for tests, and for servers whose clients are told which CA to trust.
 ///
 /// ECDSA on P-256, X.509 version 3. The CA holds for 10 years and signs no other CA; a server's certificate for 825
 /// days, which is the most that Apple's systems accept. Files are PEM and appear whole; keys have mode 0600 from their

@@ -8,7 +8,7 @@ package final class MessageAuthentication {
 
     private let context: OpaquePointer
 
-    /// - Parameter key: 32 random bytes are right; it must not be empty.
+    /// - Parameter key: Should be 32 random bytes; must not be empty.
     package init(key: [UInt8]) {
         precondition(!key.isEmpty, "a key without bytes authenticates nothing")
         guard let context = HMAC_CTX_new(), HMAC_Init_ex(context, key, Int32(key.count), EVP_sha256(), nil) == 1 else {

@@ -17,7 +17,7 @@ final class PrivateKey {
         return PrivateKey(pointer)
     }
 
-    /// - Parameter path: For the error.
+    /// - Parameter path: The file's path, for the error.
     convenience init(pem: [UInt8], path: String) throws(TLSError) {
         ERR_clear_error()
         let bio = try MemoryBIO(pem)

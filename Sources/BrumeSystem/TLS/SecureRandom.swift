@@ -14,7 +14,7 @@ package enum SecureRandom {
         var offset = 0
         while offset < target.count {
             let count = getrandom(target.baseAddress! + offset, target.count - offset, 0)
-            // There is no way to go on without: whatever is made of predictable bytes is open to all.
+            // Going on without is impossible: anybody could forge what is made from predictable bytes.
             precondition(count > 0 || errno == EINTR, "the kernel gives no random bytes: errno \(errno)")
             if count > 0 { offset += count }
         }

@@ -1,7 +1,7 @@
 internal import BrumeLock
 internal import COpenSSL
 
-/// Whom a client trusts, and the sessions it can resume; shared by all connections of any loop.
+/// The certificates that a client trusts, and the sessions it can resume; shared by all connections of any loop.
 ///
 /// TLS 1.3 only, ALPN `brume/1` required, the server's certificate verified against the trusted ones and against the
 /// host name or IP address that was asked for (in its subject alternative names, never in its common name).
@@ -40,7 +40,7 @@ package final class TLSClientContext: @unchecked Sendable {
         brume_ssl_ctx_set_session_cache_mode(
             context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(context) { ssl, session in
-            // The session names its owner while it lives; 1 says that the reference to `session` is taken over.
+            // The session refers to its owner while it lives; returning 1 takes over the reference to `session`.
             guard let ssl, let session, let owner = SSL_get_ex_data(ssl, 0) else { return 0 }
             return Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue().keepForResumption(session) ? 1 : 0
         }

@@ -11,7 +11,7 @@ package struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Takes what OpenSSL left in this thread's error queue, the first cause first, and clears the queue.
+    /// Makes an error from the first cause in this thread's OpenSSL error queue, and clears the queue.
     static func takeQueue(_ what: String) -> TLSError {
         let code = ERR_get_error()
         ERR_clear_error()
@@ -23,7 +23,7 @@ package struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
     private static let errorOfSystem: UInt = 1 << 31
 
     static func reason(_ code: UInt) -> String {
-        // What a system call failed with has no text of OpenSSL's.
+        // OpenSSL has no text for the error of a system call.
         if code & errorOfSystem != 0 { return SystemError.text(of: Int32(truncatingIfNeeded: code & 0xFFFF)) }
         if let reason = ERR_reason_error_string(code) { return String(cString: reason) }
         return "error \(String(code, radix: 16))"

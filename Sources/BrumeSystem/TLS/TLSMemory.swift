@@ -1,12 +1,13 @@
 internal import CBrume
 internal import COpenSSL
 
-/// Where OpenSSL's memory comes from.
+/// The allocator of OpenSSL's memory.
 package enum TLSMemory {
-    /// Has each thread keep a few buffers of TLS records, in place of a large allocation and its end for each record.
+    /// Makes each thread keep a few buffers of TLS records, instead of a large allocation and its release for each
+    /// record.
     ///
-    /// For programs that are Brume's own, before anything else: OpenSSL takes it only while it has no memory. Where it
-    /// has some already all stays as it is.
+    /// Only for Brume's own programs, and before anything else: OpenSSL accepts an allocator only while it has
+    /// allocated nothing. Otherwise nothing changes.
     package static func keepRecordBuffers() {
         _ = CRYPTO_set_mem_functions(brume_record_malloc, brume_record_realloc, brume_record_free)
     }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What both sides of every connection agree on: TLS 1.3, ALPN `brume/1`, AES-128-GCM first.
+/// The settings that both sides of every connection share: TLS 1.3, ALPN `brume/1`, AES-128-GCM first.
 enum TLSProtocol {
     /// The protocol's name in ALPN.
     static let name: StaticString = "brume/1"
@@ -21,7 +21,7 @@ enum TLSProtocol {
             SSL_CTX_free(context)
             throw .takeQueue("OpenSSL lacks TLS 1.3 or its cipher suites")
         }
-        // Buffers go back when nothing is in them: most connections are idle most of the time.
+        // Empty buffers are freed: most connections are idle most of the time.
         brume_ssl_ctx_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
         _ = SSL_CTX_set_max_early_data(context, 0)
         return context

@@ -27,14 +27,14 @@ package final class TLSServerContext: @unchecked Sendable {
             throw .takeQueue("the key \(keyPath) does not belong to the certificate \(certificatePath)")
         }
         brume_ssl_ctx_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
-        // None at the handshake's end: the session sends one with its first bytes.
+        // No tickets at the end of the handshake: the session sends one with its first bytes.
         SSL_CTX_set_num_tickets(context, 0)
         brume_ssl_ctx_prefer_server_order(context)
 
         SSL_CTX_set_client_hello_cb(
             context,
             { ssl, alert, _ in
-                // Without the extension OpenSSL would go on and never ask for a choice.
+                // Without the extension OpenSSL would accept the connection and never call the ALPN callback.
                 var bytes: UnsafePointer<UInt8>?
                 var count = 0
                 let alpn = UInt32(TLSEXT_TYPE_application_layer_protocol_negotiation)

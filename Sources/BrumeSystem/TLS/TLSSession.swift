@@ -3,8 +3,8 @@ internal import Glibc
 
 /// One side of a TLS connection as a transform of bytes in memory.
 ///
-/// Ciphertext comes from and goes to the ``TransferBuffers`` of the loop that the session is on; it knows no socket.
-/// "Needs more data" is a result, not an error. Owned by one loop's thread at a time; `move(to:)` gives it to another.
+/// Ciphertext comes from and goes to the ``TransferBuffers`` of the session's loop; the session knows no socket. "Needs
+/// more data" is a result, not an error. Owned by one loop's thread at a time; `move(to:)` gives it to another.
 final class TLSSession {
     enum HandshakeResult {
         case done
@@ -23,13 +23,13 @@ final class TLSSession {
 
     private var ssl: OpaquePointer?
     private var bio: OpaquePointer?
-    /// Where a client's sessions are kept, and under which name.
+    /// The store of a client's sessions, and the key of this connection's server in it.
     private let client: (context: TLSClientContext, key: String)?
     private var buffers: TransferBuffers
-    /// A server's: the client has not got the ticket yet with which it may come back sooner.
+    /// Whether a server has yet to send the ticket with which the client can resume the session.
     private var owesTicket = false
 
-    /// A server's side.
+    /// Makes the server's side of a connection.
     init(server: TLSServerContext, buffers: TransferBuffers) throws(TLSError) {
         client = nil
         self.buffers = buffers
@@ -41,7 +41,7 @@ final class TLSSession {
     /// A client's side.
     /// - Parameters:
     ///   - host: The name or IP address that the server's certificate must carry.
-    ///   - port: Tells apart servers of one host in the store of sessions.
+    ///   - port: Distinguishes servers of one host in the store of sessions.
     init(client: TLSClientContext, host: String, port: UInt16, buffers: TransferBuffers) throws(TLSError) {
         self.client = (client, "\(host):\(port)")
         self.buffers = buffers
@@ -87,7 +87,7 @@ final class TLSSession {
         bio = nil
     }
 
-    /// Puts the session on another loop's buffers. No bytes of it may be left in the earlier ones.
+    /// Moves the session to another loop's buffers. None of its bytes may be left in the old ones.
     func move(to buffers: TransferBuffers) {
         self.buffers = buffers
         if let bio { BIO_set_data(bio, buffers.state) }
@@ -139,13 +139,13 @@ final class TLSSession {
         }
     }
 
-    /// Before what is done for every message: to look whether there are any errors costs a tenth of clearing their
-    /// queue.
+    /// Clears OpenSSL's error queue, before calls that every message makes: checking for errors first costs a tenth of
+    /// clearing the queue.
     private func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
-    /// Whether bytes of the peer that were taken are still to be read.
+    /// Whether OpenSSL holds bytes of the peer that are still to be read.
     var holdsInput: Bool { ssl.map { SSL_has_pending($0) == 1 } ?? false }
 
     /// Encrypts all of `bytes` into the loop's output, in full records.
@@ -156,8 +156,9 @@ final class TLSSession {
         forgetErrors()
         let isFirst = owesTicket
         if isFirst {
-            // OpenSSL writes it before the bytes, so that both leave in one send: at the handshake's end it would cost
-            // one of its own, and the peer a read. Without a ticket the next handshake is a full one.
+            // OpenSSL writes it before the bytes, so that both leave in one send: at the end of the handshake the
+            // ticket would cost a send of its own, and the peer a read. Without a ticket the next handshake is a full
+            // one.
             owesTicket = false
             SSL_new_session_ticket(ssl)
         }
@@ -166,8 +167,8 @@ final class TLSSession {
         if isFirst { releaseReadBuffer(ssl) }
     }
 
-    /// For the ticket OpenSSL has taken a buffer for input as well, which it keeps until it looks for some: an idle
-    /// connection would hold 18 KiB for nothing. There is no input now, so it finds none and lets go.
+    /// Frees the input buffer that OpenSSL allocated for the ticket and keeps until its next read: an idle connection
+    /// would hold 18 KiB for nothing. There is no input now, so a read finds none and frees it.
     private func releaseReadBuffer(_ ssl: OpaquePointer) {
         guard buffers.remainingInput.isEmpty, SSL_has_pending(ssl) == 0 else { return }
         var byte: UInt8 = 0

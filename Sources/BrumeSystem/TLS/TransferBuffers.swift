@@ -13,12 +13,12 @@ struct TransferState {
 
 /// Working memory of one loop, shared by all of its connections, so that an idle connection holds none.
 ///
-/// Valid for one run at a time: what is left of a run belongs into the connection before another one's begins.
-/// Owned by the loop's thread.
+/// Valid for one run at a time: what is left of a run has to be moved to its connection before another connection's run
+/// begins. Owned by the loop's thread.
 final class TransferBuffers {
-    /// Where sockets are read into.
+    /// The buffer that sockets are read into.
     let ciphertext: UnsafeMutableRawBufferPointer
-    /// Where records are decrypted into.
+    /// The buffer that records are decrypted into.
     let plaintext: UnsafeMutableRawBufferPointer
     let state: UnsafeMutablePointer<TransferState>
 

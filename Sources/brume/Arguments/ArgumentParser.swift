@@ -1,8 +1,8 @@
 internal import BrumeModel
 
-/// Understands a command line. Pure: environment and files are handed in.
+/// Parses a command line. Pure: environment and files are passed in.
 struct ArgumentParser {
-    /// What a command line asks for.
+    /// The meaning of a command line.
     enum Outcome {
         case run(Invocation)
         /// Help for a command, for a group such as `account`, or for everything (nil).
@@ -38,8 +38,8 @@ struct ArgumentParser {
         return .help(.command(command.path))
     }
 
-    /// The command that the first words name and the words behind it; no command when they name a group and ask for
-    /// help.
+    /// The command that the first words name, and the words after it. The command is nil when they name a group and ask
+    /// for help.
     private func choose(_ words: [String]) throws(UsageError) -> (CommandDefinition?, [String]) {
         let first = words[0]
         let group = commands.filter { $0.path[0] == first }
@@ -60,7 +60,7 @@ struct ArgumentParser {
         let second = words.dropFirst().first
         if second == "--help" || second == "-h" { return (nil, []) }
         let names = group.filter { !$0.isHidden && $0.path.count == 2 }.map { $0.path[1] }
-        // A group may have a command of its own, which its name alone, or with options, means.
+        // A group may have a command of its own, which is meant by the group's name alone, or with options.
         if let whole = group.first(where: { $0.path.count == 1 }), second == nil || second?.hasPrefix("-") == true {
             return (whole, Array(words.dropFirst()))
         }
@@ -143,7 +143,7 @@ struct ArgumentParser {
         }
     }
 
-    /// Flag over environment over file over default.
+    /// Resolves each option's value: flag over environment over file over default.
     private func resolve(
         _ given: [String: [String]], for command: CommandDefinition
     ) throws(UsageError) -> [String: [String]] {

@@ -6,7 +6,7 @@ struct ByteSize: Equatable {
         self.bytes = bytes
     }
 
-    /// In the largest unit that it is a whole number of: what ``init(_:)`` reads.
+    /// The size in the largest unit of which it is a whole multiple, in a form that ``init(_:)`` reads.
     var text: String {
         let units: [(suffix: String, bytes: Int)] = [
             ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
@@ -17,7 +17,8 @@ struct ByteSize: Equatable {
         return "\(bytes)"
     }
 
-    /// Nil for what is no whole number with KiB, MiB, GiB, TiB or nothing behind it, and for what no machine has.
+    /// Reads a whole number with KiB, MiB, GiB, TiB or no unit. Returns nil for anything else, and for a size that
+    /// overflows.
     init?(_ text: String) {
         let units: [(suffix: String, bytes: Int)] = [
             ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("", 1),

@@ -1,9 +1,9 @@
-/// A word that a command takes by its place.
+/// A positional argument of a command.
 struct ArgumentDefinition: Sendable {
     let name: String
     let help: String
     let isOptional: Bool
-    /// Takes all that is left; only the last argument may.
+    /// Whether it takes all remaining words; only the last argument may.
     let repeats: Bool
 
     init(_ name: String, _ help: String, isOptional: Bool = false, repeats: Bool = false) {
@@ -20,11 +20,11 @@ struct ArgumentDefinition: Sendable {
     }
 }
 
-/// One command: all that parsing, help and running it need.
+/// One command: everything needed to parse it, to show its help and to run it.
 struct CommandDefinition: Sendable {
     /// How a command does its work.
     enum Body: Sendable {
-        /// On the main thread, which it may block.
+        /// Runs on the main thread, which it may block.
         case blocking(@Sendable (Invocation) throws -> ExitCode)
         case asynchronous(@Sendable (Invocation) async throws -> ExitCode)
     }
@@ -38,7 +38,7 @@ struct CommandDefinition: Sendable {
     let notes: [String]
     /// Whole command lines for its help.
     let examples: [String]
-    /// Left out of help: for the executable's own child processes.
+    /// Whether it is left out of help: it is for the executable's own child processes.
     let isHidden: Bool
     let body: Body
 

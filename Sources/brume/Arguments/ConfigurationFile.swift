@@ -2,9 +2,9 @@ internal import BrumeModel
 
 /// A file of options: `key = value` lines, keys are long option names, `#` starts a comment line.
 ///
-/// A value may stand in double quotes, which are dropped. A key that repeats adds to its list.
+/// A value may be in double quotes, which are dropped. A repeated key adds to its list.
 struct ConfigurationFile: Sendable {
-    /// More is no configuration file.
+    /// The largest size; a larger file is not a configuration file.
     static let bytesLimit = 1024 * 1024
 
     var values: [String: [String]] = [:]

@@ -51,7 +51,7 @@ struct HelpText {
         return text + "\n" + exitCodes
     }
 
-    /// In lines of at most 100 characters, broken between words.
+    /// The text in lines of at most 100 characters, broken between words.
     private static func wrapped(_ text: String) -> String {
         var lines: [String] = []
         var line = ""

@@ -1,4 +1,4 @@
-/// A command line that was understood: the command's arguments, and its options with the values in force.
+/// A parsed command line: the command's arguments, and its options with the values in force.
 struct Invocation: Sendable {
     let command: CommandDefinition
     let arguments: [String]
@@ -32,7 +32,7 @@ struct Invocation: Sendable {
         return number
     }
 
-    /// The option's value as a count of bytes: a whole number, with KiB, MiB, GiB or nothing behind it.
+    /// The option's value as a number of bytes: a whole number, with KiB, MiB, GiB, TiB or no unit.
     func byteSize(_ name: String) throws(UsageError) -> Int? {
         guard let text = text(name) else { return nil }
         guard let size = ByteSize(text) else {

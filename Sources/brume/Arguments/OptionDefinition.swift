@@ -5,18 +5,18 @@
 struct OptionDefinition: Sendable {
     /// The long name without dashes; also the key in a configuration file.
     let name: String
-    /// What stands for the value in help; nil: a flag that is on or off.
+    /// The placeholder for the value in help; nil for a flag that is on or off.
     let placeholder: String?
     let help: String
     /// The value when nothing gives one. Shown in help.
     let fallback: String?
-    /// Whether it may be given several times. Its variable and its line in a file hold a comma-separated list.
+    /// Whether it may be given several times. Its variable, and its line in a file, may hold a comma-separated list.
     let repeats: Bool
     /// The environment variable.
     let variable: String
-    /// Left out of help: for the executable's own child processes.
+    /// Whether it is left out of help: it is for the executable's own child processes.
     let isHidden: Bool
-    /// It has no flag: what stands in a command line is everybody's to read on the machine, and in the shell's history.
+    /// Whether it has no flag: every user of the machine can read a command line, and the shell's history keeps it.
     let isSecret: Bool
 
     init(
@@ -38,16 +38,16 @@ struct OptionDefinition: Sendable {
         "BRUME_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// Whether the variable's name has to be told, since the rule for names does not give it.
+    /// Whether help has to name the variable, since it does not follow the rule for names.
     var hasUnusualVariable: Bool { variable != Self.usualVariable(name) }
 
-    /// `--name VALUE`, or `VARIABLE=VALUE` where there is no flag.
+    /// The option as it is written: `--name VALUE`, or `VARIABLE=VALUE` when it has no flag.
     var usage: String {
         if isSecret { return "\(variable)=\(placeholder ?? "")" }
         guard let placeholder else { return "--\(name)" }
         return "--\(name) \(placeholder)"
     }
 
-    /// How the option is written that names a file which holds the secret.
+    /// The form of the option that names a file with the secret.
     var usageOfFile: String { "--\(name)-file FILE" }
 }

@@ -1,4 +1,4 @@
-/// A command line that makes no sense: one line that says why, and where to look. Exit code 2.
+/// An invalid command line: one line that says why, and where to look. Exit code 2.
 struct UsageError: Error, Equatable, Sendable {
     let message: String
     /// What to try, a whole sentence or command line; empty when there is nothing better than the help.

@@ -8,7 +8,7 @@ struct BatchFiller<Item> {
     private var items: [Item] = []
     private var bytes = 0
 
-    /// Adds an item; gives the batch before it when both don't fit into one request.
+    /// Adds an item. Returns the batch so far when the item doesn't fit into the same request.
     mutating func add(_ item: Item, bytes itemBytes: Int) -> [Item]? {
         let isFull = items.count == Limits.itemsPerRequest || (bytes + itemBytes > Self.bytesLimit && !items.isEmpty)
         let full = isFull ? take() : nil
@@ -17,7 +17,7 @@ struct BatchFiller<Item> {
         return full
     }
 
-    /// What is left.
+    /// Removes and returns the collected items.
     mutating func take() -> [Item] {
         defer {
             items = []

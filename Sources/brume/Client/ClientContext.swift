@@ -7,10 +7,11 @@ struct ClientContext: Sendable {
     let container: CKContainer
     let database: CKDatabase
 
-    /// Connects, so that a command says soon that there is no server: a call of its own would wait for one longer.
+    /// Connects, so that a command reports soon when there is no server: a call would wait for one longer.
     ///
-    /// - Parameter deviceName: A device of its own under the state folder. Commands are not the device of the apps that
-    ///   share the folder: a device is not told of its own changes, and an app is to hear of what is done in a shell.
+    /// - Parameter deviceName: The name of the device's folder under the state folder. Commands use another device than
+    ///   the apps that share the folder: a device is not notified of its own changes, and an app has to be notified of
+    ///   changes from a shell.
     init(_ invocation: Invocation, deviceName: String = Self.commandsDevice) async throws {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try invocation.required("container"), configuration: configuration)
@@ -34,12 +35,12 @@ struct ClientContext: Sendable {
             stateFolder: stateFolder + "/" + deviceName)
     }
 
-    /// The account's token; nil: none, which reads the public database.
+    /// The account's token; nil means no account, which may only read the public database.
     private static func token(_ invocation: Invocation) throws -> String? {
         try invocation.text("token-file").map { try TokenText.read($0) } ?? invocation.text("token")
     }
 
-    /// The id of a zone of the caller's; `default` stands for the default zone.
+    /// The id of one of the caller's zones; `default` stands for the default zone.
     static func zoneID(_ name: String) throws(CommandError) -> CKRecordZone.ID {
         if name == "default" || name == Names.defaultZone { return .default }
         if let problem = Names.problemWithZoneName(name) { throw CommandError(.usage, problem) }
@@ -47,12 +48,12 @@ struct ClientContext: Sendable {
     }
 
     static func recordID(_ name: String, zoneID: CKRecordZone.ID) throws(CommandError) -> CKRecord.ID {
-        // User records, whose names start with an underscore, can be fetched.
+        // User records, whose names start with an underscore, can be fetched too.
         if !name.hasPrefix("_"), let problem = Names.problemWithRecordName(name) { throw CommandError(.usage, problem) }
         return CKRecord.ID(recordName: name, zoneID: zoneID)
     }
 
-    /// Tells of items that failed; the first one's exit code is the command's.
+    /// Prints the items that failed; the first one's exit code becomes the command's.
     static func report(_ failures: [(name: String, error: any Error)]) -> ExitCode {
         for failure in failures {
             let described = CommandError(describing: failure.error)

@@ -10,7 +10,7 @@ enum Operator {
     case running(ClientSession)
     case stopped(FolderAccounts)
 
-    /// - Parameter makesFolder: Whether the data folder may be missing, and is made then.
+    /// - Parameter makesFolder: Whether a missing data folder is made.
     init(_ invocation: Invocation, makesFolder: Bool = false) throws {
         let environment = try CommandOptions.environment(invocation)
         let container = try invocation.required("container")
@@ -30,10 +30,10 @@ enum Operator {
         self = .stopped(try FolderAccounts(dataFolder: folder, container: container, environment: environment))
     }
 
-    /// A session with the server that the command is about: the one that runs on the data folder, or the one that
-    /// --server names. Nil when none runs on the folder.
+    /// A session with the command's server: the one that runs on the data folder, or the one that --server names.
+    /// Returns nil when none runs on the folder.
     ///
-    /// - Parameter container: What the request is about; it matters to accounts' user names, schemas and roles alone.
+    /// - Parameter container: The container of the request; it matters only to accounts' user names, schemas and roles.
     static func session(
         _ invocation: Invocation, container: String = "iCloud.brume",
         environment: BrumeModel.Environment = .development
@@ -55,13 +55,13 @@ enum Operator {
             socketPath: OperatorDoor.path(dataFolder: folder), container: container, environment: environment)
     }
 
-    /// The same, of a command that needs a running server.
+    /// The same for a command that needs a running server.
     static func runningSession(_ invocation: Invocation) throws -> ClientSession {
         if let session = try session(invocation) { return session }
         throw noServer(on: try invocation.required("data"))
     }
 
-    /// What root writes into another user's folder, that user's server could not read.
+    /// Refuses to let root write into another user's folder: that user's server could not read the files.
     static func checkOwner(of folder: String) throws(CommandError) {
         guard geteuid() == 0, let owner = try? FileSystem.owner(folder), owner != 0 else { return }
         let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) } ?? String(owner)

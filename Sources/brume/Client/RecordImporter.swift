@@ -1,12 +1,12 @@
 internal import BrumeKit
 internal import Foundation
 
-/// Saves many records of one zone: in batches below the limits, several of them under way.
+/// Saves many records of one zone: in batches below the limits, several of them in flight.
 ///
-/// Saves overwrite (`allKeys`), and are not atomic over a batch: a bad item fails alone. The SDK retries what a broken
-/// connection leaves open.
+/// Saves overwrite (`allKeys`), and batches are not atomic: a bad item fails alone. The SDK retries what a broken
+/// connection left unanswered.
 struct RecordImporter: Sendable {
-    /// Batches under way at a time: enough to keep the server busy while the next one is encoded.
+    /// The number of batches in flight: enough to keep the server busy while the next one is encoded.
     static let batchesInFlight = 4
 
     struct Item: Sendable {
@@ -32,7 +32,8 @@ struct RecordImporter: Sendable {
     let zoneID: CKRecordZone.ID
     let recordType: String
 
-    /// Saves what `next` gives until it gives nil. `progress` is told the number of items done after each batch.
+    /// Saves the items that `next` returns until it returns nil. Calls `progress` with the number of items done after
+    /// each batch.
     func run(
         _ next: () throws -> Item?, progress: (Int) -> Void
     ) async throws -> Outcome {

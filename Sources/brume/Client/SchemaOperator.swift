@@ -25,7 +25,7 @@ struct SchemaOperator {
         }
     }
 
-    /// The schema of an environment, and what tells it from a later one.
+    /// The schema of an environment, and a fingerprint that distinguishes it from a later one.
     func schema(of environment: BrumeModel.Environment) async throws -> (schema: Schema, fingerprint: UInt32) {
         try await with(environment) { way in
             switch way {

@@ -1,13 +1,12 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// Tokens that stand in a file or come on the standard input: never in an argument, which every user of the machine can
-/// read.
+/// Tokens from a file or from the standard input: never from an argument, which every user of the machine can read.
 enum TokenText {
     /// A token has fewer than a hundred bytes; a load test may have a thousand of them.
     private static let bytesLimit = 128 * 1_024
 
-    /// Read once, however many ask.
+    /// The standard input, which is read only once.
     private static let standardInput: [UInt8] = {
         Array((try? FileHandle.standardInput.read(upToCount: bytesLimit)) ?? Data())
     }()
@@ -15,7 +14,7 @@ enum TokenText {
     /// The first line of a file, or of the standard input for `-`.
     static func read(_ path: String) throws(CommandError) -> String { try readAll(path)[0] }
 
-    /// All lines that hold something: one at least.
+    /// All lines that are not empty: at least one.
     static func readAll(_ path: String) throws(CommandError) -> [String] {
         let bytes: [UInt8]
         if path == "-" {
@@ -30,7 +29,7 @@ enum TokenText {
         }
         let name = path == "-" ? "the standard input" : path
         let words = bytes.split { $0 <= 0x20 }
-        // Whatever else is in the file, none of it is shown: it may be another secret.
+        // No other content of the file is shown: it may be another secret.
         guard !words.isEmpty else { throw CommandError(.failed, "\(name) holds no token") }
         return try words.map { (word) throws(CommandError) in
             guard let text = String(validating: word, as: UTF8.self) else {

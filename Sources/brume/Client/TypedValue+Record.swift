@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The typed values of the command line as the values of the SDK, and back.
 extension TypedValue {
-    /// The value for a record in `zoneID`, to which references belong.
+    /// The value for a record in `zoneID`, the zone that references point into.
     func recordValue(in zoneID: CKRecordZone.ID) -> any CKRecordValueProtocol {
         switch self {
         case .text(let text): text
@@ -12,7 +12,7 @@ extension TypedValue {
         case .date(let date): date
         case .bytes(let data): data
         case .location(let latitude, let longitude):
-            // The time of measurement is not told: a fixed one, so that the same place is the same value.
+            // The text has no time of measurement. A fixed one makes equal places equal values.
             CLLocation(
                 coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
                 horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date(timeIntervalSinceReferenceDate: 0))

@@ -111,7 +111,7 @@ enum AccountCommands {
         }
         let access = try Operator(invocation)
         let quota = try await access.quota(ofAccount: name, change: change)
-        // A server that does not run may be started with any default.
+        // A stopped server may be started with any default.
         var isLimitKnown = true
         if case .stopped = access, quota.isDefault { isLimitKnown = false }
         if invocation.isOn("json") {

@@ -7,8 +7,8 @@ internal import BrumeSystem
 
 /// `brume backup`: copies a data folder, whether or not a server uses it.
 enum BackupCommand {
-    /// Writing the snapshots of much that changed may take longer than a call may: it is asked for again, and each time
-    /// less is left.
+    /// The number of attempts. Writing the snapshots of many changes may take longer than a call may: the call is
+    /// repeated, and each time less is left to write.
     private static let snapshotAttempts = 30
 
     static let definition = CommandDefinition(
@@ -47,7 +47,7 @@ enum BackupCommand {
         let isFile = BackupFile.isNamed(invocation.arguments[0])
         let target = FolderCopier.path(invocation.arguments[0])
         guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
-        // One that has lost it is damaged, which the copy finds.
+        // A folder that has lost its brume.meta is damaged, which the copy finds out.
         guard FileSystem.exists(folder + "/brume.meta") || FileSystem.exists(folder + "/journal") else {
             throw CommandError(
                 .notFound, "\(folder) is no data folder: it has no brume.meta",

@@ -1,4 +1,4 @@
-/// `brume certs`: a CA and a server's certificate, for development and for servers whose clients are told whom to
+/// `brume certs`: a CA and a server's certificate, for development and for servers whose clients are told which CA to
 /// trust.
 enum CertsCommand {
     static let defaultFolder = "certs"
@@ -31,7 +31,7 @@ enum CertsCommand {
                 hint: "to replace it: brume certs --renew")
         }
         let asked = invocation.texts("name")
-        // Those of this machine are always among them: whoever tries the server on it meets no other certificate.
+        // This machine's names are always included, so that the certificate also works for clients on this machine.
         let names = asked + Certificates.localNames.filter { !asked.contains($0) }
         try certificates.issue(names: names)
         if invocation.isOn("json") {

@@ -35,7 +35,7 @@ enum ChangesCommand {
         repeat {
             if let zoneID {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token, resultsLimit: limit)
-                // The page's own order is lost in CloudKit's dictionary: oldest first again.
+                // CloudKit's dictionary loses the page's order: sort by age, oldest first.
                 let records = try page.modificationResultsByID.values.map { try $0.get().record }
                 for record in records.sorted(by: isOlder) { print(record, invocation) }
                 for deletion in page.deletions { print(deletion, invocation) }

@@ -6,7 +6,7 @@ enum CommandOptions {
 
     static let data = OptionDefinition("data", "DIR", "the data folder", fallback: "./brume-data")
 
-    /// What records may take.
+    /// The limits of what records may take.
     static func quotas(fallback: (account: Int, public: Int)) -> [OptionDefinition] {
         [
             OptionDefinition(
@@ -40,8 +40,8 @@ enum CommandOptions {
 
     static let operatorTokenFile = "operator-token-file"
 
-    /// Which server a command of the operator is about. The variables are not those of clients: what names the server
-    /// of an app must not turn a command on a data folder to that server.
+    /// The options that select the server of an operator's command. Their variables differ from those of clients: a
+    /// variable that names an app's server must not redirect a command on a data folder to that server.
     static let operators = [
         data,
         OptionDefinition(

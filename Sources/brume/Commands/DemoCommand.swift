@@ -1,7 +1,7 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// `brume demo`: the whole of Brume at work, in a server and two devices that are processes of their own.
+/// `brume demo`: all of Brume at work, in a server and two devices that are separate processes.
 enum DemoCommand {
     static let container = "iCloud.brume.demo"
 
@@ -29,7 +29,7 @@ enum DemoCommand {
             TemporaryFolder.removeAll()
             _exit(130)
         }
-        // Missing packages show before anything is started.
+        // Reports missing packages before anything is started.
         let expected = (languages: try Languages.load().count, timeZones: try TimeZones.load().count)
         let workFolder = try TemporaryFolder(forCommand: "brume-demo").path
         defer { TemporaryFolder.removeAll() }

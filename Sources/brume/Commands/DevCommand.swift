@@ -3,7 +3,7 @@ internal import BrumeServer
 internal import BrumeSystem
 internal import Foundation
 
-/// `brume dev`: a server for tests and desks, with certificate and accounts made on the spot.
+/// `brume dev`: a server for tests and local development, which makes its certificate and accounts itself.
 enum DevCommand {
     static let definition = CommandDefinition(
         ["dev"], "run a server for development and tests, ready to use",
@@ -39,8 +39,8 @@ enum DevCommand {
         ],
         body: .blocking(run))
 
-    /// A new segment is written whole before the server is ready: this one holds the largest request and takes a
-    /// quarter of the time that the default takes.
+    /// The size of a journal segment. A new segment is written in full before the server is ready: one of this size
+    /// holds the largest request and takes a quarter of the default's time.
     private static let journalSegmentBytes = 4 * 1024 * 1024
 
     private struct DevAccount {
@@ -71,7 +71,7 @@ enum DevCommand {
         configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
         try CommandOptions.setQuotas(&configuration, invocation)
-        // On a desk all accounts are the developer's.
+        // In local development all accounts belong to the developer.
         configuration.teacherShare = .whole
         configuration.containersPerAccount = .max
         configuration.followsCloudKitQueryRules = invocation.isOn("strict")
@@ -109,15 +109,16 @@ enum DevCommand {
         return .done
     }
 
-    /// A folder that is used again keeps what production had: a file that lacks something of it is refused.
+    /// Installs a schema in production. A folder that is used again keeps what production has: a schema that lacks any
+    /// of it is refused.
     private static func install(_ schema: Schema, folder: String, container: String) throws {
         let schemas = try FolderSchemas(dataFolder: folder, container: container, environment: .production)
         defer { schemas.release() }
         try schemas.install(schema)
     }
 
-    /// The accounts, made where they are not there. Tokens are shown only when they are made, so an account that is
-    /// there gets a new one, and those that came before are revoked.
+    /// Returns the accounts, and makes those that do not exist. Tokens are shown only when they are made, so an
+    /// existing account gets a new one, and its earlier ones are revoked.
     private static func makeAccounts(
         _ names: [String], folder: String, container: String, environment: BrumeModel.Environment
     ) throws -> [DevAccount] {
@@ -151,7 +152,8 @@ enum DevCommand {
             ("server", .string(server.address)), ("ca", .string(certificates.caPath)), ("accounts", .object(members)),
         ])
         do {
-            // Whole, but not synced: it means nothing after a crash. It holds tokens, so it is for its owner alone.
+            // Written in full, but not synced: the file means nothing after a crash. It holds tokens, so only its owner
+            // may read it.
             let partial = path + ".partial"
             try FileSystem.removeTree(partial)
             let file = try File(path: partial, mode: .createExclusively, permissions: 0o600)

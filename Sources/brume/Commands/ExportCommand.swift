@@ -83,7 +83,7 @@ enum ExportCommand {
         return (names.count, records)
     }
 
-    /// A zone without a feed: its records in the order of their creation.
+    /// Writes a zone without a feed: its records in the order of their creation.
     private static func writeDefaultZone(of session: ClientSession, to output: ExportFile) async throws -> Int {
         var records = 0
         var request = QueryRequest(
@@ -91,7 +91,7 @@ enum ExportCommand {
         repeat {
             let page = try await session.queryRecords(request)
             for match in page.matches {
-                // The server makes a user record for each account: without fields of the app it says nothing.
+                // The server makes a user record for each account; one without the app's fields holds no information.
                 if match.record.system.type == Names.userRecordType, match.record.fields.isEmpty { continue }
                 try output.write(.record(zone: Names.defaultZone, match.record))
                 records += 1
@@ -102,7 +102,7 @@ enum ExportCommand {
     }
 
     private static func report(_ counts: (zones: Int, records: Int), _ path: String, _ invocation: Invocation) {
-        // The standard output is the export.
+        // The standard output is the export itself.
         if path == "-" { return }
         if invocation.isOn("json") {
             Terminal.print(

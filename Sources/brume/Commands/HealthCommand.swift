@@ -40,11 +40,11 @@ enum HealthCommand {
     }
 
     private static func session(_ invocation: Invocation) throws -> ClientSession {
-        // A folder that is named in the command line counts more than a variable of an app's.
+        // A folder that is named in the command line takes precedence over an app's variable.
         let meansFolder = invocation.flags.contains("data") && !invocation.flags.contains("server")
         if invocation.text("server") != nil, !meansFolder {
             var configuration = try ClientContext.configuration(invocation)
-            // The one that every server has.
+            // The environment that every server has.
             configuration.environment = .production
             return try ClientSession.unshared(configuration)
         }

@@ -1,4 +1,4 @@
-/// `brume help [COMMAND]`: listed here so that it stands among the commands; the parser answers it.
+/// `brume help [COMMAND]`: defined here so that it is listed among the commands; the parser answers it.
 enum HelpCommand {
     static let definition = CommandDefinition(
         ["help"], "show help on everything, or on one command",

@@ -5,7 +5,7 @@ internal import Foundation
 
 /// `brume import`: a file of rows into a zone.
 enum ImportCommand {
-    /// Bad rows that are named; the rest is counted. A wrong file would otherwise fill the screen.
+    /// The number of bad rows that are shown; the rest is counted. A wrong file would otherwise fill the screen.
     private static let problemsShown = 20
 
     static let definition = CommandDefinition(
@@ -86,7 +86,7 @@ enum ImportCommand {
         let zone = invocation.text("zone")
         if let zone, let problem = Names.problemWithZoneName(zone) { throw CommandError(.usage, problem) }
         let path = invocation.arguments[0]
-        // Says soon when there is no server.
+        // Fails soon when there is no server.
         _ = try await ClientContext(invocation)
         let session = try ClientSession.unshared(ClientContext.configuration(invocation))
         let data = try FileBytes.read(path)
@@ -155,7 +155,7 @@ enum ImportCommand {
 
 /// The rows of a file as items to save; bad rows are kept aside.
 private final class RowSource {
-    /// Bad rows that are kept; the rest is counted.
+    /// The number of bad rows that are kept; the rest is counted.
     private static let problemsLimit = 1_000
 
     private let data: Data
@@ -164,7 +164,7 @@ private final class RowSource {
     private(set) var problems: [RowError] = []
     private(set) var problemCount = 0
 
-    /// The types of a CSV file's columns that name none themselves.
+    /// The types of a CSV file's columns whose header names none.
     let columnTypes: ColumnTypes
 
     init(_ data: Data, nameField: String?, isAllText: Bool) throws {

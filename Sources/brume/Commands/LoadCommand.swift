@@ -177,7 +177,7 @@ enum LoadCommand {
 
     private static func server(_ invocation: Invocation) throws -> LoadConfiguration.Server {
         var (address, caPath) = (invocation.text("server"), invocation.text("ca"))
-        // A folder that is named in the command line counts more than the variables of an app.
+        // A folder that is named in the command line takes precedence over an app's variables.
         let meansFolder = invocation.flags.contains("data")
         if meansFolder, !invocation.flags.contains("server") { address = nil }
         if meansFolder, !invocation.flags.contains("ca") { caPath = nil }
@@ -213,7 +213,7 @@ enum LoadCommand {
         for number in 1...count {
             let name = "load-\(number)"
             if known.contains(name) {
-                // Tokens are shown once: those of an earlier load are of no use to anybody.
+                // Tokens are shown only once: nobody can use those of an earlier load.
                 _ = try await session.revokeTokens(name: name)
                 tokens.append(try await session.createToken(name: name))
             } else {

@@ -63,7 +63,7 @@ enum QueryCommands {
         let database = try await ClientContext(invocation).database
         let style = Style.standardOutput(ProcessInfo.processInfo.environment)
         var count = 0
-        // Pages of the server's size: none of them holds more than is printed at once.
+        // Pages of at most the server's size, so that no more is held than is printed at once.
         func pageLimit() -> Int {
             printsAll ? CKQueryOperation.maximumResults : min(limit - count, Limits.matchesPerPage)
         }
@@ -121,7 +121,7 @@ enum QueryCommands {
         }
         let query = CKQuery(recordType: type, predicate: predicate)
         query.sortDescriptors = try invocation.texts("sort").map { try sortDescriptor($0, invocation) }
-        // What the server can't do is a mistake in the command line, and known without a server.
+        // A query that the server doesn't support is a mistake in the command line, and is detected without a server.
         do throws(CKError) { _ = try query.translated() } catch {
             throw CommandError(.usage, error.localizedDescription)
         }

@@ -2,7 +2,7 @@ internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
 
-/// `brume restore`: makes a data folder of a backup.
+/// `brume restore`: makes a data folder from a backup.
 enum RestoreCommand {
     static let definition = CommandDefinition(
         ["restore"], "make a data folder of a backup",

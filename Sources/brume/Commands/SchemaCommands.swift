@@ -272,7 +272,7 @@ enum SchemaCommands {
         }
     }
 
-    /// Asks the person at the terminal; where nobody is, `--yes` has to be given.
+    /// Asks the user at the terminal; without a terminal `--yes` has to be given.
     private static func isConfirmed(_ question: String, _ invocation: Invocation) throws(UsageError) -> Bool {
         if invocation.isOn("yes") { return true }
         guard Terminal.isTerminal(Terminal.standardInput) else {

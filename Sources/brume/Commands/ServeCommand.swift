@@ -4,7 +4,7 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Foundation
 
-/// `brume serve`: a server.
+/// `brume serve`: runs a server.
 enum ServeCommand {
     static let definition = CommandDefinition(
         ["serve"], "run a server",

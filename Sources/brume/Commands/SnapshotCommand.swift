@@ -2,7 +2,7 @@ internal import BrumeAdmin
 internal import BrumeKit
 internal import BrumeModel
 
-/// `brume snapshot`: has a running server write snapshots.
+/// `brume snapshot`: makes a running server write snapshots.
 enum SnapshotCommand {
     static let definition = CommandDefinition(
         ["snapshot"], "have the running server write snapshots and cut its journal",

@@ -39,7 +39,7 @@ enum StatsCommand {
             if invocation.isOn("json") {
                 Terminal.print(text.json.line)
             } else {
-                // The whole screen anew, without flicker: home, each line to its end, and what is below.
+                // Redraws the whole screen without flicker: from the top, each line to its end, then clears the rest.
                 let lines = clears ? "\u{1B}[H" + text.lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J" : nil
                 Terminal.write(lines ?? ((look > 0 ? "\n" : "") + text.lines.joined(separator: "\n") + "\n"))
             }

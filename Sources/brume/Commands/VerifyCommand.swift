@@ -61,9 +61,9 @@ enum VerifyCommand {
         }
     }
 
-    /// Keeps servers out; nil for a folder that can't be written, such as a backup: nobody serves from it.
+    /// Locks servers out. Returns nil for a folder that can't be written, such as a backup: no server runs on it.
     private static func lock(_ folder: String) throws -> DirectoryLock? {
-        // A folder that has lost its own file holds what one has.
+        // A data folder that has lost its brume.meta still has other parts of one.
         guard ["brume.meta", "journal", "snapshots"].contains(where: { FileSystem.exists(folder + "/" + $0) }) else {
             throw CommandError(.notFound, "\(folder) is no data folder: it has no brume.meta")
         }

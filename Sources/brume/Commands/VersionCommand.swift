@@ -1,4 +1,4 @@
-/// `brume version`.
+/// `brume version`: prints the version.
 enum VersionCommand {
     /// Follows CHANGELOG.md.
     static let version = "0.1.0"

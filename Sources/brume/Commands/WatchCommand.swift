@@ -66,7 +66,8 @@ enum WatchCommand {
         return .done
     }
 
-    /// Whether an event is of the subscription: the device is told of what earlier commands subscribed to, too.
+    /// Whether an event is of this subscription: the device also gets those of subscriptions that earlier commands
+    /// made.
     private static func comes(_ event: NotificationEvent, of subscriptionID: String, inPublic: Bool) -> Bool {
         if case .fetchFromToken(let database) = event.kind { return (database == .public) == inPublic }
         return event.subscriptionID == subscriptionID
@@ -80,7 +81,7 @@ enum WatchCommand {
         } catch {
             throw CommandError(.usage, "--where can't be read: \(error.localizedDescription)")
         }
-        // What no server can do is a mistake in the command line.
+        // A predicate that no server supports is a mistake in the command line.
         do throws(CKError) { _ = try CKQuery(recordType: type, predicate: predicate).translated() } catch {
             throw CommandError(.usage, "--where can't be watched: \(error.localizedDescription)")
         }
@@ -123,7 +124,7 @@ enum WatchCommand {
         }
     }
 
-    /// What is changed from now on is printed.
+    /// Reports that changes from now on will be printed.
     private static func printReady(_ invocation: Invocation) {
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object([("notification", .string("ready"))]).line)

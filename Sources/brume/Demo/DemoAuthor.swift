@@ -1,7 +1,7 @@
 internal import BrumeKit
 internal import Foundation
 
-/// Device A of the demo: imports, edits and deletes. What it has is what it wrote, not what the server says.
+/// Device A of the demo: imports, edits and deletes. Its store holds what it wrote, not what the server says.
 final class DemoAuthor {
     private let database: CKDatabase
     private let storePath: String
@@ -14,7 +14,7 @@ final class DemoAuthor {
         storePath = stateFolder + "/store.jsonl"
     }
 
-    /// Makes both zones anew.
+    /// Deletes and makes both zones.
     func makeZones() async throws {
         let zoneIDs = [Languages.zone, TimeZones.zone].map { CKRecordZone.ID(zoneName: $0) }
         for result in try await database.modifyRecordZones(saving: [], deleting: zoneIDs).deleteResults.values {
@@ -57,7 +57,7 @@ final class DemoAuthor {
         return done
     }
 
-    /// Edits records of the time zones one by one, each in a save of its own, and tells of each.
+    /// Edits records of the time zones one by one, each with its own save, and calls `edited` after each.
     func editTimeZones(count: Int, serial: Int, edited: (Int) -> Void) async throws {
         for (number, name) in names(TimeZones.zone, count).enumerated() {
             let record = try await record(name, TimeZones.zone)

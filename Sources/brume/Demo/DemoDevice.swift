@@ -1,7 +1,7 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// The demo's side of a device's process: gives orders and takes answers.
+/// The demo's handle on a device's process: sends orders and reads answers.
 final class DemoDevice {
     /// No order of the demo takes that long; a device that is silent for longer has failed.
     static let answerMilliseconds = 120_000
@@ -27,7 +27,8 @@ final class DemoDevice {
         }
     }
 
-    /// Gives an order and waits for its answer. `step` is told of answers on the way, those that have the key.
+    /// Sends an order and waits for its answer. `step` is called for intermediate answers, which have the key
+    /// `stepKey`.
     @discardableResult
     func order(
         _ words: String, stepKey: String? = nil, step: (Int64) throws(CommandError) -> Void = { _ in }
@@ -40,7 +41,7 @@ final class DemoDevice {
         }
     }
 
-    /// Ends the device in order.
+    /// Shuts the device down cleanly.
     func quit() {
         process.send(SIGTERM)
         _ = process.wait()

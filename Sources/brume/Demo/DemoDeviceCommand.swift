@@ -1,7 +1,8 @@
 internal import BrumeKit
 internal import Foundation
 
-/// `brume demo-device`: one device of the demo, told what to do by lines on its standard input, answering by lines.
+/// `brume demo-device`: one device of the demo, which reads orders as lines from its standard input and answers with
+/// lines.
 enum DemoDeviceCommand {
     static let definition = CommandDefinition(
         ["demo-device"], "be a device of the demo",
@@ -80,7 +81,7 @@ enum DemoDeviceCommand {
         }
     }
 
-    /// `VERB [COUNT SERIAL | TEXT]`.
+    /// An order: `VERB [COUNT SERIAL | TEXT]`.
     private struct Order: Sendable {
         let verb: String
         let words: [String]
@@ -90,7 +91,7 @@ enum DemoDeviceCommand {
         var text: String { words.first ?? "" }
     }
 
-    /// The process ends with its standard input, so that a device never outlives the demo.
+    /// The orders from the standard input. The process ends with it, so that a device never outlives the demo.
     private static func orders() -> AsyncStream<Order> {
         AsyncStream { continuation in
             Thread.detachNewThread {
@@ -98,7 +99,7 @@ enum DemoDeviceCommand {
                     let words = line.split(separator: " ").map(String.init)
                     if let verb = words.first { continuation.yield(Order(verb: verb, words: Array(words.dropFirst()))) }
                 }
-                // Whoever gave the orders is gone: nobody waits for what is under way.
+                // The demo is gone: nobody waits for orders in progress.
                 exit(0)
             }
         }

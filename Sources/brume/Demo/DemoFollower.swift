@@ -3,9 +3,10 @@ internal import BrumeModel
 internal import BrumeSystem
 internal import Foundation
 
-/// Device B of the demo: is pushed to, and follows from its saved tokens. Knows nothing of device A.
+/// Device B of the demo: receives pushes, and fetches from its saved tokens. Knows nothing of device A.
 actor DemoFollower {
-    /// The store is written at most this often while changes come: it is as old as its tokens, so that nothing is lost.
+    /// The shortest time between two writes of the store while changes come. The file's records and tokens have the
+    /// same age, so nothing is lost.
     private static let writeNanoseconds: UInt64 = 5_000_000_000
 
     private let context: ClientContext
@@ -17,11 +18,11 @@ actor DemoFollower {
     private var isSyncWanted = false
     private var writtenNanoseconds: UInt64 = 0
 
-    /// Since they were last asked for.
+    /// The figures since they were last taken.
     private(set) var pushes = 0
     private(set) var changes = 0
     private(set) var fetches = 0
-    /// From the server's commit to the push's arrival here.
+    /// The time from the server's commit to the push's arrival here.
     private(set) var latencyMilliseconds: [Double] = []
 
     init(context: ClientContext, stateFolder: String) throws {
@@ -43,8 +44,8 @@ actor DemoFollower {
         for result in results.saveResults.values { _ = try result.get() }
     }
 
-    /// Listens until the process ends; calls `ready` when the stream is open. Not on the actor, which may be at work:
-    /// the time of receipt is that of the push.
+    /// Listens until the process ends; calls `ready` when the stream is open. Not isolated to the actor, which may be
+    /// busy: the time of receipt has to be that of the push.
     nonisolated func listen(ready: () -> Void) async throws {
         var isFirst = true
         for try await event in context.container.notificationEvents {
@@ -56,7 +57,7 @@ actor DemoFollower {
                 let committed = Double(event.committedMilliseconds)
                 await pushed(latencyMilliseconds: committed > 0 ? max(0, now - committed) : nil)
             }
-            // After a reconnect, too, there may be something to fetch.
+            // There may be something to fetch after a reconnect, too.
             await wantSync()
         }
     }
@@ -66,7 +67,7 @@ actor DemoFollower {
         if let latency { latencyMilliseconds.append(latency) }
     }
 
-    /// Waits until the records here are those of the digest.
+    /// Waits until the records here have this digest.
     func waitUntil(_ digest: String) async {
         if store.digest == digest { return }
         wantedDigest = digest
@@ -83,7 +84,7 @@ actor DemoFollower {
         return storePath
     }
 
-    /// One sync at a time; what is pushed meanwhile makes one more.
+    /// Syncs one at a time; pushes during a sync cause one more.
     private func wantSync() {
         isSyncWanted = true
         guard !isSyncing else { return }
@@ -112,7 +113,7 @@ actor DemoFollower {
                 store.dropZone(deletion.zoneID.zoneName)
             }
             for modification in page.modifications { try await syncZone(modification.zoneID) }
-            // Only now: had a zone's fetch failed, the database's token must show the zone again.
+            // Not earlier: if a zone's fetch had failed, the database's token would have to report the zone again.
             store.tokens[""] = page.changeToken.bytes
             moreComing = page.moreComing
         }
@@ -142,7 +143,7 @@ actor DemoFollower {
                 store.tokens[zone] = page.changeToken.bytes
                 moreComing = page.moreComing
             } catch CKError.changeTokenExpired {
-                // The zone was made anew: what is not in it any more goes.
+                // The zone was deleted and made again: drop the records of the old one.
                 store.dropZone(zone)
             } catch CKError.zoneNotFound {
                 return

@@ -40,7 +40,8 @@ final class DemoPlay {
         return try accounts.createToken(name: "demo")
     }
 
-    /// Plays it all; true when both devices hold the same records, and as many as there should be.
+    /// Plays all steps. Returns true when both devices hold the same records, in the expected number, and the server
+    /// stopped cleanly.
     func play() throws -> Bool {
         let start = try server.start()
         report.tell(
@@ -125,7 +126,7 @@ final class DemoPlay {
         tellPushes(try follower.order("figures"), "afterRestartPush")
     }
 
-    /// B ends, A goes on, B comes back with the store and the tokens that it saved.
+    /// B ends, A goes on, B starts again with the store and the tokens that it saved.
     private func goAway(_ author: DemoDevice, _ follower: DemoDevice) throws -> DemoDevice {
         try follower.order("dump")
         follower.quit()

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the demo tells: a line a step for people, all figures as JSON at the end.
+/// The output of the demo: one line per step for people, or all figures as JSON at the end.
 final class DemoReport {
     private let isJSON: Bool
     private let style = Style.standardOutput(ProcessInfo.processInfo.environment)
@@ -18,7 +18,7 @@ final class DemoReport {
         Terminal.print("\(style.dim(number)) \(style.bold(name)) \(what)")
     }
 
-    /// Figures for the JSON alone, in milliseconds, counts and rates.
+    /// Adds figures for the JSON only: milliseconds, counts and rates.
     func members(_ figures: KeyValuePairs<String, Double>) {
         for (key, value) in figures { members.append((key, .number((value * 1000).rounded() / 1000))) }
     }

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The demo's server: a process of this executable that can be killed and started again on its folder.
 final class DemoServer {
-    /// A start that takes longer is none.
+    /// The time limit of a start.
     private static let startMilliseconds = 30_000
 
     let dataFolder: String
@@ -43,7 +43,7 @@ final class DemoServer {
         self.process = process
         let deadline = started + UInt64(Self.startMilliseconds) * 1_000_000
         while true {
-            // What a killed server left behind names another process.
+            // A killed server's file names another process.
             if let file = try ServerFile(dataFolder: dataFolder), file.pid == process.pid {
                 address = file.server
                 return Double(MonotonicClock.nowNanoseconds - started) / 1e6
@@ -56,7 +56,7 @@ final class DemoServer {
         }
     }
 
-    /// Ends it as a power cut would: no signal that it could catch.
+    /// Ends it as a power cut would: with a signal that it can't catch.
     func killHard() {
         process?.send(SIGKILL)
         _ = process?.wait()

@@ -1,24 +1,24 @@
 internal import BrumeKit
 internal import Foundation
 
-/// The records that a device of the demo holds, by zone and name, and how far it has come.
+/// The records that a device of the demo holds, by zone and name, and its change tokens.
 struct DemoStore: Equatable, Sendable {
-    /// By zone, then by record name.
+    /// The records' fields, by zone, then by record name.
     private(set) var zones: [String: [String: [String: TypedValue]]] = [:]
-    /// By zone; the empty name is the database.
+    /// The change tokens by zone; the empty name stands for the database.
     var tokens: [String: [UInt8]] = [:]
 
-    /// Of the hashes of all records, so that it is equal for equal records, whatever their order.
+    /// The sum of the hashes of all records: equal for equal records, whatever their order.
     private var sum: UInt64 = 0
 
     var recordCount: Int { zones.values.reduce(0) { $0 + $1.count } }
 
-    /// Equal for equal records.
+    /// A text that is equal for equal records.
     var digest: String { "\(recordCount)-\(String(sum, radix: 16))" }
 
     func fields(_ zone: String, _ name: String) -> [String: TypedValue]? { zones[zone]?[name] }
 
-    /// Takes a record over, or drops it with nil.
+    /// Stores a record, or removes it when `fields` is nil.
     mutating func set(_ zone: String, _ name: String, _ fields: [String: TypedValue]?) {
         if let old = zones[zone]?[name] { sum &-= Self.hash(zone, name, old) }
         zones[zone, default: [:]][name] = fields
@@ -35,7 +35,7 @@ struct DemoStore: Equatable, Sendable {
         hash("\(zone)/\(name)\(json(fields).line)")
     }
 
-    /// FNV-1a, finished by a mix so that sums of similar texts differ.
+    /// FNV-1a with a final mix, so that sums of similar texts differ.
     private static func hash(_ text: String) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
@@ -78,7 +78,7 @@ struct DemoStore: Equatable, Sendable {
     }
 }
 
-/// The store as a file: a line of tokens, then a line a record.
+/// The store as a file: one line of tokens, then one line for each record.
 extension DemoStore {
     func write(to path: String) throws {
         let tokens = tokens.sorted { $0.key < $1.key }.map { name, bytes in
@@ -93,7 +93,7 @@ extension DemoStore {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 
-    /// An empty store when there is no file.
+    /// Reads the file. The store is empty when there is none.
     init(contentsOf path: String) throws {
         guard let data = FileManager.default.contents(atPath: path) else { return }
         var lines = String(decoding: data, as: UTF8.self).split(separator: "\n")[...]

@@ -1,14 +1,14 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// Where an export goes: a file that has its name when it is whole and on the disk, or the standard output.
+/// The target of an export: a file that gets its name once it is complete and on the disk, or the standard output.
 final class ExportFile {
     /// What is gathered before it is written.
     private static let bufferBytes = 256 * 1024
 
     private let path: String
     private let partial: String
-    /// Nil: the standard output.
+    /// The partial file; nil for the standard output.
     private let file: File?
     private var buffer: [UInt8] = []
     private var offset = 0

@@ -1,14 +1,13 @@
 internal import BrumeKit
 internal import BrumeModel
 
-/// Saves what an export holds, exactly: a record that exists becomes the one of the export, keys that it has beyond
-/// that go.
+/// Saves what an export holds, exactly: an existing record becomes the exported one, and loses any other keys.
 ///
-/// In two rounds, because a parent has to exist before its children name it, and an export is not in that order: first
-/// all records without new parents, then the parents alone. Requests follow one another, so that a later line of a
-/// record counts. Names of the records with parents are held in memory until the end.
+/// It takes two rounds, because a parent has to exist before its children name it, and an export is not in that order:
+/// first all records without new parents, then only the parents. Requests are sent one after the other, so that a later
+/// line of a record counts. The names of records with parents are held in memory until the end.
 struct ExportImporter {
-    /// Failed records that are kept to be named; the rest is counted.
+    /// The number of failed records that are kept to be shown; the rest is counted.
     private static let failuresLimit = 1_000
 
     struct Failure: Equatable {
@@ -40,7 +39,7 @@ struct ExportImporter {
     }
 
     private let session: ClientSession
-    /// Everything goes into this zone; nil: into the zones that the export names.
+    /// The zone that everything goes into; nil means the zones that the export names.
     private let targetZone: String?
 
     private(set) var saved = 0
@@ -71,14 +70,14 @@ struct ExportImporter {
                         hint: "leave --zone out, or export one zone")
                 }
                 zone = targetZone ?? name
-                // It is there, and can't be made.
+                // The default zone exists and can't be made.
                 if zone == Names.defaultZone { continue }
                 let result = try await session.modifyZones(
                     ModifyZonesRequest(database: .private, saves: [ZoneID(name: zone)], operationID: Self.operationID())
                 )
                 for save in result.saves { _ = try save.get() }
             case .record(_, var record):
-                // A user record's fields go into that of the account which imports.
+                // A user record's fields go into the user record of the importing account.
                 if record.system.type == Names.userRecordType, let user = try await session.welcome().userRecordName {
                     record.system.name = user
                 }
@@ -96,7 +95,7 @@ struct ExportImporter {
 
     private mutating func add(_ item: Item) async throws {
         let name = item.record.system.name
-        // One request names a record once.
+        // A request may name a record only once.
         if pending.contains(name) { try await flush() }
         pending.insert(name)
         parents[Key(zone: zone, name: name)] = item.record.system.parent.map {
@@ -122,7 +121,7 @@ struct ExportImporter {
             let system = item.record.system
             var fields: DecodedFields = item.record.fields.mapValues { .some($0) }
             for key in known.map({ Array($0.fields.keys) }) ?? [] where fields[key] == nil { fields[key] = .some(nil) }
-            // The parent that the export has is set when all records are there; another one goes now.
+            // The exported parent is set when all records exist; a different one is removed now.
             let keepsParent = known?.system.parent == nil || known?.system.parent == system.parent
             return Place(
                 line: item.line,
@@ -132,7 +131,7 @@ struct ExportImporter {
         saved += try await send(places)
     }
 
-    /// Those of the records that exist, in the order of the names.
+    /// The records that exist, in the order of the names; nil for those that don't.
     private func existing(_ names: [String]) async throws -> [Record?] {
         var known = [Record?](repeating: nil, count: names.count)
         var remaining = Array(names.indices)
@@ -149,7 +148,7 @@ struct ExportImporter {
                 case .record(let record): known[index] = record
                 case .deferred: deferred.append(index)
                 case .failure(let error):
-                    // A name that can't be is told when it is saved.
+                    // An invalid name is reported when it is saved.
                     if error.code != .unknownItem, error.code != .invalidArguments { throw error }
                 }
             }
@@ -161,7 +160,7 @@ struct ExportImporter {
         return known
     }
 
-    /// Sends one request, or several where one can't hold all; returns how many records were saved.
+    /// Sends one request, or several if one can't hold all; returns the number of saved records.
     private mutating func send(_ places: [Place]) async throws -> Int {
         let outcomes: [SaveResult<Record>]
         do throws(ServiceError) {
@@ -187,7 +186,7 @@ struct ExportImporter {
             switch result.outcome {
             case .record, .deferred: count += 1
             case .failure(let error) where error.code == .limitExceeded && places.count > 1:
-                // The answer, or the commit, had no room for it beside the others.
+                // The answer, or the commit, had no room for it with the others.
                 count += try await send([place])
             case .failure(let error): note(place.line, place.save.name, error)
             }
@@ -203,7 +202,7 @@ struct ExportImporter {
         if let error = results.first?.deletions.first ?? nil { note(line, name, error) }
     }
 
-    /// The second round. Its records were counted in the first.
+    /// Sets the parents: the second round. Its records were counted in the first.
     private mutating func setParents() async throws {
         let failed = Set(failures.map(\.line))
         let byZone = Dictionary(grouping: parents.filter { !failed.contains($0.value.line) }, by: \.key.zone)
@@ -230,7 +229,7 @@ struct ExportImporter {
         }
     }
 
-    /// A retry of a request has one effect.
+    /// A random operation id, so that a retry of a request has one effect.
     private static func operationID() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -238,7 +237,7 @@ struct ExportImporter {
 }
 
 extension Record {
-    /// About what the record takes in a request.
+    /// An estimate of the bytes that the record takes in a request.
     fileprivate var estimatedRequestBytes: Int {
         fields.reduce(64 + system.name.utf8.count + system.type.utf8.count) { sum, field in
             sum + 16 + field.key.utf8.count + field.value.estimatedRequestBytes

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// One line of an export, the form of data that loses nothing: JSON lines, UTF-8, in this order.
+/// One line of an export, a lossless format: JSON lines, UTF-8, in this order.
 ///
 /// ```
 /// {"brume":"export","version":1,"database":"private"}
@@ -11,8 +11,8 @@ internal import BrumeModel
 /// ```
 ///
 /// A zone's line comes before its records'. A record that is changed or deleted while its zone is exported has another
-/// line further down, which counts. `parent` is left out where there is none; `system` is for information: a record
-/// that is imported gets a change tag, dates and users of its own. The last line says that nothing is missing.
+/// line further down, which counts. `parent` is left out when there is none; `system` is for information: an imported
+/// record gets its own change tag, dates and users. The last line confirms that nothing is missing.
 ///
 /// A field is text, a whole number (a 64-bit integer), or an object that names its type; see `FieldValue+Export.swift`.
 enum ExportLine: Equatable, Sendable {

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Reads an export line by line, and notices one that was cut short.
+/// Reads an export line by line, and detects a truncated one.
 final class ExportReader {
     private let storage: NSData
     private var parser: JSONParser
     private var zones: Set<String> = []
     private var recordLines = 0
     private var hasEnded = false
-    /// Of the line that was read last.
+    /// The number of the line that was read last.
     private(set) var line = 0
 
     var offset: Int { parser.cursor.offset }
@@ -21,7 +21,7 @@ final class ExportReader {
         }
     }
 
-    /// The next zone, record or deletion; nil behind the last one. Any error ends the reading: an export is whole, or
+    /// The next zone, record or deletion; nil after the last one. Any error ends the reading: an export is complete, or
     /// it can't be relied on.
     func next() throws(RowError) -> ExportLine? {
         if hasEnded { return nil }

@@ -14,9 +14,9 @@ internal import Foundation
 /// | reference | `{"reference": "name", "deletesSelf": false}` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`; without elements `{"list": []}` |
 ///
-/// Numbers are written with as many digits as bring back the same bits. What JSON has no number for, an infinity or a
-/// NaN, is its bit pattern as text: `"0x7ff8000000000000"`. Elements of lists are written as the values of the objects
-/// are.
+/// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is
+/// written as its bit pattern in text: `"0x7ff8000000000000"`. Elements of lists are written like the values inside the
+/// objects.
 extension FieldValue {
     var exported: JSONValue {
         switch self {

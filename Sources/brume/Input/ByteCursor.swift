@@ -1,11 +1,11 @@
-/// Walks over the bytes of a file and knows the line it is on.
+/// A position in the bytes of a file, with the line that it is on.
 struct ByteCursor {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset: Int
     /// Counted from 1.
     private(set) var line = 1
 
-    /// Starts behind a byte order mark, if there is one. The bytes must outlive the cursor.
+    /// Starts after a byte order mark, if there is one. The bytes must outlive the cursor.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         offset = bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF ? 3 : 0

@@ -1,7 +1,7 @@
-/// Reads CSV (RFC 4180): a header, then a row a line. Quoted fields may hold commas, doubled quotes and line breaks;
-/// lines end in LF or CRLF; a byte order mark is skipped; empty lines are skipped.
+/// Reads CSV (RFC 4180): a header, then one row per line. Quoted fields may hold commas, doubled quotes and line
+/// breaks; lines end in LF or CRLF; a byte order mark and empty lines are skipped.
 struct CSVReader {
-    /// Bytes of a row: a record holds no more, and a missing quote should not swallow the rest of a file.
+    /// The largest row in bytes: a record holds no more, and a missing quote should not swallow the rest of a file.
     static let rowBytesLimit = 2_000_000
 
     private var cursor: ByteCursor

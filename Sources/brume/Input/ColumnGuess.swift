@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// What a column's values can be read as, when all that have been seen are taken together. Whatever is in doubt is
-/// text: a number loses what a text keeps.
+/// The type that fits all values of a column seen so far. When in doubt it is text: a number loses what a text keeps.
 struct ColumnGuess: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         /// No value was seen.
@@ -13,29 +12,29 @@ struct ColumnGuess: Equatable, Sendable {
         case text
     }
 
-    /// Why a column that looks like one of numbers is text.
+    /// Why a column that looks numeric is text.
     enum Doubt: Equatable, Sendable {
-        /// Such as 007, or a postcode: as a number it would be another one.
+        /// A value such as 007, or a postcode: as a number it would be a different value.
         case leadingZero
-        /// Whole numbers that 64 bits don't hold, or that a double among others would round.
+        /// A whole number that 64 bits don't hold, or that would be rounded in a column of doubles.
         case tooLarge
     }
 
     private(set) var kind = Kind.nothing
     private(set) var doubt: Doubt?
-    /// Of whole numbers: the largest, by its magnitude; a column that turns to doubles has to hold them exactly.
+    /// The largest absolute value of the whole numbers: a column that becomes one of doubles has to hold them exactly.
     private var magnitude: UInt64 = 0
 
     /// Below it a double holds every whole number.
     private static let exactInDouble: UInt64 = 1 << 53
 
-    /// One more value. An empty cell is none.
+    /// Adds one more value. An empty cell does not count.
     mutating func add(_ text: String) {
         if text.isEmpty || (kind == .text && doubt == nil) { return }
         let value = Self.kind(of: text)
         let isNumber = value.kind == .int64 || value.kind == .double
         magnitude = max(magnitude, value.magnitude)
-        // A column that is in doubt is one of numbers, but for this; anything else makes it plain text.
+        // A column in doubt would be numeric otherwise; any other kind of value makes it plain text.
         let looksNumeric = kind == .int64 || kind == .double || doubt != nil || kind == .nothing
         if let doubt = value.doubt {
             self.doubt = looksNumeric ? self.doubt ?? doubt : nil
@@ -76,8 +75,8 @@ struct ColumnGuess: Equatable, Sendable {
         }
     }
 
-    /// A day, or a day and a time with its distance from UTC, as ISO 8601 writes them. What lenient readers take is
-    /// none.
+    /// Whether a text is a day, or a day and a time with its offset from UTC, in ISO 8601. Forms that only lenient
+    /// readers accept are not dates.
     static func isDate(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         // 2026-01-02, 2026-01-02T03:04:05Z, …05.678+01:00: a day and 'T', the time of whole seconds, a fraction, the
@@ -95,7 +94,7 @@ struct ColumnGuess: Equatable, Sendable {
                 return false
             }
         }
-        // A day that the calendar does not have, and an hour that no day has, would be taken for others.
+        // Days that the calendar does not have, and times that no day has, would be read as other ones.
         let day = String(decoding: bytes[..<10], as: UTF8.self)
         guard let date = TypedValue.date(day), TypedValue.text(of: date).hasPrefix(day) else { return false }
         guard bytes.count > 10 else { return true }
@@ -111,7 +110,7 @@ struct ColumnGuess: Equatable, Sendable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// A text that is written as a number: no spaces, no plus sign in front, no thousands' separators.
+    /// A text in the form of a number: no spaces, no plus sign in front, no thousands separators.
     private struct NumberText {
         let isWhole: Bool
         let hasLeadingZero: Bool
@@ -140,12 +139,12 @@ struct ColumnGuess: Equatable, Sendable {
                 rest = rest.dropFirst()
                 let isSigned = rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+")
                 if isSigned { rest = rest.dropFirst() }
-                // 12E4 is rather somebody's code for something.
+                // A text such as 12E4 is more likely a code.
                 guard hasFraction || isSigned, digits() > 0 else { return nil }
                 hasExponent = true
             }
             guard rest.isEmpty else { return nil }
-            // As a whole number minus zero would lose its sign.
+            // Minus zero would lose its sign as a whole number.
             isWhole = !hasFraction && !hasExponent && !(isNegative && startsWithZero && whole == 1)
         }
     }

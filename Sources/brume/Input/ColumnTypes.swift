@@ -1,16 +1,16 @@
-/// The types of a CSV file's columns, by all of its rows: of those that the header gives none.
+/// The types of a CSV file's columns, guessed from all of its rows, for columns whose header names no type.
 struct ColumnTypes: Equatable, Sendable {
-    /// By the column's name; those that are text are absent.
+    /// The types by column name; text columns are absent.
     private(set) var types: [String: String] = [:]
-    /// What a person wants to know of them, in the header's order.
+    /// Sentences about the guesses for the user, in the header's order.
     private(set) var sentences: [String] = []
 
-    /// Everything is text but what the header says.
+    /// Makes every column text, unless its header names a type.
     init() {}
 
-    /// Reads all rows. Those that can't be read are left out, as they are when the file is imported.
+    /// Reads all rows. Rows that can't be read are left out, as in the import itself.
     ///
-    /// - Parameter nameField: Stays text: it names the records.
+    /// - Parameter nameField: The column with the records' names, which stays text.
     init(_ bytes: UnsafeRawBufferPointer, nameField: String?) throws(RowError) {
         var reader = try CSVReader(bytes)
         let columns = reader.header

@@ -1,7 +1,7 @@
 /// `key=text`, `key:type=value`, or `key=` for a key to remove.
 struct FieldArgument: Equatable, Sendable {
     let key: String
-    /// nil removes the key.
+    /// The value; nil removes the key.
     let value: TypedValue?
 
     init(_ word: String) throws(ValueError) {

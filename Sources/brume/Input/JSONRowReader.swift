@@ -22,7 +22,7 @@ struct JSONRowReader {
 
     var offset: Int { parser.cursor.offset }
 
-    /// Whether nothing can be read behind an error: in an array nobody knows where the next row starts.
+    /// Whether nothing can be read after an error: in an array the start of the next row is unknown.
     private(set) var isBroken = false
 
     /// The next row, or nil at the end. After an error in JSON lines the reader goes on with the next line.

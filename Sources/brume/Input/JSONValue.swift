@@ -22,7 +22,7 @@ enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// An object's value for `key`; of several the last one, as other parsers have it.
+    /// The value of an object's member; when the key is repeated, the last one, as in other parsers.
     subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value
@@ -38,7 +38,7 @@ enum JSONValue: Equatable, Sendable {
         return elements
     }
 
-    /// What it is, for messages.
+    /// The kind of value, for messages.
     var kind: String {
         switch self {
         case .null: "null"
@@ -60,7 +60,7 @@ extension JSONValue {
         return text
     }
 
-    /// JSON for people: a member a line, two spaces deep. Lists of plain values stay on their line.
+    /// JSON for people: one member per line, indented by two spaces. Lists of plain values stay on one line.
     var pretty: String {
         var text = ""
         write(to: &text, indentation: 0)
@@ -79,7 +79,7 @@ extension JSONValue {
         case .null: text += "null"
         case .bool(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
-        // JSON has no infinities; text is what other tools read back.
+        // JSON has no infinities: they are written as text, which other tools can read.
         case .number(let value): text += value.isFinite ? value.description : "\"\(value)\""
         case .string(let value): Self.quote(value, to: &text)
         case .array(let elements):

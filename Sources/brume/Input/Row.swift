@@ -1,8 +1,8 @@
 /// One row of an imported file.
 struct Row: Equatable, Sendable {
-    /// Where it starts in the file, counted from 1.
+    /// The line on which it starts, counted from 1.
     let line: Int
-    /// Counted from 1, without a header.
+    /// The number of the row, counted from 1, without the header.
     let number: Int
     let fields: [(key: String, value: JSONValue)]
 

@@ -5,19 +5,19 @@ struct MappedRow: Equatable, Sendable {
     let line: Int
     let name: String
     let fields: [String: TypedValue]
-    /// Bytes that it takes in a request, roughly and rather too many.
+    /// An estimate, rather too high, of the bytes that it takes in a request.
     let estimatedBytes: Int
 }
 
-/// Turns rows into records: names them, and reads their values by the types that the columns carry.
+/// Turns rows into records: names them, and reads their values by the types of their columns.
 ///
 /// The name is the value of the name field, or `row-` and the row's number: the same file gives the same names again,
-/// so that an import which was interrupted is simply run again.
+/// so that an interrupted import can simply be run again.
 struct RowMapper {
     let nameField: String?
-    /// The types of columns that carry none themselves.
+    /// The types of columns whose header names none.
     let columnTypes: [String: String]
-    /// The lines of the names so far: one name twice in a file would quietly lose a row.
+    /// The line of each name so far: a name that occurs twice in a file would silently lose a row.
     private var lines: [String: Int] = [:]
     private var columns: [String: (key: String, type: String?)] = [:]
 
@@ -50,7 +50,7 @@ struct RowMapper {
         if let problem = Names.problemWithFieldKey(key) {
             throw RowError(line: row.line, message: "\"\(key)\" can't be a field: \(problem)")
         }
-        // Objects may hold any number of keys, columns of a table don't.
+        // The objects of a file may have any number of keys, the columns of a table are few.
         if columns.count < Limits.fieldsPerRecord { columns[column] = (key, type) }
         return (key, type)
     }

@@ -3,7 +3,7 @@ enum RowReader {
     case csv(CSVReader)
     case json(JSONRowReader)
 
-    /// Tells the form by what the file starts with: JSON starts with a bracket or a brace, which no header of ours
+    /// Detects the form from the start of the file: JSON starts with a bracket or a brace, which no header of ours
     /// does.
     init(_ bytes: UnsafeRawBufferPointer) throws(RowError) {
         var cursor = ByteCursor(bytes)
@@ -15,7 +15,7 @@ enum RowReader {
         }
     }
 
-    /// Whether a value is text unless somebody says what it is.
+    /// Whether a value without a declared type is text.
     var isCSV: Bool {
         if case .csv = self { true } else { false }
     }
@@ -28,7 +28,7 @@ enum RowReader {
         }
     }
 
-    /// The next row, or nil at the end. After an error it goes on with the next row where it can find it.
+    /// The next row, or nil at the end. After an error it goes on with the next row if it can find it.
     mutating func next() throws(RowError) -> Row? {
         switch self {
         case .csv(var reader):

@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// JSON has text, numbers and lists; the other types are objects of one key: `{"date": "2026-01-02T03:04:05Z"}`,
-/// `{"bytes": "base64"}`, `{"location": [52.5, 13.4]}`, `{"reference": "name", "deletesSelf": true}`, and `{"double":
-/// 1}` for a number that is written whole. What is printed can be read back.
+/// Converts typed values to and from JSON. JSON has text, numbers and lists; the other types are objects with one key:
+/// `{"date": "2026-01-02T03:04:05Z"}`, `{"bytes": "base64"}`, `{"location": [52.5, 13.4]}`, `{"reference": "name",
+/// "deletesSelf": true}`, and `{"double": 1}` for a double that is written as a whole number. What is printed can be
+/// read back.
 extension TypedValue {
     init(json: JSONValue) throws(ValueError) {
         switch json {

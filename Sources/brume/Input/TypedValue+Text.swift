@@ -53,7 +53,7 @@ extension TypedValue {
         return .location(latitude: latitude, longitude: longitude)
     }
 
-    /// A day, or a day and a time with its distance from UTC, fractions of a second included.
+    /// Reads a day, or a day and a time with its offset from UTC, fractions of a second included.
     static func date(_ text: String) -> Date? {
         for style in [
             Date.ISO8601FormatStyle(includingFractionalSeconds: false),
@@ -65,9 +65,9 @@ extension TypedValue {
         return nil
     }
 
-    /// ISO 8601 in UTC, to the millisecond where it has some. Reading it gives a date with the same text.
+    /// The date in ISO 8601 and UTC, with milliseconds if it has any. Reading the text gives a date with the same text.
     static func text(of date: Date) -> String {
-        // The system's format cuts off what is left of a millisecond, so 0.894, which is a little less, would be 0.893.
+        // The system's format truncates to milliseconds: 0.894, which is stored slightly lower, would become 0.893.
         let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
         let (seconds, fraction) = milliseconds.quotientAndRemainder(dividingBy: 1000)
         let whole = fraction < 0 ? seconds - 1 : seconds
@@ -78,7 +78,7 @@ extension TypedValue {
         return text.dropLast() + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
     }
 
-    /// For people: one line.
+    /// The value on one line, for people.
     var summary: String {
         switch self {
         case .text(let text): text

@@ -9,7 +9,7 @@ enum TypedValue: Equatable, Sendable {
     case bytes(Data)
     /// Degrees.
     case location(latitude: Double, longitude: Double)
-    /// A record of the same zone.
+    /// A reference to a record of the same zone.
     case reference(String, deletesSelf: Bool)
     case list([TypedValue])
 
@@ -30,7 +30,7 @@ enum TypedValue: Equatable, Sendable {
     /// `bool` is a way to write a 64-bit integer, as in CloudKit.
     static let typeNames = ["text", "int64", "double", "bool", "date", "bytes", "location", "reference", "list"]
 
-    /// Bytes that it takes in a request, roughly, for filling batches.
+    /// An estimate of the bytes that it takes in a request, for filling batches.
     var estimatedBytes: Int {
         switch self {
         case .text(let text): text.utf8.count + 4

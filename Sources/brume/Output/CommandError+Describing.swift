@@ -4,7 +4,7 @@ internal import BrumeServer
 internal import Foundation
 
 extension CommandError {
-    /// Any error as what a person is told, and its exit code.
+    /// Turns any error into a message for the user and an exit code.
     init(describing error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -42,7 +42,7 @@ extension CommandError {
     }
 
     private static func hint(for error: CKError) -> String {
-        // Most messages say themselves what to look at.
+        // Most messages name the option to check themselves.
         if error.localizedDescription.contains("BRUME_") { return "" }
         return switch code(ofError: error.code.rawValue) {
         case .unreachable: "is the server running? check --server (BRUME_SERVER) and --ca (BRUME_CA)"

@@ -8,7 +8,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case notPermitted = 5
     case unreachable = 6
     case damaged = 7
-    /// EX_IOERR of sysexits.h; what the server exits with by itself.
+    /// EX_IOERR of sysexits.h, with which the server exits by itself.
     case diskFailed = 74
 
     var meaning: String {

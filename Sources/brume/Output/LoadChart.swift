@@ -4,7 +4,7 @@ internal import Foundation
 struct LoadChart {
     struct Line {
         let name: String
-        /// 1 to 6: the page's colours.
+        /// The number of its colour in the page, 1 to 6.
         let colour: Int
         let points: [(x: Double, y: Double)]
     }
@@ -17,7 +17,7 @@ struct LoadChart {
     private static let bottom = 30.0
 
     let title: String
-    /// What is said under the title.
+    /// The text under the title.
     let note: String
     private var body = ""
     private var legend = ""
@@ -25,8 +25,8 @@ struct LoadChart {
     // MARK: Lines
 
     /// - Parameters:
-    ///   - isLogarithmic: Of the vertical axis; values of 0 are left out then.
-    ///   - format: A value with its unit.
+    ///   - isLogarithmic: Whether the vertical axis is logarithmic; values of 0 are left out then.
+    ///   - format: Formats a value with its unit.
     init(
         _ title: String, note: String = "", lines: [Line], seconds: Double, isLogarithmic: Bool = false,
         format: (Double) -> String
@@ -52,7 +52,7 @@ struct LoadChart {
             let points = line.points.filter { !isLogarithmic || $0.y > 0 }
             let path = points.map { "\(Self.number(x($0.x))),\(Self.number(y($0.y)))" }.joined(separator: " ")
             body += "<polyline class=\"line c\(line.colour)\" points=\"\(path)\"/>\n"
-            // One point is no line, and each tells its value to who points at it.
+            // A single point is not a line, and each dot shows its value when the pointer is on it.
             if points.count <= 400 {
                 for point in points {
                     body +=
@@ -66,7 +66,7 @@ struct LoadChart {
 
     // MARK: Bars
 
-    /// Bars whose horizontal axis is logarithmic: from `low` to `high` of each.
+    /// Draws bars on a logarithmic horizontal axis, each from its `low` to its `high`.
     init(
         _ title: String, note: String = "", bars: [(low: Double, high: Double, count: Double)], colour: Int,
         format: (Double) -> String
@@ -131,7 +131,7 @@ struct LoadChart {
         return stride(from: from, through: to, by: 1).map { pow(10, $0) }
     }
 
-    /// 1, 2 and 5 of each power of ten between the ends; powers alone where these are many.
+    /// 1, 2 and 5 of each power of ten between the ends; only powers when there are many.
     static func decadeTicks(from low: Double, to high: Double) -> [Double] {
         guard low > 0, high > low else { return [] }
         let factors = log10(high / low) > 2.5 ? [1.0] : [1.0, 2, 5]

@@ -2,7 +2,7 @@ internal import BrumeLoad
 internal import BrumeModel
 internal import Foundation
 
-/// What a load measured as one page of HTML with plots: no script, and nothing from elsewhere.
+/// The report of a load as one HTML page with plots, without scripts and external resources.
 struct LoadPage {
     private let report: LoadReport
 
@@ -116,7 +116,7 @@ struct LoadPage {
             format: Self.time)
     }
 
-    /// All samples in some 60 bars between the least and the most.
+    /// All measured latencies in some 60 bars between the smallest and the largest.
     private func histogram(of operation: LoadOperation) -> LoadChart {
         let latency = report.figures.kinds[operation]?.latency ?? Histogram()
         let buckets = latency.buckets

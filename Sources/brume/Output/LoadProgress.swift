@@ -2,7 +2,7 @@ internal import BrumeLoad
 internal import BrumeModel
 internal import Foundation
 
-/// The line on stderr that shows how a load goes: redrawn on a terminal, nothing elsewhere but what it begins with.
+/// The line on stderr that shows a load's progress: redrawn on a terminal, empty elsewhere.
 struct LoadProgress {
     private let seconds: Double
     private let isTerminal: Bool

@@ -2,7 +2,7 @@ internal import BrumeLoad
 internal import BrumeModel
 internal import Foundation
 
-/// What a load measured, for people and as JSON. Times in JSON are microseconds.
+/// The report of a load, for people and as JSON. Times in JSON are microseconds.
 enum LoadText {
     static func json(_ report: LoadReport) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
@@ -101,7 +101,7 @@ enum LoadText {
         return text
     }
 
-    /// What the run was, and what it took.
+    /// The kind of run, and the resources that it used.
     static func summary(_ report: LoadReport) -> String {
         var text =
             "\(report.scenario.rawValue): \(decimal(report.operationsPerSecond, 0)) operations/s over \(decimal(report.seconds, 1)) s, "

@@ -1,6 +1,6 @@
-/// Shows how far long work has come, on stderr: a bar on a terminal, else a line every few seconds.
+/// Shows the progress of long work on stderr: a bar on a terminal, otherwise a line every few seconds.
 ///
-/// Computes lines from counts and times that it is told; ``ProgressReporter`` writes them.
+/// Computes lines from the counts and times that it is given; ``ProgressReporter`` writes them.
 struct ProgressBar {
     let title: String
     let total: UInt64
@@ -10,9 +10,9 @@ struct ProgressBar {
     private let startNanoseconds: UInt64
     private var shownNanoseconds: UInt64?
 
-    /// Redrawn at most this often on a terminal: more is flicker.
+    /// The shortest time between two redraws on a terminal: more would flicker.
     static let redrawNanoseconds: UInt64 = 100_000_000
-    /// A line this often elsewhere: enough to see life in a log.
+    /// The shortest time between two lines elsewhere: enough to see in a log that it is alive.
     static let lineNanoseconds: UInt64 = 5_000_000_000
 
     init(title: String, total: UInt64, unit: String, isTerminal: Bool, nowNanoseconds: UInt64) {

@@ -1,12 +1,12 @@
 internal import BrumeModel
 internal import Foundation
 
-/// A server's figures for people and as JSON: since its start, or between two looks.
+/// A server's figures for people and as JSON: since its start, or between two readings.
 struct StatsText {
     private let now: ServerFigures
-    /// What came since the look before, or since the start.
+    /// What was counted since the last reading, or since the start.
     private let counted: ServerFigures
-    /// Of what was counted.
+    /// The time over which it was counted.
     private let seconds: Double
     private let showsRates: Bool
 
@@ -88,7 +88,7 @@ struct StatsText {
         return words + " for \(duration(now.health.uptimeMilliseconds / 1_000))"
     }
 
-    /// Connections that were too many, for whatever reason.
+    /// Connections that were turned away, for whatever reason.
     private var turnedAway: UInt64 {
         let connections = counted.connections
         return connections.beyondLimit + connections.beyondAddress + connections.beyondAccount + connections.late
@@ -114,7 +114,7 @@ struct StatsText {
         }.joined()
     }
 
-    /// A count since the start, or a rate between two looks.
+    /// A count since the start, or a rate between two readings.
     private func amount(_ count: UInt64) -> String {
         guard showsRates else { return group(Int(clamping: count)) }
         let rate = Double(count) / seconds

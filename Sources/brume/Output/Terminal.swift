@@ -15,7 +15,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Writes all of `text`. When nobody reads any more, ends the process as SIGPIPE would.
+    /// Writes all of `text`. When the reader is gone, ends the process as SIGPIPE would.
     static func write(_ text: String, to fd: Int32 = standardOutput) {
         var text = text
         text.withUTF8 { bytes in

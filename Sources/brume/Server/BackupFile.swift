@@ -6,8 +6,8 @@ internal import BrumeSystem
 enum BackupFile {
     private static let suffix = ".brume"
 
-    /// Whether a backup that is to be made under this path is a file. A path that ends in a slash, or in any other
-    /// name, is a folder.
+    /// Whether a backup to this path is made as a file: its name ends in `.brume`. Any other path, also one that ends
+    /// in a slash, means a folder.
     static func isNamed(_ path: String) -> Bool { path.hasSuffix(suffix) }
 
     /// Reads the whole file, checking every byte, with a progress bar.

@@ -1,7 +1,7 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// A folder with a CA of one's own and a server's certificate: `ca.pem`, `ca.key`, `server.pem`, `server.key`.
+/// A folder with a private CA and a server's certificate: `ca.pem`, `ca.key`, `server.pem`, `server.key`.
 struct Certificates: Sendable {
     let folder: String
 
@@ -14,7 +14,7 @@ struct Certificates: Sendable {
 
     static let localNames = ["localhost", "127.0.0.1", "::1"]
 
-    /// Issues a certificate for a server by these names; makes the CA when there is none.
+    /// Issues a server's certificate for these names; makes the CA if there is none.
     func issue(names: [String]) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

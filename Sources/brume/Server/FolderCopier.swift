@@ -7,7 +7,7 @@ internal import Foundation
 struct FolderCopier {
     private let copy: FolderCopy
 
-    /// - Parameter name: Of what `disk` stands for, for messages.
+    /// - Parameter name: The path of what `disk` reads, for messages.
     init(of disk: any Disk, named name: String, _ source: FolderCopy.Source) throws(CommandError) {
         do throws(StoreError) {
             copy = try FolderCopy(of: disk, source, others: DataFolder.backedUpFiles)
@@ -63,7 +63,7 @@ struct FolderCopier {
         do {
             return try fill(folder, epoch: UInt32.random(in: 1 ... .max), title: title)
         } catch {
-            // Nothing stood there before.
+            // The folder was empty before.
             for name in (try? FileSystem.list(folder)) ?? [] {
                 try? FileManager.default.removeItem(atPath: folder + "/" + name)
             }
@@ -137,7 +137,8 @@ struct FolderCopier {
         try FileSystem.syncDirectory(FileSystem.directory(of: target))
     }
 
-    /// Keeps servers out while the folder is read; nil for one that can't be written, from which nobody serves.
+    /// Locks servers out while the folder is read. Returns nil for a folder that can't be written, on which no server
+    /// runs.
     static func lock(_ folder: String) throws(CommandError) -> DirectoryLock? {
         do throws(SystemError) {
             return try DirectoryLock(directory: folder)
@@ -147,7 +148,7 @@ struct FolderCopier {
         }
     }
 
-    /// Checks a folder that nobody uses, or a backup file, and gives what it holds to be copied.
+    /// Verifies a folder that no process uses, or a backup file, and returns its content for copying.
     @discardableResult
     static func verify(_ path: String) throws(CommandError) -> (disk: any Disk, verification: Verification) {
         let disk: any Disk

@@ -6,7 +6,7 @@ struct ServerFile: Equatable, Sendable {
     let caPath: String?
     let pid: Int32
 
-    /// Reads the file; nil when there is none, so that no server runs on the folder.
+    /// Reads the file. Returns nil when there is none, so no server runs on the folder.
     init?(dataFolder: String) throws(CommandError) {
         let path = dataFolder + "/server.json"
         guard let data = FileManager.default.contents(atPath: path) else { return nil }

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// Runs a server on the main thread until it is told to stop.
 enum ServerRunner {
-    /// Starts `server`, calls `serving`, and returns when it has stopped in order.
+    /// Starts `server`, calls `serving`, and returns when it has shut down cleanly.
     ///
     /// - Parameter reload: Called at SIGHUP, which stops the server otherwise.
     static func run(
@@ -30,7 +30,7 @@ extension CommandOptions {
     static let strict = OptionDefinition(
         "strict", nil, "be as strict as CloudKit: no queries with OR, no indexes that the schema does not name")
 
-    /// What ``strict`` does in development, which surprises whoever has not met it in CloudKit.
+    /// The effect of ``strict`` in development, which surprises users who don't know it from CloudKit.
     static let strictNote = """
         With --strict the fields of learned record types are indexed as without, but what the server keeps of every record \
         (recordName, creationDate and the others) is not: a query of all records of a type, or one that sorts by creationDate, \

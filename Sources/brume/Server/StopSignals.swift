@@ -1,23 +1,24 @@
 internal import BrumeSystem
 internal import Foundation
 
-/// SIGTERM and SIGINT end a server in order, a second one at once. SIGHUP has it read again what it can, where it can,
-/// and else ends it as they do.
+/// SIGTERM and SIGINT shut a server down cleanly, a second one ends it at once. SIGHUP makes it reload what it can; a
+/// server without a reload shuts down as for the others.
 enum StopSignals {
-    /// To be called on the main thread before any other thread is made, since threads inherit what is blocked.
+    /// Blocks the signals. To be called on the main thread before any other thread is made, since threads inherit the
+    /// mask.
     static func block() {
         var signals = stopSignals()
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // A peer that is gone, and a file at its size limit, are errors of calls, not ends of the process.
+        // A closed peer, or a file at its size limit, has to fail the call and not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // Ignored, as whoever starts this may have left it, it would hide how a child process ended.
+        // The parent process may have left it ignored, which would hide how a child process ended.
         signal(SIGCHLD, SIG_DFL)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Calls `stop` at the first signal, on a thread of its own.
+    /// Calls `stop` at the first signal, on a separate thread.
     ///
-    /// - Parameter reload: Called at SIGHUP, on the same thread; nil: it is a signal to stop.
+    /// - Parameter reload: Called at SIGHUP, on the same thread; nil makes SIGHUP a signal to stop.
     static func watch(reload: (@Sendable () -> Void)? = nil, _ stop: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             wait(reload)
@@ -40,7 +41,7 @@ enum StopSignals {
         }
     }
 
-    /// Calls `stop` when the standard input ends: whoever started this process is gone, or wants it to end.
+    /// Calls `stop` when the standard input ends: the process that started this one is gone, or wants it to end.
     static func watchStandardInput(_ stop: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var byte: UInt8 = 0

@@ -1,7 +1,7 @@
 internal import BrumeSystem
 
 extension TemporaryFolder {
-    /// A folder that goes when the command ends.
+    /// Makes a folder that is removed when the command ends.
     init(forCommand prefix: String) throws(CommandError) {
         do throws(SystemError) {
             try self.init(prefix: prefix)
