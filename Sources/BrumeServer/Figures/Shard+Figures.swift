@@ -11,7 +11,7 @@ extension Shard {
         server.collectFigures { [self] parts in
             loop.execute { [self] in
                 let figures = server.figures(of: parts, at: loop.currentNanoseconds)
-                session.answer(stream: stream, message: coder.encodeStatsResponse(figures))
+                session.give(.success(.administration(.figures(figures))), stream: stream)
             }
         }
     }

@@ -70,17 +70,17 @@ extension Session {
     }
 
     /// Gives the outcome of a call that took effect, as its plan wants it.
-    func give(_ reply: Shard.Reply, stream: UInt32, _ step: CallPlan.Step) {
+    func give(_ outcome: Outcome, stream: UInt32, _ step: CallPlan.Step) {
         switch step {
-        case .goesOn: give(reply, stream: stream)
+        case .goesOn: give(outcome, stream: stream)
         case .fails(let error): give(.failure(error), stream: stream)
         case .breaksConnection: breakConnection()
         case .waits(let register):
             let loop = shard.loop
             register { step in
                 loop.execute {
-                    if case .waits = step { return self.give(reply, stream: stream) }
-                    self.give(reply, stream: stream, step)
+                    if case .waits = step { return self.give(outcome, stream: stream) }
+                    self.give(outcome, stream: stream, step)
                 }
             }
         }

@@ -3,7 +3,7 @@ internal import BrumeStore
 
 /// A query between its request and its answer. On the loop that owns the database, which stays in memory for as long.
 final class RunningQuery {
-    typealias Give = (_ reply: Shard.Reply, _ position: UInt64) -> Void
+    typealias Give = (_ outcome: Outcome, _ position: UInt64) -> Void
 
     let ticket: QueryTicket
     /// What was asked for, and by whom.
@@ -74,8 +74,8 @@ final class RunningQuery {
         return plan
     }
 
-    func end(_ reply: Shard.Reply) {
+    func end(_ outcome: Outcome) {
         loaded.runningQueryCount -= 1
-        give(reply, position)
+        give(outcome, position)
     }
 }

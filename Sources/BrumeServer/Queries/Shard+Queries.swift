@@ -105,14 +105,14 @@ extension Shard {
         return true
     }
 
-    private func answer(to query: RunningQuery, _ results: QueryResults) -> [UInt8] {
-        if query.explains { return coder.encodeExplainResponse(query.plan) }
+    private func answer(to query: RunningQuery, _ results: QueryResults) -> Answer {
+        if query.explains { return .queryPlan(query.plan) }
         let cursor = results.next.map { cursorSealer.seal($0, binding: query.cursorBinding()) }
         var page = QueryPage(matches: results.matches, cursor: cursor ?? [])
         if let interceptor = server.configuration.interceptor {
             interceptor.willAnswer(&page, of: InterceptedPeer(query.identity))
         }
-        return coder.encodeQueryResponse(page)
+        return .queryPage(page)
     }
 
     /// Queries and indexes share one budget; they take turns at going first, since either may use all of it.

@@ -65,64 +65,59 @@ extension ServerCore {
         let identity = session.identity!
         let loop = session.shard.loop
         adminLoop.execute { [self] in
-            perform(request, identity: identity) { reply in
-                loop.execute { session.give(reply, stream: stream) }
+            perform(request, identity: identity) { outcome in
+                loop.execute { session.give(outcome.map { .administration($0) }, stream: stream) }
             }
         }
     }
 
     /// On the admin loop.
     private func perform(
-        _ request: AdminRequest, identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void
+        _ request: AdminRequest, identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        let coder = MessageCoder()
         do throws(ServerError) {
             switch request {
             case .addAccount(let name, let email):
                 let (account, token) = try accounts.add(
                     name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
-                reply(.success(coder.encodeAddAccountResponse(account: view(account, identity), token: token)))
+                give(.success(.accountAdded(view(account, identity), token: token)))
             case .listAccounts(let name):
                 let rest = accounts.list().drop { $0.name <= name }
                 let page = rest.prefix(ServerLimits.accountsPerPage).map { view($0, identity) }
-                reply(.success(coder.encodeListAccountsResponse(page, moreComing: page.count < rest.count)))
+                give(.success(.accounts(page, moreComing: page.count < rest.count)))
             case .removeAccount(let name):
                 _ = try accounts.remove(name: name)
                 revoke(name)
-                reply(.success(coder.encodeRemoveAccountResponse()))
+                give(.success(.accountRemoved))
             case .createToken(let name):
-                reply(.success(coder.encodeCreateTokenResponse(token: try accounts.createToken(name: name))))
+                give(.success(.tokenCreated(try accounts.createToken(name: name))))
             case .revokeTokens(let name):
                 let count = try accounts.revokeTokens(name: name)
                 revoke(name)
-                reply(.success(coder.encodeRevokeTokensResponse(revoked: count)))
+                give(.success(.tokensRevoked(count: count)))
             case .quota(let name, let change):
-                try quota(ofAccount: name, change: change, identity) { result in
-                    reply(result.map { MessageCoder().encodeQuotaResponse($0) })
-                }
+                try quota(ofAccount: name, change: change, identity) { give($0.map { .quota($0) }) }
             case .snapshot:
                 snapshots.request { result in
                     switch result {
                     case .success(let report):
-                        reply(
-                            .success(
-                                MessageCoder().encodeSnapshotResponse(
-                                    SnapshotSummary(
-                                        databases: report.databases, segmentsRemoved: report.segmentsRemoved))))
-                    case .failure(let error): reply(.failure(Self.serviceError(error)))
+                        let summary = SnapshotSummary(
+                            databases: report.databases, segmentsRemoved: report.segmentsRemoved)
+                        give(.success(.snapshotsWritten(summary)))
+                    case .failure(let error): give(.failure(Self.serviceError(error)))
                     }
                 }
-            case .exportSchema: reply(.success(exportedSchema(identity)))
+            case .exportSchema: give(.success(exportedSchema(identity)))
             case .importSchema(let text, let validatesOnly):
-                importSchema(text, validatesOnly: validatesOnly, identity, reply)
-            case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, reply)
-            case .resetSchema: resetSchema(identity, reply)
+                importSchema(text, validatesOnly: validatesOnly, identity, give)
+            case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, give)
+            case .resetSchema: resetSchema(identity, give)
             case .setRoleMember(let role, let account, let isMember):
-                setRoleMember(role: role, account: account, isMember: isMember, identity, reply)
-            case .listRoleMembers(let user): reply(.success(roleMembers(after: user, identity)))
+                setRoleMember(role: role, account: account, isMember: isMember, identity, give)
+            case .listRoleMembers(let user): give(.success(roleMembers(after: user, identity)))
             }
         } catch {
-            reply(.failure(Self.serviceError(error)))
+            give(.failure(Self.serviceError(error)))
         }
     }
 

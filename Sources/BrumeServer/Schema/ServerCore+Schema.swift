@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeSystem
 
 extension ServerCore {
@@ -40,23 +39,22 @@ extension ServerCore {
 
     // MARK: The operator's requests, on the admin loop
 
-    func exportedSchema(_ identity: Identity) -> [UInt8] {
+    func exportedSchema(_ identity: Identity) -> AdminAnswer {
         let schema = schemas[identity.container][identity.environment].schema
-        return MessageCoder().encodeExportSchemaResponse(
-            text: SchemaPrinter.text(schema), fingerprint: schema.fingerprint)
+        return .schema(text: SchemaPrinter.text(schema), fingerprint: schema.fingerprint)
     }
 
     func importSchema(
-        _ text: [UInt8], validatesOnly: Bool, _ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void
+        _ text: [UInt8], validatesOnly: Bool, _ identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
         guard identity.environment == .development else {
-            return reply(
+            return give(
                 .failure(
                     ServiceError(
                         .invalidArguments,
                         "a schema is imported to development and deployed from there: connect with that environment")))
         }
-        answer(MessageCoder().encodeImportSchemaResponse(), reply) { () throws(ServiceError) in
+        answer(.schemaImported, give) { () throws(ServiceError) in
             let schema: Schema
             do throws(SchemaSyntaxError) {
                 schema = try SchemaParser.parse(text)
@@ -68,18 +66,18 @@ extension ServerCore {
     }
 
     func deploySchema(
-        fingerprint: UInt32, _ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void
+        fingerprint: UInt32, _ identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        answer(MessageCoder().encodeDeploySchemaResponse(), reply) { () throws(ServiceError) in
+        answer(.schemaDeployed, give) { () throws(ServiceError) in
             try schemas.deploy(container: identity.container, fingerprint: fingerprint)
         }
     }
 
     func setRoleMember(
         role: String, account: String, isMember: Bool, _ identity: Identity,
-        _ reply: @escaping @Sendable (Shard.Reply) -> Void
+        _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        answer(MessageCoder().encodeSetRoleMemberResponse(), reply) { () throws(ServiceError) in
+        answer(.roleMemberSet, give) { () throws(ServiceError) in
             guard let known = accounts.account(named: account) else {
                 throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
             }
@@ -90,7 +88,7 @@ extension ServerCore {
         }
     }
 
-    func roleMembers(after user: String, _ identity: Identity) -> [UInt8] {
+    func roleMembers(after user: String, _ identity: Identity) -> AdminAnswer {
         let members = schemas[identity.container][identity.environment].members
         let users = members.keys.filter { $0 > user }.sorted()
         var names: [String: String] = [:]
@@ -108,27 +106,25 @@ extension ServerCore {
             page.append(RoleMember(account: names[user] ?? "", userRecordName: user, roles: roles))
             bytes += roles.reduce(128) { $0 + $1.utf8.count + 4 }
         }
-        return MessageCoder().encodeListRoleMembersResponse(page, moreComing: page.count < users.count)
+        return .roleMembers(page, moreComing: page.count < users.count)
     }
 
     /// Resets the schema first: what users save while databases are emptied is learned again.
-    func resetSchema(_ identity: Identity, _ reply: @escaping @Sendable (Shard.Reply) -> Void) {
+    func resetSchema(_ identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void) {
         let container = identity.container
         if let error = changeSchemas({ () throws(ServiceError) in try schemas.reset(container: container) }) {
-            return reply(.failure(error))
+            return give(.failure(error))
         }
-        DatabaseEmptying(server: self, container: container) { result in
-            reply(result.map { MessageCoder().encodeResetSchemaResponse($0) })
-        }.start()
+        DatabaseEmptying(server: self, container: container) { give($0.map { .schemaReset($0) }) }.start()
     }
 
     /// Makes a change for the operator, and answers when it holds on every loop: an account that was taken out of a
     /// role reads nothing more by it then.
     private func answer(
-        _ message: [UInt8], _ reply: @escaping @Sendable (Shard.Reply) -> Void,
+        _ answer: AdminAnswer, _ give: @escaping @Sendable (AdminOutcome) -> Void,
         _ body: () throws(ServiceError) -> ContainerSchemas
     ) {
-        if let error = changeSchemas(then: { reply(.success(message)) }, body) { reply(.failure(error)) }
+        if let error = changeSchemas(then: { give(.success(answer)) }, body) { give(.failure(error)) }
     }
 
     /// Sends schemas to all loops. On the admin loop: what it sends to a loop later arrives after the schemas.

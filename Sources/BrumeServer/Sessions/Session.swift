@@ -170,19 +170,19 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     // MARK: Answers
 
     /// Gives the outcome of a unary call.
-    func give(_ reply: Shard.Reply, stream: UInt32) {
+    func give(_ outcome: Outcome, stream: UInt32) {
         if !queries.isEmpty { queries[stream] = nil }
         if !interceptedCalls.isEmpty, let step = takeStepAfterEffect(stream: stream) {
-            return give(reply, stream: stream, step)
+            return give(outcome, stream: stream, step)
         }
-        switch reply {
-        case .success(let message): answer(stream: stream, message: message)
+        switch outcome {
+        case .success(let answer): self.answer(stream: stream, message: shard.coder.encode(answer))
         case .failure(let error): fail(stream: stream, error)
         }
     }
 
     /// Answers a unary call.
-    func answer(stream: UInt32, message: [UInt8]) {
+    private func answer(stream: UInt32, message: [UInt8]) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .answered(message)) }
         countCalls()

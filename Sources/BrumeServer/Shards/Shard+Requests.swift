@@ -6,9 +6,6 @@ internal import BrumeSystem
 /// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is
 /// durable.
 extension Shard {
-    /// A request's outcome: the answer's bytes, or why the call failed.
-    typealias Reply = Result<[UInt8], ServiceError>
-
     /// A unary request, or the first message of a stream. `payload` is valid for the call.
     func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
         do throws(ServiceError) {
@@ -18,9 +15,7 @@ extension Shard {
                 try handleData(method, payload, session: session, stream: stream)
             case .healthCheck:
                 try coder.decodeHealthRequest(payload)
-                session.answer(
-                    stream: stream,
-                    message: coder.encodeHealthResponse(server.health(at: loop.nowNanoseconds)))
+                session.give(.success(.health(server.health(at: loop.nowNanoseconds))), stream: stream)
             case .notificationsOpen:
                 let position = try coder.decodeNotificationsRequest(payload)
                 try openNotifications(session, stream: stream, position: position)
@@ -76,16 +71,20 @@ extension Shard {
             }
         }
         if let refusal = session.share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
-        // A request under way counts as output too, since its reply will be output.
+        // A request under way counts as output too, since its answer will be output.
         session.heldByteCount += ServerLimits.travellingBytes
         let share = session.share!
         let input = share.input.hold(requestBytes)
-        let giveBack: @Sendable (Reply, Int) -> Void = { reply, output in
+        let giveBack: @Sendable (Outcome, Int) -> Void = { outcome, output in
             share.input.change(by: -input)
             self.loop.execute {
                 share.output.change(by: -output)
                 session.heldByteCount -= ServerLimits.travellingBytes
-                session.give(reply, stream: stream)
+                let began = self.loop.currentNanoseconds
+                session.give(outcome, stream: stream)
+                // Encoding a large answer takes time here that the loop of the database did not charge.
+                session.timeShare?.spend(
+                    from: began, to: self.loop.currentNanoseconds, count: 0, inTurn: self.turnNumber)
                 session.resumeIfPossible()
             }
         }
@@ -105,12 +104,12 @@ extension Shard {
     ) {
         if let ticket {
             return run(request, in: loaded, identity: session.identity, share: session.share, ticket: ticket) {
-                [self] reply, position in
-                whenDurable(position, reply: reply, to: session, stream: stream)
+                [self] outcome, position in
+                whenDurable(position, outcome, to: session, stream: stream)
             }
         }
-        let (reply, position) = run(request, in: loaded, identity: session.identity, share: session.share)
-        whenDurable(position, reply: reply, to: session, stream: stream)
+        let (outcome, position) = run(request, in: loaded, identity: session.identity, share: session.share)
+        whenDurable(position, outcome, to: session, stream: stream)
     }
 
     /// A request of a session of this loop, to a database that is being loaded.
@@ -120,37 +119,37 @@ extension Shard {
     ) {
         let share = session.share!
         if let refusal = share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
-        // A waiting request counts as output, since its reply will be output.
+        // A waiting request counts as output, since its answer will be output.
         let held = byteCount + ServerLimits.travellingBytes
         session.heldByteCount += held
         let input = share.input.hold(byteCount)
         perform(
             request, ticket: ticket, byteCount: byteCount, in: load.id, identity: session.identity!, share: share
-        ) { reply, output in
+        ) { outcome, output in
             share.input.change(by: -input)
             share.output.change(by: -output)
             session.heldByteCount -= held
-            session.give(reply, stream: stream)
+            session.give(outcome, stream: stream)
             session.resumeIfPossible()
         }
     }
 
-    /// Runs a request on the loop that owns the database, when that is loaded, and gives the reply when what it shows
+    /// Runs a request on the loop that owns the database, when that is loaded, and gives the outcome when what it shows
     /// is durable.
     ///
     /// - Parameters:
-    ///   - share: Counts the reply's bytes from the moment the reply is made. If it counts too many already, the
+    ///   - share: Counts the answer's bytes from the moment the answer is made. If it counts too many already, the
     ///     request is refused.
-    ///   - give: Called once, with the bytes that the share counts for the reply.
+    ///   - give: Called once, with the bytes that the share counts for the answer.
     private func perform(
         _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
-        share: ClientShare, _ give: @escaping (Reply, Int) -> Void
+        share: ClientShare, _ give: @escaping (Outcome, Int) -> Void
     ) {
         func begin(in loaded: LoadedDatabase) {
             if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
-            run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] reply, position in
-                let output = share.output.hold(reply.heldByteCount)
-                whenDurable(position, reply: reply) { give($0, output) }
+            run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] outcome, position in
+                let output = share.output.hold(outcome.heldByteCount)
+                whenDurable(position, outcome.compact) { give($0, output) }
             }
         }
         switch access(id, of: share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
@@ -172,10 +171,10 @@ extension Shard {
     ///
     /// - Parameters:
     ///   - ticket: The query's ticket; nil for any other request.
-    ///   - give: Called once. The reply may be given to the client when `position` is durable.
+    ///   - give: Called once. The outcome may be given to the client when `position` is durable.
     private func run(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare,
-        ticket: QueryTicket?, _ give: @escaping (_ reply: Reply, _ position: UInt64) -> Void
+        ticket: QueryTicket?, _ give: @escaping (_ outcome: Outcome, _ position: UInt64) -> Void
     ) {
         switch request {
         case .query(let query):
@@ -183,14 +182,14 @@ extension Shard {
         case .explainQuery(let query):
             startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
         default:
-            let (reply, position) = run(request, in: loaded, identity: identity, share: share)
-            give(reply, position)
+            let (outcome, position) = run(request, in: loaded, identity: identity, share: share)
+            give(outcome, position)
         }
     }
 
     private func run(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare
-    ) -> (reply: Reply, position: UInt64) {
+    ) -> (outcome: Outcome, position: UInt64) {
         let id = loaded.database.id
         do throws(ServiceError) {
             var operation = Operation()
@@ -198,7 +197,7 @@ extension Shard {
                 operation = Operation(
                     key: Self.operationKey(operationID, of: request.method, in: id, identity: identity), digest: digest)
                 switch loaded.database.rememberedOperation(operation.key, digest: digest) {
-                case .answer(let answer)?: return (.success(answer), loaded.lastPosition)
+                case .answer(let outcome)?: return (.success(.outcome(outcome)), loaded.lastPosition)
                 // This failure reveals a commit too, so it waits for the disk.
                 case .otherRequest?: throw Self.reusedOperationID
                 case nil: break
@@ -220,7 +219,7 @@ extension Shard {
 
     private func answer(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
-    ) throws(ServiceError) -> [UInt8] {
+    ) throws(ServiceError) -> Answer {
         let database = loaded.database
         let caller = Caller(
             user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName,
@@ -248,20 +247,20 @@ extension Shard {
                 request, caller: caller, nowMilliseconds: now, quotaBytes: quotaBytes)
             figures.modified(decision.answer)
             return commit(
-                &decision.commit, answer: coder.encodeModifyRecordsResponse(decision.answer),
+                &decision.commit, outcome: coder.encodeModifyRecordsResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
             var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
             return commit(
-                &decision.commit, answer: coder.encodeModifyZonesResponse(decision.answer),
+                &decision.commit, outcome: coder.encodeModifyZonesResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
         case .modifySubscriptions(let request):
             var decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
             return commit(
-                &decision.commit, answer: coder.encodeModifySubscriptionsResponse(decision.answer),
+                &decision.commit, outcome: coder.encodeModifySubscriptionsResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
         case .fetchRecords(let request):
-            return coder.encodeFetchRecordsResponse(database.fetchRecords(request, caller: caller))
+            return .records(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
         case .zoneChanges(let request):
             let scope = sealer.scope(database.id, zone: request.zone.name)
@@ -272,7 +271,7 @@ extension Shard {
             if let interceptor = server.configuration.interceptor {
                 interceptor.willAnswer(&page, to: request, of: InterceptedPeer(identity))
             }
-            return coder.encodeZoneChangesResponse(
+            return .zoneChanges(
                 ZoneChangesPage(
                     records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),
                     moreComing: page.moreComing, clientToken: page.clientToken))
@@ -280,44 +279,44 @@ extension Shard {
             let scope = sealer.scope(database.id, zone: nil)
             let token = try sealer.open(request.token, kind: .database, scope: scope)
             let page = try database.databaseChanges(since: token, resultsLimit: request.resultsLimit)
-            return coder.encodeDatabaseChangesResponse(
+            return .databaseChanges(
                 DatabaseChangesPage(
                     changed: page.changed, deletions: page.deletions.map { .init(zone: $0.zone, reason: $0.reason) },
                     token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
                     earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
         case .fetchZones(_, let zones):
-            return coder.encodeFetchZonesResponse(zones.map { database.zone($0) })
+            return .zones(zones.map { database.zone($0) })
         case .listZones:
-            return coder.encodeListZonesResponse(database.zones)
+            return .allZones(database.zones)
         case .fetchSubscriptions(_, let ids):
-            return coder.encodeFetchSubscriptionsResponse(
+            return .subscriptions(
                 ids.map { id in
                     database.subscription(id, of: caller).map { .success($0) }
                         ?? .failure(ServiceError(.unknownItem, "there is no subscription with this id"))
                 })
         case .listSubscriptions:
-            return coder.encodeListSubscriptionsResponse(database.subscriptions(of: caller))
+            return .allSubscriptions(database.subscriptions(of: caller))
         }
     }
 
-    /// Appends the commit of a decision, if there is one, with the answer that a retry of the operation will get. The
+    /// Appends the commit of a decision, if there is one, with the outcome that a retry of the operation will get. The
     /// commit is passed on in place, as everywhere: a copy would count a reference for each of its parts.
     private func commit(
-        _ commit: inout Commit?, answer: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
+        _ commit: inout Commit?, outcome: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
         share: ClientShare
-    ) -> [UInt8] {
-        if commit == nil { return answer }
+    ) -> Answer {
+        if commit == nil { return .outcome(outcome) }
         if !operation.key.isEmpty {
             let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
             commit!.entry.operationID = operation.key
-            commit!.entry.operationAnswer = answer
+            commit!.entry.operationAnswer = outcome
             commit!.entry.operationDigest = operation.digest
             commit!.entry.operationUser = user
             loaded.database.remember(
-                operation: operation.key, answer: answer, digest: operation.digest, user: user)
+                operation: operation.key, answer: outcome, digest: operation.digest, user: user)
         }
         append(commit!, to: loaded, origin: identity.deviceID, by: share)
-        return answer
+        return .outcome(outcome)
     }
 
     /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
@@ -342,15 +341,5 @@ extension Shard {
         let key = id + [UInt8(truncatingIfNeeded: method.rawValue)]
         if database.scope == .private { return key }
         return Array(SHA256.digest(key + Array(identity.userRecordName.utf8)).prefix(16))
-    }
-}
-
-extension Result where Success == [UInt8] {
-    /// The bytes that a reply counts for while it waits; a failure is not free either.
-    var heldByteCount: Int {
-        switch self {
-        case .success(let bytes): bytes.count + ServerLimits.heldReplyBytes
-        case .failure: ServerLimits.heldReplyBytes
-        }
     }
 }

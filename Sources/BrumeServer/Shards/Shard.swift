@@ -70,8 +70,8 @@ final class Shard: @unchecked Sendable {
     /// What waits for the disk.
     private enum Waiter {
         case action(() -> Void)
-        /// A reply, which is what waits most often: it needs no closure. `byteCount` bytes are held for it.
-        case reply(Reply, byteCount: Int, counted: Int, session: Session, stream: UInt32)
+        /// A call's outcome, which is what waits most often: it needs no closure. `byteCount` bytes are held for it.
+        case outcome(Outcome, byteCount: Int, counted: Int, session: Session, stream: UInt32)
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Hubs with events that have not been delivered to their devices.
@@ -175,28 +175,29 @@ final class Shard: @unchecked Sendable {
         waiting.insert(.action(action), at: position)
     }
 
-    /// Gives a reply when everything up to the position is on disk, however long that takes: a caller who can't wait
-    /// has a deadline, and may ask again. Waiting replies are bounded; one that would exceed the bound becomes a
+    /// Gives an outcome when everything up to the position is on disk, however long that takes: a caller who can't wait
+    /// has a deadline, and may ask again. Waiting outcomes are bounded; one that would exceed the bound becomes a
     /// refusal at once.
-    func whenDurable(_ position: UInt64, reply: Reply, _ give: @escaping (Reply) -> Void) {
-        if position <= log.durablePosition { return give(reply) }
-        let byteCount = reply.heldByteCount
+    func whenDurable(_ position: UInt64, _ outcome: Outcome, _ give: @escaping (Outcome) -> Void) {
+        if position <= log.durablePosition { return give(outcome) }
+        let byteCount = outcome.heldByteCount
         guard hold(byteCount) else { return give(.failure(heldTooMuch)) }
         let action = { [self] in
             heldByteCount -= byteCount
-            give(reply)
+            give(outcome)
         }
         waiting.insert(.action(action), at: position)
     }
 
-    /// The same for a session of this loop; the reply counts as the session's output while it waits.
-    func whenDurable(_ position: UInt64, reply: Reply, to session: Session, stream: UInt32) {
-        if position <= log.durablePosition { return session.give(reply, stream: stream) }
-        let byteCount = reply.heldByteCount
+    /// The same for a session of this loop; the outcome counts as the session's output while it waits.
+    func whenDurable(_ position: UInt64, _ outcome: Outcome, to session: Session, stream: UInt32) {
+        if position <= log.durablePosition { return session.give(outcome, stream: stream) }
+        let byteCount = outcome.heldByteCount
         guard hold(byteCount) else { return session.give(.failure(heldTooMuch), stream: stream) }
         let counted = session.hold(byteCount)
         waiting.insert(
-            .reply(reply, byteCount: byteCount, counted: counted, session: session, stream: stream), at: position)
+            .outcome(outcome.compact, byteCount: byteCount, counted: counted, session: session, stream: stream),
+            at: position)
     }
 
     /// Counts bytes that wait for the disk, if there is room for them.
@@ -218,10 +219,10 @@ final class Shard: @unchecked Sendable {
         while let waiter = waiting.next(upTo: log.durablePosition) {
             switch waiter {
             case .action(let action): action()
-            case .reply(let reply, let byteCount, let counted, let session, let stream):
+            case .outcome(let outcome, let byteCount, let counted, let session, let stream):
                 heldByteCount -= byteCount
                 session.release(byteCount, counted: counted)
-                session.give(reply, stream: stream)
+                session.give(outcome, stream: stream)
                 session.resumeIfPossible()
             }
         }
@@ -380,7 +381,7 @@ final class Shard: @unchecked Sendable {
         for session in Array(sessions.values) { session.drain() }
     }
 
-    /// The number of actions and replies that wait for the disk.
+    /// The number of actions and outcomes that wait for the disk.
     var waitingCount: Int { waiting.count }
 
     /// Bytes of answers under way that count as output of sessions.

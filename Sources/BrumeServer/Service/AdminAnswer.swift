@@ -1,0 +1,22 @@
+internal import BrumeModel
+
+/// What a request of the operator is answered with.
+enum AdminAnswer: Sendable {
+    case accountAdded(Account, token: String)
+    case accounts([Account], moreComing: Bool)
+    case accountRemoved
+    case tokenCreated(String)
+    case tokensRevoked(count: Int)
+    case quota(AccountQuota)
+    case snapshotsWritten(SnapshotSummary)
+    case schema(text: String, fingerprint: UInt32)
+    case schemaImported
+    case schemaDeployed
+    case schemaReset(ResetSummary)
+    case roleMemberSet
+    case roleMembers([RoleMember], moreComing: Bool)
+    case figures(ServerFigures)
+}
+
+/// What came of a request of the operator.
+typealias AdminOutcome = Result<AdminAnswer, ServiceError>

@@ -1,0 +1,122 @@
+internal import BrumeModel
+
+/// What a request is answered with, as values and stored bytes, which may cross threads. A door encodes it.
+///
+/// Each payload is one reference, so that an answer is passed on as cheaply as an array: saves and reads, the commonest
+/// requests, allocate nothing for it.
+enum Answer: Sendable {
+    /// What an operation did, as it is remembered for a retry.
+    case outcome([UInt8])
+    case records([[RecordOutcome<SharedBytes>]])
+    indirect case queryPage(QueryPage<SharedBytes>)
+    indirect case queryPlan(QueryPlan)
+    indirect case zoneChanges(ZoneChangesPage<SharedBytes, [UInt8]>)
+    indirect case databaseChanges(DatabaseChangesPage<[UInt8]>)
+    case zones([Result<Zone, ServiceError>])
+    case allZones([Zone])
+    case subscriptions([Result<Subscription, ServiceError>])
+    case allSubscriptions([Subscription])
+    indirect case health(HealthStatus)
+    indirect case administration(AdminAnswer)
+}
+
+/// A request's answer, or why the call failed.
+typealias Outcome = Result<Answer, ServiceError>
+
+// MARK: Waiting
+
+extension Answer {
+    /// About how many bytes the answer takes, encoded or in memory of its own.
+    var byteCount: Int {
+        switch self {
+        case .outcome(let bytes): bytes.count
+        case .records(let zones):
+            zones.reduce(0) { sum, outcomes in
+                outcomes.reduce(sum) {
+                    if case .record(let record) = $1 { $0 + record.count + Self.itemBytes } else { $0 + Self.itemBytes }
+                }
+            }
+        case .queryPage(let page): page.matches.reduce(page.cursor.count) { $0 + $1.record.count + Self.itemBytes }
+        case .zoneChanges(let page):
+            page.records.reduce(page.token.count + page.clientToken.count) { $0 + $1.count + Self.itemBytes }
+                + page.deletions.reduce(0) { $0 + $1.name.utf8.count + $1.type.utf8.count + Self.itemBytes }
+        case .databaseChanges(let page):
+            page.token.count + Self.byteCount(of: page.changed) + Self.byteCount(of: page.deletions.map(\.zone))
+                + Self.byteCount(of: page.earlierDeletions.map(\.zone))
+        case .zones(let zones): Self.byteCount(of: zones.compactMap { try? $0.get().id }) + zones.count * Self.itemBytes
+        case .allZones(let zones): Self.byteCount(of: zones.map(\.id))
+        case .subscriptions(let subscriptions): subscriptions.count * Self.subscriptionBytes
+        case .allSubscriptions(let subscriptions): subscriptions.count * Self.subscriptionBytes
+        case .queryPlan, .health, .administration: Self.subscriptionBytes
+        }
+    }
+
+    private static func byteCount(of zones: [ZoneID]) -> Int {
+        zones.reduce(0) { $0 + $1.name.utf8.count + itemBytes }
+    }
+
+    /// What an item of a list takes beside a record's bytes: names, and the list's own parts.
+    private static let itemBytes = 64
+    private static let subscriptionBytes = 1_024
+
+    fileprivate var holdsRecords: Bool {
+        switch self {
+        case .records, .queryPage, .zoneChanges: true
+        default: false
+        }
+    }
+
+    /// The same answer with records in memory of its own, for an answer that waits. A record in an answer is a part of
+    /// an array that may hold many others, and that array stays for as long as the answer does.
+    var compact: Answer {
+        switch self {
+        case .records(let zones):
+            var gathered = SharedBytes.gathering(
+                zones.joined().compactMap { if case .record(let record) = $0 { record } else { nil } }
+            ).makeIterator()
+            return .records(
+                zones.map { outcomes in
+                    outcomes.map { if case .record = $0 { .record(gathered.next()!) } else { $0 } }
+                })
+        case .queryPage(var page):
+            for (index, record) in SharedBytes.gathering(page.matches.map(\.record)).enumerated() {
+                page.matches[index].record = record
+            }
+            return .queryPage(page)
+        case .zoneChanges(var page):
+            page.records = SharedBytes.gathering(page.records)
+            return .zoneChanges(page)
+        default: return self
+        }
+    }
+}
+
+extension SharedBytes {
+    /// Copies of all parts, in one array.
+    fileprivate static func gathering(_ parts: [SharedBytes]) -> [SharedBytes] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.reduce(0) { $0 + $1.count })
+        for part in parts { part.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+        var end = 0
+        return parts.map { part in
+            end += part.count
+            return SharedBytes(of: bytes, at: end - part.count..<end)
+        }
+    }
+}
+
+extension Outcome {
+    /// The bytes that the outcome counts for while it waits; a failure is not free either.
+    var heldByteCount: Int {
+        switch self {
+        case .success(let answer): answer.byteCount + ServerLimits.heldReplyBytes
+        case .failure: ServerLimits.heldReplyBytes
+        }
+    }
+
+    /// The same outcome with records in memory of its own: see ``Answer/compact``.
+    var compact: Outcome {
+        guard case .success(let answer) = self, answer.holdsRecords else { return self }
+        return .success(answer.compact)
+    }
+}
