@@ -37,10 +37,10 @@ trap '[ -n "$PID" ] && stop_peer' EXIT
 for name in "$@"; do
     # The load, which function's calls are counted, and how many operations each of them is.
     case $name in
-    save) load=(write brume -m commit -c 64 -k "$KEYS") counted='Shard.handle(_:_:session' each=1 ;;
-    batch) load=(write brume -m commit -c 4 -b 400 -k "$KEYS") counted='Shard.handle(_:_:session' each=400 ;;
-    read) load=(read brume -c 64 -k "$KEYS") counted='Shard.handle(_:_:session' each=1 ;;
-    fetch) load=(fetch brume -k "$KEYS" -l 400) counted='Shard.handle(_:_:session' each=400 ;;
+    save) load=(write brume -m commit -c 64 -k "$KEYS") counted='Shard.route(_:byteCount:to:' each=1 ;;
+    batch) load=(write brume -m commit -c 4 -b 400 -k "$KEYS") counted='Shard.route(_:byteCount:to:' each=400 ;;
+    read) load=(read brume -c 64 -k "$KEYS") counted='Shard.route(_:byteCount:to:' each=1 ;;
+    fetch) load=(fetch brume -k "$KEYS" -l 400) counted='Shard.route(_:byteCount:to:' each=400 ;;
     fanout) load=(fanout brume -c "$SUBS" -w 8) counted='NotificationHub.publish(' each=$SUBS ;;
     *) echo "instructions: there is no load $name; use save, batch, read, fetch or fanout" >&2; exit 2 ;;
     esac

@@ -16,8 +16,8 @@ internal import BrumeSystem
 extension Shard {
     /// What waits for a turn.
     enum Turn {
-        /// Frames that were not read on.
-        case session(Session)
+        /// Requests that a door has not read.
+        case client(Client)
         /// A request that came from another loop, or has waited elsewhere.
         case call(() -> Void)
     }
@@ -67,13 +67,13 @@ extension Shard {
         "calls of connections that were closed before their answers fill the account's line; wait for answers",
         retryAfterMilliseconds: ServerLimits.callRetryMilliseconds)
 
-    /// Goes on with a request of a session of this loop that has waited elsewhere: at once, or when its account's turn
+    /// Goes on with a request of a client of this loop that has waited elsewhere: at once, or when its account's turn
     /// comes. Until then the request holds what it held.
     func goOn(after detour: Detour, _ body: @escaping () -> Void) {
-        takeTurn(of: detour.share.key) {
+        takeTurn(of: detour.client.share.key) {
             detour.end()
             body()
-            detour.session.resumeIfPossible()
+            detour.client.door.resumeIfPossible()
         }
     }
 
@@ -84,8 +84,8 @@ extension Shard {
         share.spend(from: began, to: loop.currentNanoseconds, inTurn: turnNumber)
     }
 
-    /// Has the session read on when its account's turn comes.
-    func waitForTurn(_ session: Session, _ share: TimeShare) { wait(.session(session), of: share.account) }
+    /// Has the client's door read on when its account's turn comes.
+    func waitForTurn(_ client: Client) { wait(.client(client), of: client.timeShare.account) }
 
     private func wait(_ turn: Turn, of account: ClientShare.Key) {
         turns.append(turn, of: account)
@@ -135,8 +135,8 @@ extension Shard {
 
     private func run(_ turn: Turn, _ share: TimeShare) {
         switch turn {
-        // The session charges its own time, frame by frame.
-        case .session(let session): session.turnCame()
+        // The door charges its own time, frame by frame.
+        case .client(let client): client.door.turnCame()
         case .call(let call): charge(share, call)
         }
     }

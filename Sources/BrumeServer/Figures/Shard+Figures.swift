@@ -1,17 +1,14 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeSystem
 
 /// A shard's part of the server's figures, and the operator's request for all. On the shard's loop.
 extension Shard {
     /// Asks all shards, and answers here, without waiting for the disk or for another request of the operator.
-    func answerStats(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) throws(ServiceError) {
-        if let problem = Authorisation.problemWithAdministration(by: session.identity) { throw problem }
-        try coder.decodeStatsRequest(payload)
+    func collectAllFigures(to responder: Responder) {
         server.collectFigures { [self] parts in
             loop.execute { [self] in
                 let figures = server.figures(of: parts, at: loop.currentNanoseconds)
-                session.give(.success(.administration(.figures(figures))), stream: stream)
+                responder.finish(.success(.administration(.figures(figures))))
             }
         }
     }

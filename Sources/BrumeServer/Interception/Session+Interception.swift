@@ -23,7 +23,7 @@ extension Session {
     ) {
         switch step {
         case .goesOn: handle(method, payload, stream: stream, endsStream: endsStream)
-        case .fails(let error): fail(stream: stream, error)
+        case .fails(let error): refuse(stream, error)
         case .breaksConnection: breakConnection()
         case .waits(let register):
             let request = [UInt8](payload)
@@ -42,11 +42,11 @@ extension Session {
         _ method: Method, _ request: [UInt8], stream: UInt32, endsStream: Bool, _ step: CallPlan.Step
     ) {
         // The client may have given up meanwhile.
-        guard isOpen(stream: stream) else { return }
+        guard isOpen(stream) else { return }
         switch step {
         case .goesOn, .waits:
             request.withUnsafeBytes { handle(method, $0, stream: stream, endsStream: endsStream) }
-        case .fails(let error): fail(stream: stream, error)
+        case .fails(let error): refuse(stream, error)
         case .breaksConnection: breakConnection()
         }
     }
@@ -70,17 +70,17 @@ extension Session {
     }
 
     /// Gives the outcome of a call that took effect, as its plan wants it.
-    func give(_ outcome: Outcome, stream: UInt32, _ step: CallPlan.Step) {
+    func finish(_ stream: UInt32, _ outcome: Outcome, _ step: CallPlan.Step) {
         switch step {
-        case .goesOn: give(outcome, stream: stream)
-        case .fails(let error): give(.failure(error), stream: stream)
+        case .goesOn: finish(stream, outcome)
+        case .fails(let error): finish(stream, .failure(error))
         case .breaksConnection: breakConnection()
         case .waits(let register):
             let loop = shard.loop
             register { step in
                 loop.execute {
-                    if case .waits = step { return self.give(outcome, stream: stream) }
-                    self.give(outcome, stream: stream, step)
+                    if case .waits = step { return self.finish(stream, outcome) }
+                    self.finish(stream, outcome, step)
                 }
             }
         }

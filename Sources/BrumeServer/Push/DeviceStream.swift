@@ -106,7 +106,7 @@ final class DeviceStream: @unchecked Sendable {
         // The session's reference may be the last one.
         withExtendedLifetime(self) {
             session.deviceStreamClosed(self)
-            session.fail(stream: id, error)
+            session.refuse(id, error)
         }
     }
 

@@ -1,72 +1,15 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
 
-/// The Admin service. Its work may wait for the disk, so it runs on a loop of its own.
+/// The operator's requests. Their work may wait for the disk, so it runs on a loop of its own.
 extension ServerCore {
-    /// One request of the operator, decoded.
-    private enum AdminRequest: Sendable {
-        case addAccount(name: String, email: String)
-        case listAccounts(after: String)
-        case removeAccount(name: String)
-        case createToken(name: String)
-        case revokeTokens(name: String)
-        case quota(name: String, QuotaChange?)
-        case snapshot
-        case exportSchema
-        case importSchema([UInt8], validatesOnly: Bool)
-        case deploySchema(fingerprint: UInt32)
-        case resetSchema
-        case setRoleMember(role: String, account: String, isMember: Bool)
-        case listRoleMembers(after: String)
-    }
-
-    /// Decodes and checks on the session's loop, works on the admin loop, answers on the session's loop.
-    func administer(
-        _ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32
-    ) throws(ServiceError) {
-        if let problem = Authorisation.problemWithAdministration(by: session.identity) { throw problem }
-        let coder = session.shard.coder
-        let request: AdminRequest
-        switch method {
-        case .adminAddAccount:
-            let (name, email) = try coder.decodeAddAccountRequest(payload)
-            request = .addAccount(name: name, email: email)
-        case .adminListAccounts:
-            request = .listAccounts(after: try coder.decodeListAccountsRequest(payload))
-        case .adminRemoveAccount: request = .removeAccount(name: try coder.decodeRemoveAccountRequest(payload))
-        case .adminCreateToken: request = .createToken(name: try coder.decodeCreateTokenRequest(payload))
-        case .adminRevokeTokens: request = .revokeTokens(name: try coder.decodeRevokeTokensRequest(payload))
-        case .adminQuota:
-            let (name, change) = try coder.decodeQuotaRequest(payload)
-            request = .quota(name: name, change)
-        case .adminSnapshot:
-            try coder.decodeSnapshotRequest(payload)
-            request = .snapshot
-        case .adminExportSchema:
-            try coder.decodeExportSchemaRequest(payload)
-            request = .exportSchema
-        case .adminImportSchema:
-            let (text, validatesOnly) = try coder.decodeImportSchemaRequest(payload)
-            request = .importSchema(text, validatesOnly: validatesOnly)
-        case .adminDeploySchema:
-            request = .deploySchema(fingerprint: try coder.decodeDeploySchemaRequest(payload))
-        case .adminResetSchema:
-            try coder.decodeResetSchemaRequest(payload)
-            request = .resetSchema
-        case .adminSetRoleMember:
-            let (role, account, isMember) = try coder.decodeSetRoleMemberRequest(payload)
-            request = .setRoleMember(role: role, account: account, isMember: isMember)
-        case .adminListRoleMembers:
-            request = .listRoleMembers(after: try coder.decodeListRoleMembersRequest(payload))
-        default: preconditionFailure("method \(method.rawValue) is not of the Admin service")
-        }
-        let identity = session.identity!
-        let loop = session.shard.loop
+    /// Works on the admin loop, and answers on the client's.
+    func administer(_ request: AdminRequest, to responder: Responder, on loop: EventLoop) {
+        let identity = responder.client.identity
         adminLoop.execute { [self] in
             perform(request, identity: identity) { outcome in
-                loop.execute { session.give(outcome.map { .administration($0) }, stream: stream) }
+                loop.execute { responder.finish(outcome.map { .administration($0) }) }
             }
         }
     }
@@ -115,6 +58,7 @@ extension ServerCore {
             case .setRoleMember(let role, let account, let isMember):
                 setRoleMember(role: role, account: account, isMember: isMember, identity, give)
             case .listRoleMembers(let user): give(.success(roleMembers(after: user, identity)))
+            case .figures: preconditionFailure("figures are collected on the loop that was asked")
             }
         } catch {
             give(.failure(Self.serviceError(error)))

@@ -20,30 +20,30 @@ extension Shard {
 
     /// Checks a request against the schema and hands it on.
     func admit(
-        _ request: DataRequest, byteCount: Int, session: Session, stream: UInt32, lessonsLeft: Int = lessonsPerRequest
+        _ request: DataRequest, byteCount: Int, to responder: Responder, lessonsLeft: Int = lessonsPerRequest
     ) {
         switch request {
         case .modifyRecords(let modification):
-            let (checked, lesson) = check(modification, of: session)
+            let (checked, lesson) = check(modification, of: responder.client)
             if lesson.isEmpty {
-                return route(.modifyRecords(checked), byteCount: byteCount, session: session, stream: stream)
+                return route(.modifyRecords(checked), byteCount: byteCount, to: responder)
             }
-            learn(lesson, byteCount: byteCount, session: session, stream: stream) { [self] in
-                guard lessonsLeft > 0 else { return session.fail(stream: stream, Self.schemaIsBusy) }
+            learn(lesson, byteCount: byteCount, to: responder) { [self] in
+                guard lessonsLeft > 0 else { return responder.refuse(Self.schemaIsBusy) }
                 admit(
-                    request, byteCount: byteCount, session: session, stream: stream, lessonsLeft: lessonsLeft - 1)
+                    request, byteCount: byteCount, to: responder, lessonsLeft: lessonsLeft - 1)
             }
         case .query(let query), .explainQuery(let query):
-            admit(query, of: request, byteCount: byteCount, session: session, stream: stream, lessonsLeft: lessonsLeft)
-        default: route(request, byteCount: byteCount, session: session, stream: stream)
+            admit(query, of: request, byteCount: byteCount, to: responder, lessonsLeft: lessonsLeft)
+        default: route(request, byteCount: byteCount, to: responder)
         }
     }
 
     private func admit(
-        _ query: QueryRequest, of request: DataRequest, byteCount: Int, session: Session, stream: UInt32,
+        _ query: QueryRequest, of request: DataRequest, byteCount: Int, to responder: Responder,
         lessonsLeft: Int
     ) {
-        let identity = session.identity!
+        let identity = responder.client.identity
         let place = place(of: identity)
         let schema = stage(for: identity).schema
         do throws(ServiceError) {
@@ -59,12 +59,12 @@ extension Shard {
             } else if let problem = schema.problem(with: query.query, in: place) {
                 guard place.learns, lessonsLeft > 0, schema.mayLearn(from: query.query) else { throw problem }
                 // Records from before schemas were kept may know better.
-                return teach(id, type: query.query.recordType, session: session, byteCount: byteCount, stream: stream) {
+                return teach(id, type: query.query.recordType, byteCount: byteCount, to: responder) {
                     [self] lesson in
-                    guard !schema.knows(lesson) else { return session.fail(stream: stream, problem) }
-                    learn(lesson, byteCount: byteCount, session: session, stream: stream) { [self] in
+                    guard !schema.knows(lesson) else { return responder.refuse(problem) }
+                    learn(lesson, byteCount: byteCount, to: responder) { [self] in
                         admit(
-                            request, byteCount: byteCount, session: session, stream: stream,
+                            request, byteCount: byteCount, to: responder,
                             lessonsLeft: lessonsLeft - 1)
                     }
                 }
@@ -74,35 +74,35 @@ extension Shard {
             if let access { admitted.query = try access.readable(query.query) }
             if case .explainQuery = request {
                 if let refusal = access?.refusalToExplain(query.query) { throw refusal }
-                route(.explainQuery(admitted), byteCount: byteCount, session: session, stream: stream)
+                route(.explainQuery(admitted), byteCount: byteCount, to: responder)
             } else {
-                route(.query(admitted), byteCount: byteCount, session: session, stream: stream)
+                route(.query(admitted), byteCount: byteCount, to: responder)
             }
         } catch {
-            session.fail(stream: stream, error)
+            responder.refuse(error)
         }
     }
 
     /// Asks what the records of a database, maybe another loop's, tell about a type.
     private func teach(
-        _ id: DatabaseID, type: String, session: Session, byteCount: Int, stream: UInt32,
+        _ id: DatabaseID, type: String, byteCount: Int, to responder: Responder,
         _ body: @escaping (SchemaLesson) -> Void
     ) {
         let detour: Detour
         do throws(ServiceError) {
-            detour = try Detour(of: session, requestBytes: byteCount)
+            detour = try Detour(of: responder.client, requestBytes: byteCount)
         } catch {
-            return session.fail(stream: stream, error)
+            return responder.refuse(error)
         }
-        let account = detour.share.key
+        let account = responder.client.share.key
         let go = OnLoop(body)
-        let owner = server.shard(at: session.identity.placement(of: id))
+        let owner = server.shard(at: responder.client.identity.placement(of: id))
         let giveBack: @Sendable (Result<SchemaLesson, ServiceError>) -> Void = { result in
             self.loop.execute {
                 self.goOn(after: detour) {
                     switch result {
                     case .success(let lesson): go.body(lesson)
-                    case .failure(let error): session.fail(stream: stream, error)
+                    case .failure(let error): responder.refuse(error)
                     }
                 }
             }
@@ -174,12 +174,12 @@ extension Shard {
     private static let schemaIsBusy = ServiceError(
         .serviceUnavailable, "the schema changes all the time; try again shortly", retryAfterMilliseconds: 1_000)
 
-    /// The schema for a session of this loop, which keeps it until the next change of any. Not who is in which role: a
+    /// The schema for a client of this loop, which keeps it until the next change of any. Not who is in which role: a
     /// schema is shared by all versions of that.
-    private func schema(for session: Session) -> Schema {
-        if let known = session.knownSchema, known.version == schemasVersion { return known.schema }
-        let schema = stage(for: session.identity!).schema
-        session.knownSchema = (schemasVersion, schema)
+    private func schema(for client: Client) -> Schema {
+        if let known = client.knownSchema, known.version == schemasVersion { return known.schema }
+        let schema = stage(for: client.identity).schema
+        client.knownSchema = (schemasVersion, schema)
         return schema
     }
 
@@ -209,12 +209,12 @@ extension Shard {
 
     /// The request with the schema's refusals as problems of their items, and what the schema has to learn before.
     private func check(
-        _ request: ModifyRecordsRequest<CheckedFields>, of session: Session
+        _ request: ModifyRecordsRequest<CheckedFields>, of client: Client
     ) -> (ModifyRecordsRequest<CheckedFields>, SchemaLesson) {
-        let identity = session.identity!
+        let identity = client.identity
         // A caller that may not save teaches nothing; the engine refuses it.
         guard case .account = identity.role else { return (request, SchemaLesson()) }
-        var checker = SaveChecker(schema(for: session), in: place(of: identity))
+        var checker = SaveChecker(schema(for: client), in: place(of: identity))
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request
         for zone in request.zones.indices {
@@ -236,26 +236,26 @@ extension Shard {
     /// Has the schema learn, then goes on with the request on this loop. Fails the call if the schema can't learn:
     /// right here, if what this loop knows of the schema is enough to tell.
     private func learn(
-        _ lesson: SchemaLesson, byteCount: Int, session: Session, stream: UInt32, then body: @escaping () -> Void
+        _ lesson: SchemaLesson, byteCount: Int, to responder: Responder, then body: @escaping () -> Void
     ) {
-        if let refusal = log.writeRefusal { return session.fail(stream: stream, refusal) }
-        let identity = session.identity!
+        if let refusal = log.writeRefusal { return responder.refuse(refusal) }
+        let identity = responder.client.identity
         if let refusal = stage(for: identity).refusal(
             of: lesson, of: identity.userRecordName, share: server.configuration.teacherShare)
         {
-            return session.fail(stream: stream, refusal)
+            return responder.refuse(refusal)
         }
         let detour: Detour
         do throws(ServiceError) {
-            detour = try Detour(of: session, requestBytes: byteCount)
+            detour = try Detour(of: responder.client, requestBytes: byteCount)
         } catch {
-            return session.fail(stream: stream, error)
+            return responder.refuse(error)
         }
         let go = OnLoop<Void>(body)
-        server.learn(lesson, from: identity, account: detour.share.key) { error in
+        server.learn(lesson, from: identity, account: responder.client.share.key) { error in
             self.loop.execute {
                 self.goOn(after: detour) {
-                    if let error { session.fail(stream: stream, error) } else { go.body(()) }
+                    if let error { responder.refuse(error) } else { go.body(()) }
                 }
             }
         }

@@ -20,7 +20,7 @@ extension Session {
         for call in due.expiredCalls { count(call, failure: .networkFailure) }
         for stream in due.expired {
             if !interceptedCalls.isEmpty { noteEnd(of: stream, .unanswered) }
-            queries[stream]?.cancel()
+            client?.cancelQuery(stream)
             writeStatus(
                 stream: stream,
                 CallStatus(
@@ -39,7 +39,7 @@ extension Session {
         // Streams have no end of their own.
         for stream in machine.openStreams {
             shard.closeNotifications(self, stream: stream)
-            fail(stream: stream, ServerCore.isStopping)
+            refuse(stream, ServerCore.isStopping)
         }
     }
 
@@ -97,7 +97,7 @@ extension Session {
         // The connection may take a while to close; the room for what it would have read is released now.
         share?.input.change(by: -reservedInput.bytes)
         reservedInput.bytes = 0
-        cancelQueries()
+        client?.cancelQueries()
         endOpenCalls()
         connection.close()
     }

@@ -9,14 +9,14 @@ extension Session {
         if isEnding { return }
         var didCompleteFrame = false
         let readBegan = self.readBegan.take()
-        var began = timeShare == nil ? 0 : readBegan ?? shard.loop.currentNanoseconds
+        var began = client == nil ? 0 : readBegan ?? shard.loop.currentNanoseconds
         do throws(FrameError) {
             try reader.read(bytes, mayHandOn: mayHandleFrame) { header, payload in
                 didCompleteFrame = true
                 let goesOn = handle(header, payload)
-                if let timeShare {
+                if let client {
                     let ended = shard.loop.currentNanoseconds
-                    timeShare.spend(from: began, to: ended, inTurn: shard.turnNumber)
+                    client.timeShare.spend(from: began, to: ended, inTurn: shard.turnNumber)
                     began = ended
                 }
                 return goesOn
@@ -26,8 +26,8 @@ extension Session {
         }
         if isEnding { return }
         // The rest is the beginning of a frame: little, unless there is nothing else.
-        if !didCompleteFrame || bytes.count > ServerLimits.freeReadBytes, !bytes.isEmpty, let timeShare {
-            timeShare.spend(
+        if !didCompleteFrame || bytes.count > ServerLimits.freeReadBytes, !bytes.isEmpty, let client {
+            client.timeShare.spend(
                 from: began, to: shard.loop.currentNanoseconds, count: didCompleteFrame ? 0 : 1,
                 inTurn: shard.turnNumber)
         }
@@ -62,7 +62,7 @@ extension Session {
                 if !interceptedCalls.isEmpty { noteEnd(of: header.stream, .unanswered) }
                 shard.figures.cancelled(method: method)
                 if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
-                queries[header.stream]?.cancel()
+                client?.cancelQuery(header.stream)
             case .ignore: break
             case .violate(let violation): violate(violation)
             }
@@ -124,7 +124,7 @@ extension Session {
         let stream = header.stream
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
         case .request(let method, let endsStream):
-            if let refusal = share.outputRefusal { return fail(stream: stream, refusal) }
+            if let refusal = share.outputRefusal { return refuse(stream, refusal) }
             if let interceptor = server.configuration.interceptor {
                 return intercept(
                     Method(rawValue: method), payload, stream: stream, endsStream: endsStream, interceptor)
@@ -140,9 +140,29 @@ extension Session {
         }
     }
 
-    /// Handles a unary request, or the first message of a stream.
+    /// Handles a unary request, or the first message of a stream. `payload` is valid for the call.
     func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, endsStream: Bool) {
-        shard.handle(method, payload, session: self, stream: stream)
+        guard let client else { preconditionFailure("a request is handled before its session has arrived") }
+        let responder = Responder(client: client, call: stream)
+        do throws(ServiceError) {
+            switch method {
+            case .notificationsOpen:
+                let position = try shard.coder.decodeNotificationsRequest(payload)
+                try shard.openNotifications(self, stream: stream, position: position)
+            case .healthCheck:
+                try shard.coder.decodeHealthRequest(payload)
+                shard.checkHealth(to: responder)
+            case _ where method.isOfOperator:
+                // A client that is not the operator is told so before its message is read.
+                if let problem = Authorisation.problemWithAdministration(by: identity) { throw problem }
+                shard.perform(try AdminRequest(method, payload, coder: shard.coder), to: responder)
+            default:
+                shard.perform(
+                    try DataRequest(method, payload, coder: shard.coder), byteCount: payload.count, to: responder)
+            }
+        } catch {
+            refuse(stream, error)
+        }
         if endsStream { shard.endNotifications(self, stream: stream) }
     }
 
@@ -150,7 +170,7 @@ extension Session {
     private func refuse(stream: UInt32, _ status: CallStatus) {
         shard.figures.refusedCalls += 1
         shard.closeNotifications(self, stream: stream)
-        queries[stream]?.cancel()
+        client?.cancelQuery(stream)
         writeStatus(stream: stream, status)
     }
 
@@ -169,7 +189,6 @@ extension Session {
                 isOperators
                 ? try server.authenticateOperator(hello)
                 : try server.authenticate(hello, isOnDisk: shard.log.snapshots.holds)
-            hasUserRecords = identity.newContainerOf == nil
             share = try server.shares.enter(identity, from: connection.peerNetwork)
         } catch {
             violate(
@@ -196,7 +215,6 @@ extension Session {
         connection = nil
         target.loop.execute {
             self.shard = target
-            self.knownSchema = nil
             self.connection = arrive(target.loop, self)
             target.add(self)
             self.arrived()
@@ -214,7 +232,9 @@ extension Session {
         connection.countOutput(with: share)
         shard.figures.welcomedConnections += 1
         write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
-        shard.arrived(self)
+        let client = Client(identity, share: share, timeShare: shard.timeShare(of: share.key), door: self)
+        self.client = client
+        shard.arrive(client)
         connection.resumeReading()
         read(UnsafeRawBufferPointer(start: nil, count: 0))
     }

@@ -9,13 +9,15 @@ internal import BrumeSystem
 ///
 /// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
 /// For `@exclusivity(unchecked)` see ``Shard``.
-final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Sendable {
+final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @unchecked Sendable {
     var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
     var identity: Identity!
 
     /// What the session's account, or its address, has at a time. Set with the hello.
     var share: ClientShare!
+    /// The peer as the service knows it, from the session's arrival at its data to its end.
+    @exclusivity(unchecked) var client: Client?
     /// The bytes that the share counts for the incomplete frame, and since when.
     var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
     /// Why there is no room for the frame that has begun, so that it is not read on; nil if it is.
@@ -24,14 +26,6 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     private var farTaskCount = 0
     /// Open calls and streams of the session that its share counts.
     private var counted = (calls: 0, streams: 0)
-
-    /// The user's private database, kept in memory while they are here. The shard sets it.
-    var home: LoadedDatabase?
-    /// False in a container that was new when the session came, until it does something that leaves a trace there.
-    var hasUserRecords = true
-    /// The schema that holds for this session, and the version of its shard's schemas that it was taken from. The shard
-    /// sets it.
-    var knownSchema: (version: UInt64, schema: Schema)?
 
     var connection: (any PeerConnection)!
     var reader: FrameReader
@@ -43,14 +37,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     let isOperators: Bool
     /// The notification streams that are open, and what ends each in its databases.
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
-    /// Answers of this session that wait for the disk or another shard; they count as output.
-    var heldByteCount = 0
-    /// Queries that run for this session's calls, here or on another loop.
-    @exclusivity(unchecked) var queries: [UInt32: QueryTicket] = [:]
     /// What an interceptor wants of calls when they end.
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
-    /// What the account may take of the loop's time; nil before the session has arrived at its data.
-    @exclusivity(unchecked) var timeShare: TimeShare?
     /// Whether frames wait until the account's turn comes.
     private(set) var isWaitingForTurn = false
     /// Whether bytes wait in the socket, and not in the reader alone.
@@ -105,7 +93,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Reading and decrypting are charged to the account's share as handling frames is, whatever comes of it: while the
     /// account may begin nothing, nothing is read.
     func willRead() {
-        guard timeShare != nil, !isEnding else { return }
+        guard client != nil, !isEnding else { return }
         if mayHandleFrame() {
             readBegan = shard.loop.currentNanoseconds
         } else {
@@ -117,8 +105,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func didRead() {
         // If frames were handled, the time has been charged with them.
-        guard let began = readBegan.take(), let timeShare else { return }
-        timeShare.spend(from: began, to: shard.loop.currentNanoseconds, count: 0, inTurn: shard.turnNumber)
+        guard let began = readBegan.take(), let client else { return }
+        client.timeShare.spend(from: began, to: shard.loop.currentNanoseconds, count: 0, inTurn: shard.turnNumber)
     }
 
     func drained() {
@@ -127,9 +115,11 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     func closed(peer: String, reason: String) {
         isGone = true
-        cancelQueries()
+        client?.cancelQueries()
         endOpenCalls()
         shard.remove(self)
+        // They refer to each other.
+        if let client = client.take() { shard.leave(client) }
         if let identity { server.closeContainer(of: identity) }
         if let share {
             share.input.change(by: -reservedInput.bytes)
@@ -169,15 +159,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
 
     // MARK: Answers
 
-    /// Gives the outcome of a unary call.
-    func give(_ outcome: Outcome, stream: UInt32) {
-        if !queries.isEmpty { queries[stream] = nil }
+    func finish(_ stream: UInt32, _ outcome: Outcome) {
         if !interceptedCalls.isEmpty, let step = takeStepAfterEffect(stream: stream) {
-            return give(outcome, stream: stream, step)
+            return finish(stream, outcome, step)
         }
         switch outcome {
         case .success(let answer): self.answer(stream: stream, message: shard.coder.encode(answer))
-        case .failure(let error): fail(stream: stream, error)
+        case .failure(let error): refuse(stream, error)
         }
     }
 
@@ -195,15 +183,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         write(.message, stream: stream, isLast: true, payload: message)
     }
 
-    /// Ends a call with a failure.
-    func fail(stream: UInt32, _ error: ServiceError) {
+    func refuse(_ stream: UInt32, _ error: ServiceError) {
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .failed(error)) }
         countCalls()
         count(call, failure: error.code)
-        writeStatus(
-            stream: stream,
-            CallStatus(error))
+        writeStatus(stream: stream, CallStatus(error))
     }
 
     /// Ends a stream whose client sends no more.
@@ -221,29 +206,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Calls that have not ended, streams included.
     var openCallCount: Int { machine.openCallCount }
 
-    /// Whether the stream has not ended.
-    func isOpen(stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
-
-    /// Begins a query for the call; if it may not run, fails the call and returns nil. The query has ended when the
-    /// call is given its outcome, also if it was cancelled.
-    func beginQuery(stream: UInt32) -> QueryTicket? {
-        guard queries.count < ServerLimits.queriesPerSession else {
-            fail(
-                stream: stream,
-                ServiceError(
-                    .requestRateLimited,
-                    "\(queries.count) queries run for this connection, which is the limit; wait for their answers",
-                    retryAfterMilliseconds: 100))
-            return nil
-        }
-        let ticket = QueryTicket(of: share.key)
-        queries[stream] = ticket
-        return ticket
-    }
-
-    func cancelQueries() {
-        for ticket in queries.values { ticket.cancel() }
-    }
+    func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
     /// Whether the stream has credit for so many messages, and the connection room.
     func maySend(stream: UInt32, count: Int = 1) -> Bool {
@@ -309,9 +272,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
         isGone = true
         for (stream, _) in deviceStreams { stream.close() }
         deviceStreams = []
-        queries = [:]
         interceptedCalls = [:]
-        home = nil
+        client = nil
         connection = nil
     }
 
@@ -339,19 +301,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Whether nothing may be read: answers have not left, there is no room for the frame that has begun, or another
     /// loop has not kept up with the streams that were opened and ended.
     private var isFull: Bool {
-        connection.isOutputFull || heldByteCount > ServerLimits.outputBytes || inputShortage != nil
+        connection.isOutputFull || (client?.heldByteCount ?? 0) > ServerLimits.outputBytes || inputShortage != nil
             || farTaskCount >= ServerLimits.farTasksPerSession
-    }
-
-    /// Counts an answer of this session that waits for the disk. Pass the returned count to ``release(_:counted:)``.
-    func hold(_ byteCount: Int) -> Int {
-        heldByteCount += byteCount
-        return share.output.hold(byteCount)
-    }
-
-    func release(_ byteCount: Int, counted: Int) {
-        heldByteCount -= byteCount
-        share.output.change(by: -counted)
     }
 
     /// Reserves room for the whole of the frame that has begun, before it arrives: without room, nothing is read until
@@ -396,16 +347,15 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, @unchecked Send
     /// Whether the next frame may be handled now. If not, it is handled when the account's turn comes, and nothing more
     /// is read until then.
     func mayHandleFrame() -> Bool {
-        guard let timeShare else { return true }
+        guard let client else { return true }
         if isWaitingForTurn { return false }
-        if hasTurn ? shard.mayGoOn(timeShare) : shard.mayBegin(timeShare) { return true }
+        if hasTurn ? shard.mayGoOn(client.timeShare) : shard.mayBegin(client.timeShare) { return true }
         isWaitingForTurn = true
         connection.pauseReading()
-        shard.waitForTurn(self, timeShare)
+        shard.waitForTurn(client)
         return false
     }
 
-    /// The account's turn has come.
     func turnCame() {
         isWaitingForTurn = false
         let waitsToRead = exchange(&self.waitsToRead, with: false)

@@ -3,7 +3,7 @@ internal import BrumeModel
 /// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
 ///
 /// Each account's calls wait in order of arrival, also those that arrive while earlier ones are being answered; the
-/// accounts take turns. The shard limits how many calls may wait. Sessions and users that arrive don't count as calls:
+/// accounts take turns. The shard limits how many calls may wait. Clients and users that arrive don't count as calls:
 /// there is at most one of each per connection, and they are served as soon as the database is loaded. Streams that
 /// want to listen don't count either: there are as many as are open, and they are served in turns with the calls.
 final class DatabaseLoad {
@@ -34,7 +34,7 @@ final class DatabaseLoad {
     /// How the load ended; nil while it goes on.
     private(set) var outcome: Outcome?
     private var calls = FairQueue<Call>()
-    private var sessions: [ObjectIdentifier: Session] = [:]
+    private var clients: [ObjectIdentifier: Client] = [:]
     /// In the order in which they came, so that a run can be repeated.
     private var users: [String] = []
     private var knownUsers: Set<String> = []
@@ -61,17 +61,17 @@ final class DatabaseLoad {
         calls.append(Call(byteCount: byteCount, body: body), of: account)
     }
 
-    /// Adds a session whose home database this is. `settle` is called at once if the database is loaded.
-    func arrived(_ session: Session, settle: (LoadedDatabase) -> Void) {
+    /// Adds a client whose home database this is. `settle` is called at once if the database is loaded.
+    func arrived(_ client: Client, settle: (LoadedDatabase) -> Void) {
         switch outcome {
-        case nil: sessions[ObjectIdentifier(session)] = session
+        case nil: clients[ObjectIdentifier(client)] = client
         case .success(let loaded): settle(loaded)
         case .failure: break
         }
     }
 
-    /// Forgets a session that has ended.
-    func left(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+    /// Forgets a client that has gone.
+    func left(_ client: Client) { clients[ObjectIdentifier(client)] = nil }
 
     /// Adds a user whose record the database should have. `make` is called at once if the database is loaded.
     func userArrived(_ user: String, make: (LoadedDatabase) -> Void) {
@@ -121,12 +121,12 @@ final class DatabaseLoad {
         return false
     }
 
-    /// Ends the load, with the database or an error. Returns the sessions and users that arrived meanwhile.
-    func ended(_ outcome: Outcome) -> (sessions: [Session], users: [String]) {
+    /// Ends the load, with the database or an error. Returns the clients and users that arrived meanwhile.
+    func ended(_ outcome: Outcome) -> (clients: [Client], users: [String]) {
         precondition(self.outcome == nil, "a database is loaded twice")
         self.outcome = outcome
-        defer { (sessions, users, knownUsers) = ([:], [], []) }
-        return (Array(sessions.values), users)
+        defer { (clients, users, knownUsers) = ([:], [], []) }
+        return (Array(clients.values), users)
     }
 
     /// Removes and returns the next call, of the next account that `mayRun` admits; nil when there is none. Call it

@@ -134,7 +134,7 @@ extension Shard {
             let loaded = keep(database, snapshotSequence: database.sequence)
             loaded.isAwaited = true
             let arrived = load.ended(.success(loaded))
-            for session in arrived.sessions { settle(session, in: loaded) }
+            for client in arrived.clients { settle(client, in: loaded) }
             for user in arrived.users { ensureUserRecord(of: user, in: loaded) }
         case .failure(let error):
             _ = load.ended(.failure(loadFailed(id, error)))

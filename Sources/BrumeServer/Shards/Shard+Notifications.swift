@@ -11,7 +11,7 @@ extension Shard {
         let id = try Authorisation.database(for: .private, of: session.identity).get()
         switch access(id, of: session.share.key) {
         case .loaded(let loaded):
-            settle(session, in: loaded)
+            if let client = session.client { settle(client, in: loaded) }
             if let error = open(session, stream: stream, position: position, in: loaded) { throw error }
         case .unavailable(let error): throw error
         case .loading(let load):
@@ -130,19 +130,19 @@ extension Shard {
     ) throws(ServiceError) {
         let held = byteCount + ServerLimits.travellingBytes
         let refusal = wait(for: load, of: session.share.key, byteCount: byteCount) { outcome in
-            session.heldByteCount -= held
-            if session.isOpen(stream: stream) {
+            session.client?.heldByteCount -= held
+            if session.isOpen(stream) {
                 let error: ServiceError? =
                     switch outcome {
                     case .success(let loaded): body(loaded)
                     case .failure(let error): error
                     }
-                if let error { session.fail(stream: stream, error) }
+                if let error { session.refuse(stream, error) }
             }
             session.resumeIfPossible()
         }
         if let refusal { throw refusal }
-        session.heldByteCount += held
+        session.client?.heldByteCount += held
     }
 
     /// Handles a later message of a device's stream, which acknowledges everything up to a position.
@@ -162,7 +162,7 @@ extension Shard {
             }
         } catch {
             closeNotifications(session, stream: stream)
-            session.fail(stream: stream, error)
+            session.refuse(stream, error)
         }
     }
 
@@ -220,7 +220,7 @@ extension Shard {
             closeNotifications(session, stream: id)
             session.succeed(stream: id)
         }
-        guard !loads.isEmpty, session.isOpen(stream: id), let database = session.identity.privateDatabase,
+        guard !loads.isEmpty, session.isOpen(id), let database = session.identity.privateDatabase,
             let load = loads[database]
         else { return end() }
         // After the opening of the stream and its acknowledgements, which wait for the database.
@@ -231,7 +231,7 @@ extension Shard {
             }
         } catch {
             closeNotifications(session, stream: id)
-            session.fail(stream: id, error)
+            session.refuse(id, error)
         }
     }
 

@@ -3,89 +3,79 @@ internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Requests: decoded on the session's loop, run on the loop that owns the database, answered when what they show is
-/// durable.
+/// Requests: they run on the loop that owns their database, and are answered when what the answer shows is durable.
 extension Shard {
-    /// A unary request, or the first message of a stream. `payload` is valid for the call.
-    func handle(_ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
-        do throws(ServiceError) {
-            switch method {
-            // What comes most is looked for first.
-            case .recordsModify, .recordsFetch, .recordsChanges:
-                try handleData(method, payload, session: session, stream: stream)
-            case .healthCheck:
-                try coder.decodeHealthRequest(payload)
-                session.give(.success(.health(server.health(at: loop.nowNanoseconds))), stream: stream)
-            case .notificationsOpen:
-                let position = try coder.decodeNotificationsRequest(payload)
-                try openNotifications(session, stream: stream, position: position)
-            case .adminAddAccount, .adminListAccounts, .adminRemoveAccount, .adminCreateToken, .adminRevokeTokens,
-                .adminSnapshot, .adminExportSchema, .adminImportSchema, .adminDeploySchema, .adminResetSchema,
-                .adminSetRoleMember, .adminListRoleMembers, .adminQuota:
-                try server.administer(method, payload, session: session, stream: stream)
-            case .adminStats: try answerStats(payload, session: session, stream: stream)
-            default: try handleData(method, payload, session: session, stream: stream)
-            }
-        } catch {
-            session.fail(stream: stream, error)
-        }
+    /// Does what a client of this loop asks of its data.
+    ///
+    /// - Parameter byteCount: The bytes that the request came in, which count for as long as it is under way.
+    func perform(_ request: DataRequest, byteCount: Int, to responder: Responder) {
+        admit(request, byteCount: byteCount, to: responder)
     }
 
-    private func handleData(
-        _ method: Method, _ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32
-    ) throws(ServiceError) {
-        let request = try DataRequest(method, payload, coder: coder)
-        admit(request, byteCount: payload.count, session: session, stream: stream)
+    /// Does what the operator asks for.
+    func perform(_ request: AdminRequest, to responder: Responder) {
+        if let problem = Authorisation.problemWithAdministration(by: responder.client.identity) {
+            return responder.refuse(problem)
+        }
+        if case .figures = request { return collectAllFigures(to: responder) }
+        server.administer(request, to: responder, on: loop)
+    }
+
+    /// Says how the server is.
+    func checkHealth(to responder: Responder) {
+        responder.finish(.success(.health(server.health(at: loop.nowNanoseconds))))
     }
 
     /// Hands the request to the shard of its database.
-    func route(_ request: DataRequest, byteCount requestBytes: Int, session: Session, stream: UInt32) {
+    func route(_ request: DataRequest, byteCount requestBytes: Int, to responder: Responder) {
+        let client = responder.client
         var ticket: QueryTicket?
         if request.isQuery {
-            ticket = session.beginQuery(stream: stream)
-            if ticket == nil { return }
+            do throws(ServiceError) {
+                ticket = try client.beginQuery(responder.call)
+            } catch {
+                return responder.refuse(error)
+            }
         }
-        if !session.hasUserRecords, request.leavesTrace(for: session.identity) { noteTrace(of: session) }
-        // Most requests are for the session's own database, which belongs to this loop and stays while the session
-        // does.
-        if request.scope == .private, let home = session.home, loads.isEmpty {
+        let identity = client.identity
+        if !client.hasUserRecords, request.leavesTrace(for: identity) { noteTrace(of: client) }
+        // Most requests are for the client's own database, which belongs to this loop and stays while the client does.
+        if request.scope == .private, let home = client.home, loads.isEmpty {
             databases.use(home)
-            return serve(request, ticket: ticket, in: home, session: session, stream: stream)
+            return serve(request, ticket: ticket, in: home, to: responder)
         }
-        let identity = session.identity!
         let id: DatabaseID
         switch Authorisation.database(for: request.scope, of: identity) {
         case .success(let database): id = database
-        case .failure(let error): return session.give(.failure(error), stream: stream)
+        case .failure(let error): return responder.finish(.failure(error))
         }
         let owner = server.shard(at: identity.placement(of: id))
         if owner === self {
-            switch access(id, of: session.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+            switch access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
-                if session.home == nil, identity.privateDatabase == id { settle(session, in: loaded) }
-                return serve(request, ticket: ticket, in: loaded, session: session, stream: stream)
-            case .unavailable(let error): return session.give(.failure(error), stream: stream)
+                if client.home == nil, identity.privateDatabase == id { settle(client, in: loaded) }
+                return serve(request, ticket: ticket, in: loaded, to: responder)
+            case .unavailable(let error): return responder.finish(.failure(error))
             case .loading(let load):
-                return wait(
-                    for: load, request, ticket: ticket, byteCount: requestBytes, session: session, stream: stream)
+                return wait(for: load, request, ticket: ticket, byteCount: requestBytes, to: responder)
             }
         }
-        if let refusal = session.share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
+        let share = client.share
+        if let refusal = share.inputRefusal { return responder.finish(.failure(refusal)) }
         // A request under way counts as output too, since its answer will be output.
-        session.heldByteCount += ServerLimits.travellingBytes
-        let share = session.share!
+        client.heldByteCount += ServerLimits.travellingBytes
         let input = share.input.hold(requestBytes)
         let giveBack: @Sendable (Outcome, Int) -> Void = { outcome, output in
             share.input.change(by: -input)
             self.loop.execute {
                 share.output.change(by: -output)
-                session.heldByteCount -= ServerLimits.travellingBytes
+                client.heldByteCount -= ServerLimits.travellingBytes
                 let began = self.loop.currentNanoseconds
-                session.give(outcome, stream: stream)
+                responder.finish(outcome)
                 // Encoding a large answer takes time here that the loop of the database did not charge.
-                session.timeShare?.spend(
+                client.timeShare.spend(
                     from: began, to: self.loop.currentNanoseconds, count: 0, inTurn: self.turnNumber)
-                session.resumeIfPossible()
+                client.door.resumeIfPossible()
             }
         }
         owner.loop.execute { [ticket] in
@@ -97,40 +87,41 @@ extension Shard {
         }
     }
 
-    /// Runs a request of a session of this loop on a database of this loop, and answers when what the answer shows is
+    /// Runs a request of a client of this loop on a database of this loop, and answers when what the answer shows is
     /// durable.
     private func serve(
-        _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, session: Session, stream: UInt32
+        _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, to responder: Responder
     ) {
+        let client = responder.client
         if let ticket {
-            return run(request, in: loaded, identity: session.identity, share: session.share, ticket: ticket) {
+            return run(request, in: loaded, identity: client.identity, share: client.share, ticket: ticket) {
                 [self] outcome, position in
-                whenDurable(position, outcome, to: session, stream: stream)
+                whenDurable(position, outcome, to: responder)
             }
         }
-        let (outcome, position) = run(request, in: loaded, identity: session.identity, share: session.share)
-        whenDurable(position, outcome, to: session, stream: stream)
+        let (outcome, position) = run(request, in: loaded, identity: client.identity, share: client.share)
+        whenDurable(position, outcome, to: responder)
     }
 
-    /// A request of a session of this loop, to a database that is being loaded.
+    /// A request of a client of this loop, to a database that is being loaded.
     private func wait(
-        for load: DatabaseLoad, _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, session: Session,
-        stream: UInt32
+        for load: DatabaseLoad, _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, to responder: Responder
     ) {
-        let share = session.share!
-        if let refusal = share.inputRefusal { return session.give(.failure(refusal), stream: stream) }
+        let client = responder.client
+        let share = client.share
+        if let refusal = share.inputRefusal { return responder.finish(.failure(refusal)) }
         // A waiting request counts as output, since its answer will be output.
         let held = byteCount + ServerLimits.travellingBytes
-        session.heldByteCount += held
+        client.heldByteCount += held
         let input = share.input.hold(byteCount)
         perform(
-            request, ticket: ticket, byteCount: byteCount, in: load.id, identity: session.identity!, share: share
+            request, ticket: ticket, byteCount: byteCount, in: load.id, identity: client.identity, share: share
         ) { outcome, output in
             share.input.change(by: -input)
             share.output.change(by: -output)
-            session.heldByteCount -= held
-            session.give(outcome, stream: stream)
-            session.resumeIfPossible()
+            client.heldByteCount -= held
+            responder.finish(outcome)
+            client.door.resumeIfPossible()
         }
     }
 

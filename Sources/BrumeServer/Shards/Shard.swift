@@ -71,7 +71,7 @@ final class Shard: @unchecked Sendable {
     private enum Waiter {
         case action(() -> Void)
         /// A call's outcome, which is what waits most often: it needs no closure. `byteCount` bytes are held for it.
-        case outcome(Outcome, byteCount: Int, counted: Int, session: Session, stream: UInt32)
+        case outcome(Outcome, byteCount: Int, counted: Int, Responder)
     }
     @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
     /// Hubs with events that have not been delivered to their devices.
@@ -189,15 +189,14 @@ final class Shard: @unchecked Sendable {
         waiting.insert(.action(action), at: position)
     }
 
-    /// The same for a session of this loop; the outcome counts as the session's output while it waits.
-    func whenDurable(_ position: UInt64, _ outcome: Outcome, to session: Session, stream: UInt32) {
-        if position <= log.durablePosition { return session.give(outcome, stream: stream) }
+    /// The same for a client of this loop; the outcome counts as the client's output while it waits.
+    func whenDurable(_ position: UInt64, _ outcome: Outcome, to responder: Responder) {
+        if position <= log.durablePosition { return responder.finish(outcome) }
         let byteCount = outcome.heldByteCount
-        guard hold(byteCount) else { return session.give(.failure(heldTooMuch), stream: stream) }
-        let counted = session.hold(byteCount)
+        guard hold(byteCount) else { return responder.finish(.failure(heldTooMuch)) }
+        let counted = responder.client.hold(byteCount)
         waiting.insert(
-            .outcome(outcome.compact, byteCount: byteCount, counted: counted, session: session, stream: stream),
-            at: position)
+            .outcome(outcome.compact, byteCount: byteCount, counted: counted, responder), at: position)
     }
 
     /// Counts bytes that wait for the disk, if there is room for them.
@@ -219,11 +218,11 @@ final class Shard: @unchecked Sendable {
         while let waiter = waiting.next(upTo: log.durablePosition) {
             switch waiter {
             case .action(let action): action()
-            case .outcome(let outcome, let byteCount, let counted, let session, let stream):
+            case .outcome(let outcome, let byteCount, let counted, let responder):
                 heldByteCount -= byteCount
-                session.release(byteCount, counted: counted)
-                session.give(outcome, stream: stream)
-                session.resumeIfPossible()
+                responder.client.release(byteCount, counted: counted)
+                responder.finish(outcome)
+                responder.client.door.resumeIfPossible()
             }
         }
         giveTurnsNextTurn()
@@ -233,46 +232,46 @@ final class Shard: @unchecked Sendable {
 
     func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
 
-    func remove(_ session: Session) {
-        sessions[ObjectIdentifier(session)] = nil
-        session.timeShare?.sessionCount -= 1
-        session.timeShare = nil
-        if let home = session.home {
-            session.home = nil
+    func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+
+    // MARK: Clients
+
+    /// A client is there: its hello is done, and its data is here or on its way. Makes the user's records if this is
+    /// their first visit. In a new container they are made only when the user uses it: see
+    /// ``DataRequest/leavesTrace(for:)``.
+    func arrive(_ client: Client) {
+        client.timeShare.sessionCount += 1
+        guard let database = client.identity.privateDatabase else { return }
+        // A database that can't be loaded is reported when a request asks for it.
+        switch access(database, of: client.share.key) {
+        case .loaded(let loaded): settle(client, in: loaded)
+        case .loading(let load): load.arrived(client) { settle(client, in: $0) }
+        case .unavailable: break
+        }
+        if client.hasUserRecords { makeUserRecords(for: client) }
+    }
+
+    /// A client has gone. What is still under way for it ends by itself.
+    func leave(_ client: Client) {
+        client.isHere = false
+        client.cancelQueries()
+        client.timeShare.sessionCount -= 1
+        if let home = client.home {
+            client.home = nil
             home.sessionCount -= 1
             dropIfEmpty(home)
         }
-        if !loads.isEmpty, let id = session.identity?.privateDatabase { loads[id]?.left(session) }
-    }
-
-    /// Whether the session is one of this shard's, and its connection is open.
-    func knows(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
-
-    /// Called when the session's hello is done and its data is here, or on its way: makes the user's records if this is
-    /// their first visit. In a new container they are made only when the user uses it: see
-    /// ``DataRequest/leavesTrace(for:)``.
-    func arrived(_ session: Session) {
-        let share = timeShare(of: session.share.key)
-        share.sessionCount += 1
-        session.timeShare = share
-        guard let database = session.identity.privateDatabase else { return }
-        // A database that can't be loaded is reported when a request asks for it.
-        switch access(database, of: share.account) {
-        case .loaded(let loaded): settle(session, in: loaded)
-        case .loading(let load): load.arrived(session) { settle(session, in: $0) }
-        case .unavailable: break
-        }
-        if session.hasUserRecords { makeUserRecords(for: session) }
+        if !loads.isEmpty, let id = client.identity.privateDatabase { loads[id]?.left(client) }
     }
 
     /// Makes the user's records in both databases, unless they exist.
-    func makeUserRecords(for session: Session) {
-        guard let database = session.identity.privateDatabase else { return }
-        let user = session.identity.userRecordName
-        let account = session.share.key
+    func makeUserRecords(for client: Client) {
+        guard let database = client.identity.privateDatabase else { return }
+        let user = client.identity.userRecordName
+        let account = client.share.key
         ensureUserRecord(of: user, in: database, account: account)
-        let publicDatabase = session.identity.publicDatabase
-        let owner = server.shard(at: session.identity.publicPlacement)
+        let publicDatabase = client.identity.publicDatabase
+        let owner = server.shard(at: client.identity.publicPlacement)
         if owner === self {
             ensureUserRecord(of: user, in: publicDatabase, account: account)
         } else {
@@ -286,20 +285,20 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Ties the session to its own database, which stays in memory as long as the session does.
-    func settle(_ session: Session, in loaded: LoadedDatabase) {
-        guard session.home == nil, knows(session) else { return }
+    /// Ties the client to its own database, which stays in memory as long as the client is there.
+    func settle(_ client: Client, in loaded: LoadedDatabase) {
+        guard client.home == nil, client.isHere else { return }
         loaded.sessionCount += 1
-        session.home = loaded
+        client.home = loaded
     }
 
-    /// Called when a session does the first thing in a new container that leaves a trace.
-    func noteTrace(of session: Session) {
+    /// Called when a client does the first thing in a new container that leaves a trace.
+    func noteTrace(of client: Client) {
         // A refused request leaves none.
         if log.writeRefusal != nil { return }
-        session.hasUserRecords = true
-        server.fillContainer(of: session.identity)
-        makeUserRecords(for: session)
+        client.hasUserRecords = true
+        server.fillContainer(of: client.identity)
+        makeUserRecords(for: client)
     }
 
     private func ensureUserRecord(of user: String, in id: DatabaseID, account: ClientShare.Key) {
@@ -385,7 +384,7 @@ final class Shard: @unchecked Sendable {
     var waitingCount: Int { waiting.count }
 
     /// Bytes of answers under way that count as output of sessions.
-    var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + $1.heldByteCount } }
+    var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
 
     /// Calls in flight, and answers that wait for the disk.
     var unfinishedCount: Int {

@@ -1,0 +1,113 @@
+internal import BrumeModel
+
+/// A client as the service sees it: who it is, what it uses, and what is under way for it.
+///
+/// Made when the client has arrived at the loop that serves it, by its door, and given up with ``Shard/leave(_:)``. The
+/// door and the client refer to each other until then.
+///
+/// `@unchecked Sendable`: everything but the constants belongs to that loop. For `@exclusivity(unchecked)` see
+/// ``Shard``.
+final class Client: @unchecked Sendable {
+    let identity: Identity
+    /// What the client's account, or its address, uses of the server at a time.
+    let share: ClientShare
+    /// What the account may take of the loop's time.
+    let timeShare: TimeShare
+    /// Where answers go.
+    let door: any ClientDoor
+    /// Whether the client is still there.
+    var isHere = true
+
+    /// The user's private database, kept in memory while they are here.
+    var home: LoadedDatabase?
+    /// False in a container that was new when the client came, until it does something that leaves a trace there.
+    var hasUserRecords: Bool
+    /// The schema that holds for the client, and the version of the loop's schemas that it was taken from.
+    var knownSchema: (version: UInt64, schema: Schema)?
+    /// Answers that wait for the disk or another loop; the door counts them as output.
+    @exclusivity(unchecked) var heldByteCount = 0
+    /// Queries that run for the client's calls, here or on another loop.
+    @exclusivity(unchecked) private var queries: [UInt32: QueryTicket] = [:]
+
+    init(_ identity: Identity, share: ClientShare, timeShare: TimeShare, door: any ClientDoor) {
+        self.identity = identity
+        self.share = share
+        self.timeShare = timeShare
+        self.door = door
+        hasUserRecords = identity.newContainerOf == nil
+    }
+
+    // MARK: Held answers
+
+    /// Counts an answer that waits for the disk. Pass the returned count to ``release(_:counted:)``.
+    func hold(_ byteCount: Int) -> Int {
+        heldByteCount += byteCount
+        return share.output.hold(byteCount)
+    }
+
+    func release(_ byteCount: Int, counted: Int) {
+        heldByteCount -= byteCount
+        share.output.change(by: -counted)
+    }
+
+    // MARK: Queries
+
+    /// Begins a query for a call, or throws why it may not run. It ends when the call is given its outcome, also if it
+    /// was cancelled.
+    func beginQuery(_ call: UInt32) throws(ServiceError) -> QueryTicket {
+        guard queries.count < ServerLimits.queriesPerSession else {
+            throw ServiceError(
+                .requestRateLimited,
+                "\(queries.count) queries run for this connection, which is the limit; wait for their answers",
+                retryAfterMilliseconds: 100)
+        }
+        let ticket = QueryTicket(of: share.key)
+        queries[call] = ticket
+        return ticket
+    }
+
+    /// Nobody waits for the call's query any more, if it has one.
+    func cancelQuery(_ call: UInt32) { queries[call]?.cancel() }
+
+    func cancelQueries() {
+        for ticket in queries.values { ticket.cancel() }
+    }
+
+    fileprivate func queryEnded(_ call: UInt32) {
+        if !queries.isEmpty { queries[call] = nil }
+    }
+}
+
+/// What the service asks of the door that a client came in by. On the client's loop.
+protocol ClientDoor: AnyObject {
+    /// Ends a call with what came of it.
+    func finish(_ call: UInt32, _ outcome: Outcome)
+    /// Ends a call of which nothing came.
+    func refuse(_ call: UInt32, _ error: ServiceError)
+    /// Whether the call has not ended.
+    func isOpen(_ call: UInt32) -> Bool
+    /// Something that kept the door from reading or sending may have gone.
+    func resumeIfPossible()
+    /// The turn has come that the door waited for with ``Shard/waitForTurn(_:)``.
+    func turnCame()
+}
+
+/// Where the outcome of one call goes, once.
+///
+/// `@unchecked Sendable`: it may travel to other loops, which don't use it.
+struct Responder: @unchecked Sendable {
+    let client: Client
+    let call: UInt32
+
+    /// Ends the call with what came of it.
+    func finish(_ outcome: Outcome) {
+        client.queryEnded(call)
+        client.door.finish(call, outcome)
+    }
+
+    /// Ends the call, of which nothing came.
+    func refuse(_ error: ServiceError) { client.door.refuse(call, error) }
+
+    /// Whether the call has not ended otherwise: by its deadline, or with its connection.
+    var isOpen: Bool { client.isHere && client.door.isOpen(call) }
+}
