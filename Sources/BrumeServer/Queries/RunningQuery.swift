@@ -40,7 +40,7 @@ final class RunningQuery {
         self.ticket = ticket
         self.give = give
         position = loaded.lastPosition
-        loaded.runningQueryCount += 1
+        loaded.slicedWorkCount += 1
     }
 
     /// Does steps until the query ends or the budget is spent.
@@ -75,7 +75,7 @@ final class RunningQuery {
     }
 
     func end(_ outcome: Outcome) {
-        loaded.runningQueryCount -= 1
+        loaded.slicedWorkCount -= 1
         give(outcome, position)
     }
 }

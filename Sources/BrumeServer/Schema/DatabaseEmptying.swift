@@ -88,16 +88,22 @@ extension Shard {
         return found
     }
 
-    /// Empties a database, with one commit in each turn; `done` is called with the number of records when all is
-    /// durable.
+    /// Empties a database, a part in each turn; `done` is called with the number of records when all is durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
+        func begin(_ loaded: LoadedDatabase) {
+            loaded.slicedWorkCount += 1
+            emptyMore(loaded, Emptying(), 0) { result in
+                loaded.slicedWorkCount -= 1
+                done(result)
+            }
+        }
         switch access(id, of: .operator, keepsEmpty: false) {
-        case .loaded: emptyMore(id, 0, done)
+        case .loaded(let loaded): begin(loaded)
         case .unavailable(let error): done(.failure(error))
         case .loading(let load):
-            let refusal = wait(for: load, of: .operator, byteCount: 0) { [self] outcome in
+            let refusal = wait(for: load, of: .operator, byteCount: 0) { outcome in
                 switch outcome {
-                case .success: emptyMore(id, 0, done)
+                case .success(let loaded): begin(loaded)
                 case .failure(let error): done(.failure(error))
                 }
             }
@@ -106,15 +112,16 @@ extension Shard {
     }
 
     private func emptyMore(
-        _ id: DatabaseID, _ records: Int, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
+        _ loaded: LoadedDatabase, _ emptying: Emptying, _ records: Int,
+        _ done: @escaping (Result<Int, ServiceError>) -> Void
     ) {
         if let refusal = log.writeRefusal { return done(.failure(refusal)) }
-        // It was used in this turn or the one before, and has commits that no snapshot holds, so it was not dropped.
-        guard let loaded = databases.use(id) else { return done(.success(records)) }
-        guard let (commit, count) = loaded.database.empty(nowMilliseconds: wallClockMilliseconds) else {
+        var emptying = emptying
+        guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
             return whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
-        append(commit, to: loaded, origin: [], by: nil)
-        loop.execute { [self] in emptyMore(id, records + count, done) }
+        if let commit { append(commit, to: loaded, origin: [], by: nil) }
+        let next = OnLoop<Void> { [self, emptying] in emptyMore(loaded, emptying, records + count, done) }
+        loop.execute { next.body(()) }
     }
 }

@@ -125,7 +125,7 @@ extension Shard {
                 return done(.failure(Self.tooManyLessons))
             }
             guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
-            lessonScans.append((scan, loaded))
+            lessonScans.append((scan, loaded, account))
             if lessonScans.count == 1 { scheduleLessons() }
         }
         switch access(id, of: account, keepsEmpty: false) {
@@ -143,13 +143,15 @@ extension Shard {
     }
 
     /// Looks at some records in this turn, and at others in the next ones: no other request waits for all of them,
-    /// however many types are asked for. Scans take turns.
+    /// however many types are asked for. Scans take turns, and the accounts that asked for them are charged.
     private func advanceLessons() {
-        var (scan, loaded) = lessonScans.removeFirst()
-        if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) {
-            loaded.endLesson(scan)
-        } else {
-            lessonScans.append((scan, loaded))
+        var (scan, loaded, account) = lessonScans.removeFirst()
+        charge(timeShare(of: account)) {
+            if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) {
+                loaded.endLesson(scan)
+            } else {
+                lessonScans.append((scan, loaded, account))
+            }
         }
         if !lessonScans.isEmpty { scheduleLessons() }
     }
@@ -259,14 +261,5 @@ extension Shard {
                 }
             }
         }
-    }
-}
-
-/// A closure of one loop that travels over another one, which does not call it.
-private struct OnLoop<Argument>: @unchecked Sendable {
-    let body: (Argument) -> Void
-
-    init(_ body: @escaping (Argument) -> Void) {
-        self.body = body
     }
 }

@@ -18,8 +18,8 @@ final class LoadedDatabase {
     var sessionCount = 0
     /// Whether calls that came while it was being loaded still wait.
     var isAwaited = false
-    /// Queries that have begun and not ended.
-    var runningQueryCount = 0
+    /// Work on it that takes several turns: queries, and its emptying.
+    var slicedWorkCount = 0
 
     /// Record types whose records were scanned for a schema that did not know them.
     private var taughtTypes: Set<String> = []
@@ -72,7 +72,7 @@ final class LoadedDatabase {
 
     /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {
-        sessionCount > 0 || isAwaited || runningQueryCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
+        sessionCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
     }
 }
 

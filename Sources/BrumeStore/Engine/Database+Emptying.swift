@@ -4,12 +4,18 @@ internal import BrumeRecord
 extension Database {
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
     /// and the records of the default zone. User records stay, without their fields. Subscriptions that belong to no
-    /// custom zone stay too, and are notified as if users had deleted the records. Makes one commit of bounded size at
-    /// a time; returns nil when nothing is left.
+    /// custom zone stay too, and are notified as if users had deleted the records. Does a part of bounded size at a
+    /// time; returns nil when nothing is left.
     ///
-    /// - Parameter limit: The records of the default zone that one commit changes, and those of the custom zones that
-    ///   it deletes. It deletes at least one zone whatever its size, and some hundreds at the most.
-    package func empty(limit: Int = 4_096, nowMilliseconds: Int64) -> (commit: Commit, records: Int)? {
+    /// - Parameters:
+    ///   - emptying: How far it has come; each record of the default zone is looked at once.
+    ///   - limit: The records of the default zone that one commit changes, and those of the custom zones that it
+    ///     deletes. It deletes at least one zone whatever its size, and some hundreds at the most. So many records of
+    ///     some hundred bytes are looked at, of larger ones fewer.
+    /// - Returns: The commit, nil if the part had nothing to change, and the number of records that it deleted.
+    package func empty(
+        _ emptying: inout Emptying, limit: Int = 4_096, nowMilliseconds: Int64
+    ) -> (commit: Commit?, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0
         let leaving = zonesToEmpty(records: limit)
@@ -18,20 +24,36 @@ extension Database {
             if case .success(let index) = zoneIndex(of: zone) { records += zoneStates[index].liveCount }
             _ = delete(zone, into: &builder)
         }
+        if leaving.isEmpty, emptying.slot >= zoneStates[0].slots.count { return nil }
+        records += emptyDefaultZone(&emptying, limit: limit, nowMilliseconds: nowMilliseconds, into: &builder)
+        return (finish(builder, nowMilliseconds: nowMilliseconds), records)
+    }
+
+    /// Returns the number of records that it deleted.
+    private func emptyDefaultZone(
+        _ emptying: inout Emptying, limit: Int, nowMilliseconds: Int64, into builder: inout CommitBuilder
+    ) -> Int {
         // The indexes would be updated for each deleted record.
         zoneIndexes[0] = nil
+        var records = 0
         var types = Set<String>()
         var budget = ReferenceBudget()
+        var placesLeft = limit
         let tag = ChangeTag(epoch: run, sequence: builder.sequence)
-        for (slot, record) in zoneStates[0].liveSlots {
-            if Int(builder.positions) >= limit { break }
-            if record.type == Names.userRecordType {
-                guard var user = emptied(record) else { continue }
-                user.system.changeTag = tag.text
-                user.system.modifiedMilliseconds = nowMilliseconds
-                put(
-                    SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false, replacing: slot,
-                    inZoneAt: 0, of: 0, into: &builder)
+        while emptying.slot < zoneStates[0].slots.count, placesLeft > 0, Int(builder.positions) < limit {
+            let slot = Int32(emptying.slot)
+            let record = zoneStates[0].slots[slot]
+            placesLeft -= 1 + record.byteCount / 512
+            if record.isDeleted {
+            } else if record.type == Names.userRecordType {
+                if var user = emptied(record) {
+                    user.system.changeTag = tag.text
+                    user.system.modifiedMilliseconds = nowMilliseconds
+                    put(
+                        SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false,
+                        replacing: slot, inZoneAt: 0, of: 0, into: &builder)
+                    types.insert(record.type)
+                }
             } else {
                 // A commit is made in one piece, so its work is limited.
                 guard let cascades = budget.read(record) else { break }
@@ -41,15 +63,16 @@ extension Database {
                     references: RecordReferences(parent: record.parent, targets: cascades.targets))
                 builder.append(.recordDeletion(zone: 0, name: record.name, type: record.type))
                 records += 1
+                types.insert(record.type)
             }
-            types.insert(record.type)
+            emptying.slot += 1
         }
         if !types.isEmpty {
             builder.touch(
                 TouchedZone(
                     zone: .defaultZone, incarnation: 0, recordTypes: types.sorted(), isNew: false, isDeleted: false))
         }
-        return finish(builder, nowMilliseconds: nowMilliseconds).map { ($0, records) }
+        return records
     }
 
     /// The most zones that one commit deletes.
@@ -108,4 +131,12 @@ extension Database {
         }
         return true
     }
+}
+
+/// How far a database has been emptied, between two parts of ``Database/empty(_:limit:nowMilliseconds:)``.
+package struct Emptying {
+    /// The default zone's next place.
+    var slot = 0
+
+    package init() {}
 }

@@ -20,8 +20,9 @@ struct RemainsTests {
         for number in 0..<10 { try desk.save("r\(number)", in: zones[number]) }
         var commits = 0
         var records = 0
-        while let emptied = desk.database.empty(nowMilliseconds: 1) {
-            #expect(emptied.commit.zones.count <= 256)
+        var emptying = Emptying()
+        while let emptied = desk.database.empty(&emptying, nowMilliseconds: 1) {
+            #expect(try #require(emptied.commit).zones.count <= 256)
             commits += 1
             records += emptied.records
         }
@@ -32,8 +33,24 @@ struct RemainsTests {
             desk.makeZone("n\(number)")
             for record in 0..<5 { try desk.save("r\(record)", in: ZoneID(name: "n\(number)")) }
         }
-        #expect(try #require(desk.database.empty(limit: 6, nowMilliseconds: 1)).records == 10)
-        #expect(try #require(desk.database.empty(limit: 6, nowMilliseconds: 1)).records == 5)
+        emptying = Emptying()
+        #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 10)
+        #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 5)
+    }
+
+    @Test("emptying looks at each user record once, and at no more of them in one part than at others")
+    func userRecords() throws {
+        let desk = Desk.ofPublicDatabase(user: "_ada")
+        for user in 0..<20 {
+            _ = desk.database.ensureUserRecord(named: "_u\(user)", nowMilliseconds: 1)
+        }
+        var emptying = Emptying()
+        var parts = 0
+        while let part = desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1) {
+            #expect(part.commit == nil && part.records == 0)
+            parts += 1
+        }
+        #expect(parts == (desk.database.recordCount + 5) / 6)
     }
 
     @Test(
