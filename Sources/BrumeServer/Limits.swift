@@ -50,8 +50,10 @@ package enum ServerLimits {
     /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
     static let uncountedBytes = 4 * 1024
 
-    /// A frame up to this size may arrive without room in the budget for it: what one read from a socket brings.
-    static let unreservedFrameBytes = 64 * 1024
+    /// A frame up to this size may arrive in parts without room in the budget for it: less than a connection takes
+    /// anyway, so that as many connections as there may be hold no more than that in beginnings of frames. A larger one
+    /// that comes in one read needs no room either.
+    static let unreservedFrameBytes = 4 * 1024
 
     /// The largest frame of a peer without an account: the largest request that only reads has 256 KiB of predicate,
     /// and a cursor.

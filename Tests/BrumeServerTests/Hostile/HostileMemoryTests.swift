@@ -81,17 +81,20 @@ struct HostileMemoryTests {
         }
     }
 
-    @Test("a frame that finds no room in its account's share is not read until there is some, and then it is whole")
-    func unfinishedFrames() async throws {
-        try await HostileServer.running(adjust: { $0.inputBudgetBytes = 32 * 1024 * 1024 }) { server in
+    @Test(
+        "a frame that finds no room in its account's share is not read until there is some, and then it is whole",
+        arguments: [950_000, 12_000])
+    func unfinishedFrames(textBytes: Int) async throws {
+        // Two frames, all but whole, are what an account's eighth holds.
+        let budget = 17 * (2 * textBytes + 1_024)
+        try await HostileServer.running(adjust: { $0.inputBudgetBytes = budget }) { server in
             let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
-            // Frames of 1.9 MB, all but whole: two of them are what an eighth of 32 MiB holds.
             let request = HostileRequests.modifyRecords(
                 zone: HostileRequests.zone("None"),
                 (0..<2).map {
                     HostileRequests.save(
                         "r\($0)",
-                        fields: [HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 950_000))])
+                        fields: [HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: textBytes))])
                 })
             var peers: [(peer: HostilePeer, stream: UInt32)] = []
             for device in 0..<10 {
@@ -102,11 +105,11 @@ struct HostileMemoryTests {
                 peers.append((peer, stream))
             }
             while server.server.heldBytes.input < 2 * request.count { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(server.server.heldBytes.input <= 4 * 1024 * 1024)
+            #expect(server.server.heldBytes.input <= budget / 8)
             // Bob's frames of that size arrive.
             let other = try await HostilePeer.welcomed(server, token: bob)
             _ = try await other.call(Method.recordsModify, request)
-            #expect(server.server.heldBytes.input <= 8 * 1024 * 1024)
+            #expect(server.server.heldBytes.input <= budget / 4)
             // Each gets its answer once the others have ended.
             for (peer, _) in peers { peer.send([request.last!]) }
             for (peer, stream) in peers { _ = try await peer.answer(to: stream) }
