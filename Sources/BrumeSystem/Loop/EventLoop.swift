@@ -60,6 +60,8 @@ package final class EventLoop: @unchecked Sendable {
     private var unregistered: [ObjectIdentifier: any LoopHandler] = [:]
     private var continuing: [any LoopHandler] = []
     private var flushing: [any LoopHandler] = []
+    /// Whether the loop ends, and no turn comes after this one.
+    private var isFinishing = false
     private var tasks: [Mailbox.Task] = []
     private var clockIsFresh = false
 
@@ -220,7 +222,18 @@ package final class EventLoop: @unchecked Sendable {
         let handlers = flushing
         flushing.removeAll(keepingCapacity: true)
         // A handler that marks itself again (its quota of the turn is used up) goes on in the next turn.
-        for handler in handlers { handler.turnEnding() }
+        var large: [any LoopHandler] = []
+        for handler in handlers {
+            if handler.hasMuchToSend { large.append(handler) } else { handler.turnEnding() }
+        }
+        if large.isEmpty { return }
+        let began = currentNanoseconds
+        for (index, handler) in large.enumerated() {
+            if index > 0, currentNanoseconds - began > Limits.flushNanoseconds, !isFinishing {
+                return flushing.insert(contentsOf: large[index...], at: 0)
+            }
+            handler.turnEnding()
+        }
     }
 
     private func timeoutMilliseconds() -> Int32 {
@@ -232,6 +245,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func finish() {
+        isFinishing = true
         for slot in slots { slot.handler?.loopStopped() }
         for handler in Array(unregistered.values) { handler.loopStopped() }
         flush()

@@ -239,6 +239,8 @@ extension Connection: LoopHandler {
         }
     }
 
+    var hasMuchToSend: Bool { state == .open && outputPlaintextBytes > Limits.promptOutputBytes }
+
     func turnEnding() {
         isMarkedForFlush = false
         switch state {

@@ -304,6 +304,7 @@ package final class Listener: @unchecked Sendable {
 
 extension Listener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
+    var hasMuchToSend: Bool { false }
     func turnEnding() {}
     func turnContinuing() {
         continuesNextTurn = false
