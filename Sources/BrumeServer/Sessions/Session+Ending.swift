@@ -12,6 +12,7 @@ extension Session {
             reserveInput()
             resumeIfPossible()
         }
+        if exchange(&waitsForOutputShare, with: false) { resumeDeviceStreams() }
         if isReadingPaused || isWaitingForTurn { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
         countCalls()

@@ -39,6 +39,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
     /// What an interceptor wants of calls when they end.
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
+    /// Whether events wait until the account's share of the output has room.
+    var waitsForOutputShare = false
     /// Whether frames wait until the account's turn comes.
     private(set) var isWaitingForTurn = false
     /// Whether bytes wait in the socket, and not in the reader alone.
@@ -208,10 +210,18 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
 
     func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// Whether the stream has credit for so many messages, and the connection room.
+    /// Whether the stream has credit for so many messages, and the connection and the account's share of the output have
+    /// room: many streams that nobody reads hold no more than many answers.
+    ///
+    /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
+    /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the shard's sweep.
     func maySend(stream: UInt32, count: Int = 1) -> Bool {
-        !isGone && !isEnding && machine.sendCredit(ofStream: stream) >= count
-            && !connection.isOutputFull
+        guard !isGone, !isEnding, machine.sendCredit(ofStream: stream) >= count, !connection.isOutputFull else {
+            return false
+        }
+        guard let shortage = share.output.shortage else { return true }
+        waitsForOutputShare = true
+        return shortage == .share && count == 1 && connection.pendingOutputBytes == 0
     }
 
     /// Sends a message, which may be in two parts, on a stream that ``maySend(stream:)``.

@@ -333,16 +333,19 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Ends the session of this loop that holds most of a used-up budget, but none that holds little.
+    /// Ends the session of this loop that holds most of a used-up budget, but none that holds little. Output is taken
+    /// from the account, or the address, that holds most of it.
     private func makeRoom() {
         let shares = server.shares
         if shares.anonymousOutput.isFull {
             let isFull = shares.output.isFull
-            let largest = sessions.values.filter { isFull || $0.identity?.role == .anonymous }
-                .max { $0.unreadByteCount < $1.unreadByteCount }
-            if let largest, largest.unreadByteCount > ServerLimits.unreadFloorBytes {
-                largest.giveWay(holdingOutput: true)
+            let candidates = sessions.values.filter {
+                $0.unreadByteCount > ServerLimits.unreadFloorBytes && (isFull || $0.identity?.role == .anonymous)
             }
+            let largest = candidates.max {
+                ($0.share?.output.bytes ?? 0, $0.unreadByteCount) < ($1.share?.output.bytes ?? 0, $1.unreadByteCount)
+            }
+            largest?.giveWay(holdingOutput: true)
         }
         if sessions.values.contains(where: { $0.inputShortage == .budget }) {
             let now = loop.nowNanoseconds

@@ -81,6 +81,57 @@ struct HostileMemoryTests {
         }
     }
 
+    @Test("events that no device of an account reads are bounded, others are answered, and none is missed in the end")
+    func unreadEvents() async throws {
+        let budget = 16 * 1024 * 1024
+        try await HostileServer.running(adjust: {
+            $0.outputBudgetBytes = budget
+            $0.socketLimits.sendBufferBytes = 64 * 1024
+            $0.socketLimits.writeStallTimeoutMilliseconds = 60_000
+        }) { server in
+            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+            let coder = MessageCoder()
+            let author = try await HostilePeer.welcomed(server, token: alice, device: 99)
+            var info = NotificationInfo()
+            info.alertBody = String(repeating: "a", count: 15_000)
+            let subscriptions = (0..<15).map {
+                Subscription(
+                    id: "s\($0)",
+                    kind: .query(
+                        QuerySubscription(recordType: "Note", predicate: .constant(true), options: .creation)),
+                    notificationInfo: info)
+            }
+            _ = try await author.succeed(
+                Method.subscriptionsModify,
+                coder.encodeModifySubscriptionsRequest(
+                    ModifySubscriptionsRequest(database: .private, saves: subscriptions)))
+            var devices: [HostilePeer] = []
+            for device in 0..<40 {
+                let peer = try await HostilePeer.welcomed(server, token: alice, device: UInt8(device))
+                let stream = peer.openCall(Method.notificationsOpen)
+                peer.sendFrame(.message, stream: stream, payload: coder.encodeNotificationsRequest(position: []))
+                #expect(try await peer.nextFrame().type == .message)
+                peer.pauseReading()
+                devices.append(peer)
+            }
+            // 45 events of 15 KB for each of 40 devices: 27 MB.
+            let saves = (0..<3).map { HostileRequests.save("r\($0)") }
+            _ = try await author.succeed(
+                Method.recordsModify, HostileRequests.modifyRecords(zone: Self.zone, saves))
+            let other = try await HostilePeer.welcomed(server, token: bob)
+            for _ in 0..<20 {
+                _ = try await other.succeed(
+                    Method.recordsFetch, HostileRequests.fetch(zone: Self.zone, names: ["none"]))
+                #expect(server.server.heldBytes.output <= budget / 8 + 40 * 16 * 1024, "\(server.server.heldBytes)")
+            }
+            for peer in devices { peer.resumeReading() }
+            for peer in devices {
+                for _ in 0..<45 { #expect(try await peer.nextFrame().type == .message) }
+                peer.abort()
+            }
+        }
+    }
+
     @Test(
         "a frame that finds no room in its account's share is not read until there is some, and then it is whole",
         arguments: [950_000, 12_000])
