@@ -99,7 +99,12 @@ package enum ServerLimits {
     /// Events for devices that a loop makes in one turn, for all its databases: some milliseconds' work.
     static let eventsPerTurn = 1_024
 
-    /// Events of one database that wait to be made; above this, saves to it are refused with a time to come back.
+    /// How many of them it makes between two looks at the clock, and for how long it makes them in one turn: most take
+    /// a microsecond or two, but texts of many characters are cut to their length.
+    static let eventsPerLook = 64
+    static let publicationNanoseconds: UInt64 = 4_000_000
+
+    /// Events of one database that wait to be made; beyond this the users whom later commits concern are told to fetch.
     static let eventsWaiting = 65_536
 
     /// Scans of records that a loop runs at a time, for record types that queries ask for and schemas do not know.

@@ -86,6 +86,10 @@ package struct ServerConfiguration: Sendable {
     package var followsCloudKitQueryRules = false
     /// Events that a database keeps for devices that are away or slow.
     package var backlogEvents = ServerLimits.backlogEvents
+    /// The number of events of a database that may wait to be made; beyond it users are told to fetch.
+    package var waitingEvents = ServerLimits.eventsWaiting
+    /// Events for devices that a loop makes in one turn.
+    package var eventsPerTurn = ServerLimits.eventsPerTurn
     /// Zones with fewer records have no indexes: see `Database.indexedZoneMinimum`.
     package var indexedZoneMinimum = 256
     /// How much of its past every database keeps.

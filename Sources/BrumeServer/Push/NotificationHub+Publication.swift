@@ -21,14 +21,55 @@ extension NotificationHub {
         }
     }
 
+    /// Commits that are not told one by one, because too many events waited when they became durable: the users whom
+    /// they concern are told to fetch.
+    struct Overflow {
+        var owners: Set<String> = []
+        /// The newest of the commits, and when the oldest was made.
+        var sequence: UInt64
+        var committedNanoseconds: UInt64
+    }
+
     /// Whether events of durable commits wait to be made.
-    var isPublishing: Bool { !publishing.isEmpty }
+    var isPublishing: Bool { !publishing.isEmpty || overflow != nil }
 
     /// Takes a commit that became durable: ``publish(atMost:)`` puts its events into the rings of the users that they
     /// concern, and ``deliver()`` gives them to the devices.
+    ///
+    /// Commits that come faster than events can be made are no reason to refuse them: their writers can't know who
+    /// subscribes to them. From the limit on, what waits is one order to fetch for each user.
     func enqueue(_ publication: Publication, committedNanoseconds: UInt64 = 0) {
+        guard overflow != nil || (isPublishing && waitingEvents + publication.eventCount > waitingEventsLimit) else {
+            return append(publication, committedNanoseconds: committedNanoseconds)
+        }
+        var told = overflow ?? Overflow(sequence: 0, committedNanoseconds: committedNanoseconds)
+        overflow = nil
+        waitingEvents -= told.owners.count
+        told.owners.formUnion(publication.hints.lazy.map(\.owner))
+        told.owners.formUnion(publication.matches.matches.lazy.map(\.subscription.owner))
+        told.owners.formUnion(publication.matches.overflowingOwners)
+        told.sequence = publication.sequence
+        waitingEvents += told.owners.count
+        overflow = told
+    }
+
+    private func append(_ publication: Publication, committedNanoseconds: UInt64) {
         publishing.append(Publishing(publication, committedNanoseconds: committedNanoseconds))
         waitingEvents += publication.eventCount
+    }
+
+    /// Makes the overflow the next publication, once everything before it has been published.
+    private func takeOverflow() -> Bool {
+        guard publishing.isEmpty, let told = overflow.take() else { return false }
+        var matches = CommitMatches()
+        matches.overflowingOwners = told.owners
+        waitingEvents -= told.owners.count
+        // Times are in no order to fetch.
+        append(
+            Publication(
+                sequence: told.sequence, origin: [], committedMilliseconds: 0, hints: [], matches: matches),
+            committedNanoseconds: told.committedNanoseconds)
+        return true
     }
 
     /// Publishes all events of a durable commit at once.
@@ -44,7 +85,12 @@ extension NotificationHub {
     /// Makes waiting events, the oldest commit's first. Returns how many.
     func publish(atMost limit: Int) -> Int {
         var (count, done) = (0, 0)
-        while done < publishing.count {
+        while true {
+            if done == publishing.count {
+                publishing.removeAll(keepingCapacity: true)
+                done = 0
+                guard takeOverflow() else { break }
+            }
             if publishing[done].next == publishing[done].publication.eventCount {
                 publishedCommits.append(publishing[done].committedNanoseconds)
                 done += 1
@@ -53,11 +99,11 @@ extension NotificationHub {
             } else {
                 publishNext(publishing[done])
                 publishing[done].next += 1
+                waitingEvents -= 1
                 count += 1
             }
         }
         publishing.removeFirst(done)
-        waitingEvents -= count
         // Before the rings drop events that no device was given. The room of each ring is checked with each event
         // above, the room that all rings share here.
         if undeliveredEvents >= ServerLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }

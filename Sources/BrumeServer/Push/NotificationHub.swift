@@ -52,8 +52,11 @@ final class NotificationHub {
     /// Durable commits whose events have not all been made, the oldest first.
     @exclusivity(unchecked) var publishing: [Publishing] = []
     var publishedCommits: [UInt64] = []
+    /// The commits after those that are not told one by one.
+    var overflow: Overflow?
     /// Events that wait to be made.
     var waitingEvents = 0
+    let waitingEventsLimit: Int
     /// The figures of all hubs of the shard.
     let figures: PushFigures
 
@@ -61,12 +64,14 @@ final class NotificationHub {
     ///   - mayHaveForgotten: Whether devices may have listened before that are no longer known: in an earlier life of
     ///     the server, or of this hub. For a database with commits this is taken for granted.
     ///   - backlogBytes: The limit for all users' events together.
+    ///   - waitingEventsLimit: The number of events that may wait to be made; more become orders to fetch.
     ///   - figures: What all hubs of a shard count together.
     init(
         database: Database, head: ChangePosition, coder: MessageCoder, mayHaveForgotten: Bool = false,
         backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes,
-        figures: PushFigures = PushFigures()
+        waitingEventsLimit: Int = ServerLimits.eventsWaiting, figures: PushFigures = PushFigures()
     ) {
+        self.waitingEventsLimit = waitingEventsLimit
         self.figures = figures
         self.database = database
         self.coder = coder

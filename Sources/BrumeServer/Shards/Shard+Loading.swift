@@ -96,7 +96,7 @@ extension Shard {
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
-                figures: push),
+                waitingEventsLimit: server.configuration.waitingEvents, figures: push),
             snapshotSequence: snapshotSequence)
     }
 

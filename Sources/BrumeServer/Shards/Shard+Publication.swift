@@ -3,13 +3,19 @@ internal import BrumeSystem
 
 /// Tells devices what became durable: events are made, some in each turn, and delivered at the end of the turn.
 extension Shard {
-    /// Makes events of durable commits, as many as a turn has room for, and the rest in later turns: a commit may fire
-    /// a subscription of each of an app's users. Hubs take turns.
+    /// Makes events of durable commits, as many as a turn has room and time for, and the rest in later turns: a commit
+    /// may fire a subscription of each of an app's users. Hubs take turns.
     func publishSome() {
-        while eventsOfTurn < ServerLimits.eventsPerTurn, let loaded = publishingHubs.first {
+        let began = loop.currentNanoseconds
+        let eventsPerTurn = server.configuration.eventsPerTurn
+        while eventsOfTurn < eventsPerTurn, let loaded = publishingHubs.first,
+            eventsOfTurn < ServerLimits.eventsPerLook
+                || loop.currentNanoseconds - began < ServerLimits.publicationNanoseconds
+        {
             let hub = loaded.hub
             let isListed = hub.hasUndelivered
-            eventsOfTurn += max(1, hub.publish(atMost: ServerLimits.eventsPerTurn - eventsOfTurn))
+            let room = min(ServerLimits.eventsPerLook, eventsPerTurn - eventsOfTurn)
+            eventsOfTurn += max(1, hub.publish(atMost: room))
             if !isListed, hub.hasUndelivered { undeliveredHubs.append(hub) }
             publishedCommits += hub.takePublishedCommits()
             measureBacklog(loaded)

@@ -204,10 +204,6 @@ extension Shard {
         }
     }
 
-    private static let tooManyEvents = ServiceError(
-        .requestRateLimited, "devices are still being told of earlier changes of this database; try again shortly",
-        retryAfterMilliseconds: 1_000)
-
     private func answer(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
     ) throws(ServiceError) -> Answer {
@@ -228,7 +224,6 @@ extension Shard {
                     of: InterceptedPeer(identity))
                 request.forgetWhatIsKnown()
             }
-            if loaded.hub.waitingEvents > ServerLimits.eventsWaiting { throw Self.tooManyEvents }
             let quotaBytes =
                 switch database.id.scope {
                 case .public: server.configuration.publicQuotaBytes

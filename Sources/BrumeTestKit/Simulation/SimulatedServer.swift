@@ -109,6 +109,8 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.snapshotAgeMilliseconds = options.snapshotSeconds * 2_000
         configuration.memoryBudgetBytes = options.memoryBudgetBytes
         configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
+        configuration.eventsPerTurn = options.eventsPerTurn
+        configuration.waitingEvents = options.waitingEvents
         configuration.shortLoadBytes = options.shortLoadBytes
         configuration.callsPerLoad = options.callsPerLoad
         configuration.accountTurnUndurableBytes = options.undurableBytes

@@ -67,6 +67,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var revocationSeconds: UInt64
     /// Bytes of an account's changes that may wait for the disk before nothing more of it begins.
     package var undurableBytes: Int
+    /// Events that a loop makes in one turn, and those of a database that may wait to be made.
+    package var eventsPerTurn: Int
+    package var waitingEvents: Int
 
     package init(seed: UInt64, brokenPromise: BrokenPromise? = nil) {
         self.seed = seed
@@ -109,6 +112,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         failedLoadOneIn = [0, 4, 20][number(0...2)]
         allTombstones = tombstones + number(0...6)
         undurableBytes = [1, 1_000, 1024 * 1024][number(0...2)]
+        eventsPerTurn = [1, 4, 1_024][number(0...2)]
+        waitingEvents = [1, 6, 65_536][number(0...2)]
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -137,7 +142,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
-            + "undurable=\(undurableBytes)B"
+            + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)"
     }
 }
 

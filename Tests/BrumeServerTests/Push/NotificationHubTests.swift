@@ -56,10 +56,12 @@ struct NotificationHubTests {
     private let database = Database(
         id: DatabaseID(container: "iCloud.x", environment: .development, scope: .public, owner: ""), epoch: 7)
 
-    private func hub(backlogEvents: Int = 100, backlogBytes: Int = 1 << 20) -> NotificationHub {
+    private func hub(
+        backlogEvents: Int = 100, backlogBytes: Int = 1 << 20, waitingEventsLimit: Int = 1 << 16
+    ) -> NotificationHub {
         NotificationHub(
             database: database, head: .end(ofSequence: database.sequence), coder: MessageCoder(),
-            backlogEvents: backlogEvents, backlogBytes: backlogBytes)
+            backlogEvents: backlogEvents, backlogBytes: backlogBytes, waitingEventsLimit: waitingEventsLimit)
     }
 
     private func subscribe(
@@ -371,6 +373,40 @@ struct NotificationHubTests {
         #expect(published == published.sorted() && published.count == 2)
         for taker in takers.prefix(50) { #expect(taker.summary == ["s a", "s b"]) }
         for taker in takers.dropFirst(50) { #expect(taker.summary.last == "s b") }
+    }
+
+    @Test("of commits that come faster than events are made the later ones are orders to fetch, one for each user")
+    func waitingOverflow() throws {
+        for user in 0..<10 { subscribe("_u\(user)") }
+        let hub = hub(waitingEventsLimit: 25)
+        let takers = (0..<10).map { Taker(1 + UInt8($0)) }
+        for user in 0..<10 { try join(takers[user], "_u\(user)", hub, at: here) }
+        func enqueue(_ name: String) throws {
+            let commit = try #require(modify([name: "Note"]))
+            hub.enqueue(
+                NotificationHub.Publication(
+                    sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [],
+                    matches: commit.matches), committedNanoseconds: commit.sequence)
+        }
+        for name in ["a", "b", "c", "d", "e"] { try enqueue(name) }
+        // Two commits, and an order for each user.
+        #expect(hub.waitingEvents == 30)
+        var published: [UInt64] = []
+        func publishAll() {
+            while hub.isPublishing {
+                #expect(hub.publish(atMost: 4) <= 4)
+                hub.deliver()
+                published += hub.takePublishedCommits()
+            }
+        }
+        publishAll()
+        #expect(hub.waitingEvents == 0 && published.count == 3)
+        let fetch = "fetchFromToken(BrumeModel.DatabaseScope.public)"
+        for taker in takers { #expect(taker.summary == ["s a", "s b", fetch]) }
+        // What comes later is told again.
+        try enqueue("f")
+        publishAll()
+        for taker in takers { #expect(taker.summary == ["s a", "s b", fetch, "s f"]) }
     }
 
     @Test("one commit that fires more than is told one by one tells all whom it concerns to look again")
