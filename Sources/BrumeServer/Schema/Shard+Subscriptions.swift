@@ -42,16 +42,13 @@ extension Shard {
             },
             searchableFields: { type in
                 stage().schema.recordTypes[type].map { .only(Set($0.searchableFields)) } ?? .all
-            })
+            },
+            version: { [unowned self] in schemaChangeCounts[id.container] ?? 0 })
     }
 
-    /// Takes over a container's changed schemas.
+    /// Takes over a container's changed schemas. The cost does not depend on how many databases it has.
     func schemasChanged(_ changed: ContainerSchemas) {
         schemas[changed.container] = changed
-        databases.forEach { loaded in
-            if loaded.database.id.container == changed.container {
-                loaded.database.subscriptionGate = subscriptionGate(for: loaded.database.id)
-            }
-        }
+        schemaChangeCounts[changed.container, default: 0] += 1
     }
 }

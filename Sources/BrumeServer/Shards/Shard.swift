@@ -33,6 +33,8 @@ final class Shard: @unchecked Sendable {
     var schemas: [String: ContainerSchemas] {
         didSet { schemasVersion += 1 }
     }
+    /// How often each container's schemas have changed since the start.
+    var schemaChangeCounts: [String: UInt64] = [:]
     /// A number that changes with every change of ``schemas``.
     private(set) var schemasVersion: UInt64 = 0
     /// Databases with commits that their snapshots don't have, each once.

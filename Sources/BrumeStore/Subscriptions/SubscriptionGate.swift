@@ -11,17 +11,22 @@ package struct SubscriptionGate: Sendable {
     package var isReadByAll: @Sendable (_ recordType: String) -> Bool
     /// The fields of a type's records that searches look into.
     package var searchableFields: @Sendable (_ recordType: String) -> SearchableFields
+    /// A number that changes when the answers may. So a schema may change without a look at each database that it holds
+    /// for: what a database has worked out is forgotten with its next commit.
+    package var version: @Sendable () -> UInt64
 
     package init(
         refusal: @escaping @Sendable (_ query: QuerySubscription, _ user: String) -> ServiceError?,
         mayRead: @escaping @Sendable (_ recordType: String, _ creator: String, _ user: String) -> Bool,
         isReadByAll: @escaping @Sendable (_ recordType: String) -> Bool = { _ in false },
-        searchableFields: @escaping @Sendable (_ recordType: String) -> SearchableFields = { _ in .all }
+        searchableFields: @escaping @Sendable (_ recordType: String) -> SearchableFields = { _ in .all },
+        version: @escaping @Sendable () -> UInt64 = { 0 }
     ) {
         self.refusal = refusal
         self.mayRead = mayRead
         self.isReadByAll = isReadByAll
         self.searchableFields = searchableFields
+        self.version = version
     }
 
     /// The gate where no schema exists: everybody who may open the database may read all of it.

@@ -42,6 +42,8 @@ final class SubscriptionMatcher {
     private var shares: [Share] = []
     private var shareOfOwner: [String: Int] = [:]
     private var commit: UInt64 = 0
+    /// The version of the gate that the candidates were made with.
+    private var gateVersion: UInt64 = 0
     private let meter = CostMeter()
     private let limits: Limits
 
@@ -75,6 +77,11 @@ final class SubscriptionMatcher {
         }
         /// Subscriptions that this commit has ended.
         var ended = Set<Int32>()
+        let version = gate.version()
+        if version != gateVersion {
+            forgetAll()
+            gateVersion = version
+        }
         // Names of users whose subscriptions are gone stay until they are more than there can be subscriptions.
         if shares.count > BrumeModel.Limits.subscriptionsPerDatabase { forgetAll() }
         commit += 1

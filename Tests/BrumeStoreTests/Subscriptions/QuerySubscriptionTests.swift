@@ -97,6 +97,25 @@ struct QuerySubscriptionTests {
         #expect(fired(bob.modify(.defaultZone, saves: [.of("b")]).commit) == ["_bob/s"])
     }
 
+    @Test("a subscription searches the fields that the schema says when a record is saved")
+    func changedSchema() throws {
+        final class Box: @unchecked Sendable {
+            var fields = SearchableFields.only(["title"])
+            var version: UInt64 = 1
+        }
+        let box = Box()
+        let desk = Desk()
+        desk.database.subscriptionGate = SubscriptionGate(
+            refusal: { _, _ in nil }, mayRead: { _, _, _ in true }, searchableFields: { _ in box.fields },
+            version: { box.version })
+        #expect(save([Self.query("s", .text("fog", .allWords))], in: desk) == [nil])
+        #expect(fired(desk.modify(saves: [.of("a", ["title": .string("fog")])]).commit) == ["/s"])
+        #expect(fired(desk.modify(saves: [.of("b", ["text": .string("fog")])]).commit) == [])
+        (box.fields, box.version) = (.only(["text"]), 2)
+        #expect(fired(desk.modify(saves: [.of("c", ["text": .string("fog")])]).commit) == ["/s"])
+        #expect(fired(desk.modify(saves: [.of("d", ["title": .string("fog")])]).commit) == [])
+    }
+
     @Test("counts and bytes are limited for each user, and replacing one needs no more room")
     func limits() throws {
         let ada = Desk.ofPublicDatabase(user: "_ada")
