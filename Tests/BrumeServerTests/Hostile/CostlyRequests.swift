@@ -5,7 +5,8 @@ struct CostlyRequests {
     typealias Method = HostileRequests.Method
 
     enum Kind: CaseIterable {
-        case references, orphans, terms, words, matching, grapheme, locations, indexes, parts, fragments
+        case references, orphans, terms, words, matching, grapheme, locations, indexes, parts, fragments, events,
+            lessons
     }
 
     struct Request {
@@ -121,6 +122,15 @@ struct CostlyRequests {
                 Self.field("f\($0)", [.varint(2, UInt64(round) << 1)])
             }
             return [saving((0..<30).map { HostileRequests.save("s\($0)", type: "Parts", fields: fields) })]
+        case .events:
+            // Each record fires each of them.
+            let subscriptions = Int.random(in: 10...40, using: &random)
+            return (0..<subscriptions).map { subscribe("e\($0)", kind, "Event", [[.varint(7, 0)]]) } + [
+                saving((0..<400).map { HostileRequests.save("e\($0)-\(round)", type: "Event") })
+            ]
+        case .lessons:
+            // Types that no schema knows: the records are looked through for each.
+            return (0..<20).map { request(Self.recordsQuery, Self.query("U\(round)x\($0)", scope, [[.varint(7, 0)]])) }
         }
     }
 
