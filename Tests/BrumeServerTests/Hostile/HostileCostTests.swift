@@ -80,7 +80,8 @@ struct HostileCostTests {
                 case .failure(let status):
                     let expected: [ErrorCode] = [
                         // A query for a type that nobody has saved.
-                        .invalidArguments, .limitExceeded, .requestRateLimited, .zoneBusy, .unknownItem, .serviceUnavailable,
+                        .invalidArguments, .limitExceeded, .requestRateLimited, .zoneBusy, .unknownItem,
+                        .serviceUnavailable,
                         .networkFailure,
                     ]
                     guard expected.contains(status.code) else {
