@@ -56,6 +56,6 @@ extension Shard {
     /// Reports when the last commit is durable, like every answer.
     private func tell(_ loaded: LoadedDatabase, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         let bytes = loaded.database.storedBytes
-        whenDurable(loaded.lastPosition) { done(.success(bytes)) }
+        gate.whenDurable(loaded.lastPosition) { done(.success(bytes)) }
     }
 }

@@ -162,8 +162,8 @@ package final class StepwiseServer {
     package var waiting: Waiting {
         var waiting = Waiting()
         for shard in core.shards {
-            waiting.actions += shard.waitingCount
-            waiting.answerBytes = max(waiting.answerBytes, shard.heldByteCount)
+            waiting.actions += shard.gate.count
+            waiting.answerBytes = max(waiting.answerBytes, shard.gate.heldByteCount)
             waiting.sessionBytes += shard.sessionHeldByteCount
         }
         return waiting

@@ -33,7 +33,7 @@ extension Shard {
         figures.databases.runningQueries = queries.count
         figures.memory.databaseBytes = databases.databaseBytes
         figures.memory.backlogBytes = push.backlogBytes
-        figures.memory.heldAnswerBytes = heldByteCount
+        figures.memory.heldAnswerBytes = gate.heldByteCount
         figures.memory.waitingCallBytes = waitingCallBytes
         give(figures)
     }

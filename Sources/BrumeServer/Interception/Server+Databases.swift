@@ -19,7 +19,7 @@ extension Server {
                     DatabaseContents.Zone(id: $0.id, records: database.allRecords(in: $0.id))
                 }
                 let contents = DatabaseContents(zones: zones, storedBytes: database.storedBytes)
-                shard.whenDurable(loaded.lastPosition) { done(.success(contents)) }
+                shard.gate.whenDurable(loaded.lastPosition) { done(.success(contents)) }
             }
         }
     }
@@ -46,7 +46,7 @@ extension Server {
                     deletionReason: reason)
                 if let commit = decision.commit { shard.append(commit, to: loaded, origin: [], by: nil) }
                 let error = decision.answer.deletions.compactMap(\.self).first
-                shard.whenDurable(loaded.lastPosition) { done(error) }
+                shard.gate.whenDurable(loaded.lastPosition) { done(error) }
             }
         }
     }

@@ -118,7 +118,7 @@ extension Shard {
         if let refusal = log.writeRefusal { return done(.failure(refusal)) }
         var emptying = emptying
         guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
-            return whenDurable(loaded.lastPosition) { done(.success(records)) }
+            return gate.whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
         if let commit { append(commit, to: loaded, origin: [], by: nil) }
         let next = OnLoop<Void> { [self, emptying] in emptyMore(loaded, emptying, records + count, done) }

@@ -96,11 +96,11 @@ extension Shard {
         if let ticket {
             return run(request, in: loaded, identity: client.identity, share: client.share, ticket: ticket) {
                 [self] outcome, position in
-                whenDurable(position, outcome, to: responder)
+                gate.whenDurable(position, outcome, to: responder)
             }
         }
         let (outcome, position) = run(request, in: loaded, identity: client.identity, share: client.share)
-        whenDurable(position, outcome, to: responder)
+        gate.whenDurable(position, outcome, to: responder)
     }
 
     /// A request of a client of this loop, to a database that is being loaded.
@@ -140,7 +140,7 @@ extension Shard {
             if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
             run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] outcome, position in
                 let output = share.output.hold(outcome.heldByteCount)
-                whenDurable(position, outcome.compact) { give($0, output) }
+                gate.whenDurable(position, outcome.compact) { give($0, output) }
             }
         }
         switch access(id, of: share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {

@@ -47,7 +47,7 @@ extension Shard {
             }
             if cost >= ServerLimits.captureCost { break }
         }
-        whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
+        gate.whenDurable(log.appendedPosition) { [captures, taken] in done(captures, taken) }
     }
 
     /// Handles a damaged snapshot. If its database is in memory, it was loaded while the snapshot was still sound, and

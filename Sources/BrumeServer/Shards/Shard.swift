@@ -70,12 +70,7 @@ final class Shard: @unchecked Sendable {
     private(set) var log: ShardLog!
 
     /// What waits for the disk.
-    private enum Waiter {
-        case action(() -> Void)
-        /// A call's outcome, which is what waits most often: it needs no closure. `byteCount` bytes are held for it.
-        case outcome(Outcome, byteCount: Int, counted: Int, Responder)
-    }
-    @exclusivity(unchecked) private var waiting = DurabilityQueue<Waiter>()
+    let gate = DurabilityGate()
     /// Hubs with events that have not been delivered to their devices.
     var undeliveredHubs: [NotificationHub] = []
     /// Hubs with events of durable commits that are not in their rings yet.
@@ -90,9 +85,6 @@ final class Shard: @unchecked Sendable {
     /// Events that were made in this turn.
     var eventsOfTurn = 0
     var publicationIsScheduled = false
-    /// Bytes of the answers that wait for the disk.
-    private(set) var heldByteCount = 0
-
     init(index: Int, loop: EventLoop, server: ServerCore) {
         mayHaveForgottenDevices = !server.isNewFolder
         self.index = index
@@ -107,6 +99,7 @@ final class Shard: @unchecked Sendable {
     /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
     func prepare(_ log: ShardLog) throws(StoreError) {
         self.log = log
+        gate.writeRefusal = { [unowned log] in log.writeRefusal }
         for id in log.adoptedIDs {
             let database = try log.open(id)
             let loaded = keep(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
@@ -127,7 +120,7 @@ final class Shard: @unchecked Sendable {
     func disassemble() {
         for session in sessions.values { session.abandon() }
         sessions = [:]
-        waiting = DurabilityQueue()
+        gate.abandon()
         loads = [:]
         queries = FairQueue()
         turns = FairQueue()
@@ -162,7 +155,7 @@ final class Shard: @unchecked Sendable {
             hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)
         if publication.isEmpty { return }
         let committedNanoseconds = loop.nowNanoseconds
-        whenDurable(loaded.lastPosition) { [self] in
+        gate.whenDurable(loaded.lastPosition) { [self] in
             let isListed = loaded.hub.isPublishing
             loaded.hub.enqueue(publication, committedNanoseconds: committedNanoseconds)
             if isListed { return }
@@ -171,62 +164,10 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Runs `action` when everything up to the position is on disk: at once if it is.
-    func whenDurable(_ position: UInt64, _ action: @escaping () -> Void) {
-        if position <= log.durablePosition { return action() }
-        waiting.insert(.action(action), at: position)
-    }
-
-    /// Gives an outcome when everything up to the position is on disk, however long that takes: a caller who can't wait
-    /// has a deadline, and may ask again. Waiting outcomes are bounded; one that would exceed the bound becomes a
-    /// refusal at once.
-    func whenDurable(_ position: UInt64, _ outcome: Outcome, _ give: @escaping (Outcome) -> Void) {
-        if position <= log.durablePosition { return give(outcome) }
-        let byteCount = outcome.heldByteCount
-        guard hold(byteCount) else { return give(.failure(heldTooMuch)) }
-        let action = { [self] in
-            heldByteCount -= byteCount
-            give(outcome)
-        }
-        waiting.insert(.action(action), at: position)
-    }
-
-    /// The same for a client of this loop; the outcome counts as the client's output while it waits.
-    func whenDurable(_ position: UInt64, _ outcome: Outcome, to responder: Responder) {
-        if position <= log.durablePosition { return responder.finish(outcome) }
-        let byteCount = outcome.heldByteCount
-        guard hold(byteCount) else { return responder.finish(.failure(heldTooMuch)) }
-        let counted = responder.client.hold(byteCount)
-        waiting.insert(
-            .outcome(outcome.compact, byteCount: byteCount, counted: counted, responder), at: position)
-    }
-
-    /// Counts bytes that wait for the disk, if there is room for them.
-    private func hold(_ byteCount: Int) -> Bool {
-        guard heldByteCount + byteCount <= ServerLimits.heldAnswerBytes else { return false }
-        heldByteCount += byteCount
-        return true
-    }
-
-    private var heldTooMuch: ServiceError {
-        log.writeRefusal
-            ?? ServiceError(
-                .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
-    }
-
     /// The journal's thread has synced everything up to the position.
     func becameDurable(_ position: UInt64) {
         log.becameDurable(position, nowNanoseconds: loop.nowNanoseconds)
-        while let waiter = waiting.next(upTo: log.durablePosition) {
-            switch waiter {
-            case .action(let action): action()
-            case .outcome(let outcome, let byteCount, let counted, let responder):
-                heldByteCount -= byteCount
-                responder.client.release(byteCount, counted: counted)
-                responder.finish(outcome)
-                responder.client.door.resumeIfPossible()
-            }
-        }
+        gate.open(upTo: log.durablePosition)
         giveTurnsNextTurn()
     }
 
@@ -385,15 +326,12 @@ final class Shard: @unchecked Sendable {
         for session in Array(sessions.values) { session.drain() }
     }
 
-    /// The number of actions and outcomes that wait for the disk.
-    var waitingCount: Int { waiting.count }
-
     /// Bytes of answers under way that count as output of sessions.
     var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
 
     /// Calls in flight, and answers that wait for the disk.
     var unfinishedCount: Int {
-        sessions.values.reduce(waitingCount) { $0 + $1.unaryCallCount }
+        sessions.values.reduce(gate.count) { $0 + $1.unaryCallCount }
     }
 
     /// What the sessions hold, for the figures.

@@ -1,0 +1,68 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeServer
+
+/// What shows a commit waits until the commit is durable.
+@Suite("The gate before the disk")
+struct DurabilityGateTests {
+    private static func outcome(_ byteCount: Int) -> Outcome {
+        .success(.outcome([UInt8](repeating: 1, count: byteCount)))
+    }
+
+    @Test("what is durable passes at once, the rest in the order of positions when they are durable")
+    func order() {
+        let gate = DurabilityGate()
+        var passed: [String] = []
+        gate.whenDurable(0) { passed.append("0") }
+        gate.whenDurable(5) { passed.append("5") }
+        gate.whenDurable(2, Self.outcome(1)) { _ in passed.append("2") }
+        gate.whenDurable(5) { passed.append("5 again") }
+        #expect(passed == ["0"] && gate.count == 3 && gate.heldByteCount > 0)
+        gate.open(upTo: 4)
+        #expect(passed == ["0", "2"] && gate.count == 2 && gate.heldByteCount == 0)
+        // A report that comes late takes nothing back.
+        gate.open(upTo: 1)
+        gate.whenDurable(3) { passed.append("3") }
+        gate.open(upTo: 5)
+        #expect(passed == ["0", "2", "3", "5", "5 again"] && gate.count == 0)
+    }
+
+    @Test("an action may wait for something else in its turn")
+    func nesting() {
+        let gate = DurabilityGate()
+        var passed: [String] = []
+        gate.whenDurable(1) {
+            passed.append("1")
+            gate.whenDurable(1) { passed.append("at once") }
+            gate.whenDurable(2) { passed.append("later") }
+        }
+        gate.open(upTo: 1)
+        #expect(passed == ["1", "at once"])
+        gate.open(upTo: 2)
+        #expect(passed == ["1", "at once", "later"])
+    }
+
+    @Test("outcomes that wait have a bound in bytes; one beyond it fails at once, with what the disk says")
+    func bound() throws {
+        let gate = DurabilityGate(heldBytesLimit: 10_000)
+        var codes: [ErrorCode?] = []
+        func give(_ outcome: Outcome) {
+            if case .failure(let error) = outcome { codes.append(error.code) } else { codes.append(nil) }
+        }
+        gate.whenDurable(1, Self.outcome(6_000), give)
+        gate.whenDurable(1, Self.outcome(6_000), give)
+        #expect(codes == [.serviceUnavailable])
+        gate.writeRefusal = { .diskFull }
+        gate.whenDurable(1, Self.outcome(6_000), give)
+        #expect(codes == [.serviceUnavailable, ServiceError.diskFull.code])
+        gate.open(upTo: 1)
+        #expect(codes.last == .some(nil) && gate.heldByteCount == 0)
+        gate.whenDurable(2, Self.outcome(6_000), give)
+        #expect(gate.count == 1, "there is room again")
+        // Nothing runs when a server is given up.
+        gate.abandon()
+        gate.open(upTo: 2)
+        #expect(codes.count == 3 && gate.count == 0)
+    }
+}
