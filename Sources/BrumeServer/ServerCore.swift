@@ -288,7 +288,7 @@ final class ServerCore: @unchecked Sendable {
         @Sendable func end(_ index: Int) {
             guard index < shards.count else { return done() }
             shards[index].loop.execute {
-                shards[index].revoke(accountName: name, reason: reason)
+                shards[index].sessions.revoke(accountName: name, reason: reason)
                 end(index + 1)
             }
         }

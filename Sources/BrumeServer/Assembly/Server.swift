@@ -309,7 +309,7 @@ package final class Server: @unchecked Sendable {
             shard.loop.execute { listener.close() }
         }
         if let door = door.withLock({ $0.take() }) { core.shards[0].loop.execute { door.close() } }
-        for shard in core.shards { shard.loop.execute { shard.drain() } }
+        for shard in core.shards { shard.loop.execute { shard.sessions.drain() } }
         // The admin loop may be busy with the disk: clients are told before it is asked.
         core.adminLoop.execute { [self] in
             let deadline = core.adminLoop.nowNanoseconds + core.configuration.drainTimeoutMilliseconds * 1_000_000
@@ -343,7 +343,7 @@ package final class Server: @unchecked Sendable {
     /// acknowledged.
     private func finish() {
         core.groupCommit.giveUpOnFullDisk()
-        for shard in core.shards { shard.loop.execute { shard.closeSessions() } }
+        for shard in core.shards { shard.loop.execute { shard.sessions.close() } }
         // Failures are in the log; the journal has everything.
         core.snapshots.request { [finished] _ in finished.post() }
     }

@@ -79,7 +79,7 @@ package final class StepwiseServer {
     /// Tells all sessions that the server is about to stop, as ``Server/drain()`` does. The loops have to be stepped.
     package func drain() {
         guard core.beginDraining() else { return }
-        for shard in core.shards { shard.loop.execute { shard.drain() } }
+        for shard in core.shards { shard.loop.execute { shard.sessions.drain() } }
     }
 
     /// Changes a container's schemas, as the operator's commands do. The loops have to be stepped; `done` is called
@@ -164,7 +164,7 @@ package final class StepwiseServer {
         for shard in core.shards {
             waiting.actions += shard.gate.count
             waiting.answerBytes = max(waiting.answerBytes, shard.gate.heldByteCount)
-            waiting.sessionBytes += shard.sessionHeldByteCount
+            waiting.sessionBytes += shard.sessions.heldByteCount
         }
         return waiting
     }

@@ -20,10 +20,10 @@ extension Shard {
             return loop.execute { [self] in collectFigures(give) }
         }
         var figures = figures.collected
-        let sessions = sessionFigures
-        figures.openCalls = sessions.openCalls
-        figures.connections.open = sessions.connections
-        figures.push.streams = sessions.streams
+        let counts = sessions.counts
+        figures.openCalls = counts.openCalls
+        figures.connections.open = counts.connections
+        figures.push.streams = counts.streams
         figures.push.sent = push.sent
         figures.push.published = push.published
         figures.push.missed = push.missed

@@ -66,7 +66,7 @@ extension Session {
     /// The peer broke the protocol, or may not go on: it is told, and the connection ends.
     func violate(_ status: CallStatus) {
         if isGone || isEnding { return }
-        shard.logRefusal(peer: connection.peerAddress, status)
+        shard.sessions.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
         breakConnection()
     }

@@ -210,13 +210,13 @@ extension Session {
         // turn ends.
         if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }
-        shard.remove(self)
+        shard.sessions.remove(self)
         let arrive = connection.leave()
         connection = nil
         target.loop.execute {
             self.shard = target
             self.connection = arrive(target.loop, self)
-            target.add(self)
+            target.sessions.add(self)
             self.arrived()
         }
     }

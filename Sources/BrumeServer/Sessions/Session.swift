@@ -67,7 +67,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     func accepted(_ connection: any PeerConnection) {
         self.connection = connection
         shard.figures.acceptedConnections += 1
-        shard.add(self)
+        shard.sessions.add(self)
     }
 
     func connectionEstablished(_ connection: Connection) { established() }
@@ -119,7 +119,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         isGone = true
         client?.cancelQueries()
         endOpenCalls()
-        shard.remove(self)
+        shard.sessions.remove(self)
         // They refer to each other.
         if let client = client.take() { shard.leave(client) }
         if let identity { server.closeContainer(of: identity) }

@@ -39,7 +39,8 @@ final class Shard: @unchecked Sendable {
     private(set) var schemasVersion: UInt64 = 0
     /// Databases with commits that their snapshots don't have, each once.
     var changed: [DatabaseID] = []
-    private var sessions: [ObjectIdentifier: Session] = [:]
+    /// The sessions of this loop.
+    private(set) var sessions: SessionTable!
     /// Whether something changed since the last look at what could be dropped.
     var mayDrop = false
     var isSavingToDrop = false
@@ -64,7 +65,6 @@ final class Shard: @unchecked Sendable {
     var restTimerNanoseconds = UInt64.max
     /// The number of the loop's current turn.
     @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
-    private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     /// Where commits go. Set before the loop runs.
     private(set) var log: ShardLog!
@@ -94,6 +94,7 @@ final class Shard: @unchecked Sendable {
         sealer = TokenSealer(key: server.secrets.key)
         eventFrames = EventFrames(PositionSealer(sealer))
         cursorSealer = CursorSealer(key: server.secrets.key)
+        sessions = SessionTable(loop: loop, server: server) { [unowned self] in figures.refusedConnections += 1 }
     }
 
     /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
@@ -118,8 +119,7 @@ final class Shard: @unchecked Sendable {
     /// Releases everything that refers to the shard: the journal, what waits for it or for a database, and sessions
     /// that were cut off. Called when no loop runs any more.
     func disassemble() {
-        for session in sessions.values { session.abandon() }
-        sessions = [:]
+        sessions.abandon()
         gate.abandon()
         loads = [:]
         queries = FairQueue()
@@ -170,12 +170,6 @@ final class Shard: @unchecked Sendable {
         gate.open(upTo: log.durablePosition)
         giveTurnsNextTurn()
     }
-
-    // MARK: Sessions
-
-    func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
-
-    func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
 
     // MARK: Clients
 
@@ -267,82 +261,14 @@ final class Shard: @unchecked Sendable {
 
     private func sweepLater() {
         _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
-            for session in Array(sessions.values) { session.timePassed() }
+            sessions.sweep()
             forgetTimeShares()
             giveTurnsNextTurn()
-            makeRoom()
             mayDrop = true
             sweepLater()
         }
     }
 
-    /// Ends the session of this loop that holds most of a used-up budget, but none that holds little. Output is taken
-    /// from the account, or the address, that holds most of it.
-    private func makeRoom() {
-        let shares = server.shares
-        if shares.anonymousOutput.isFull {
-            let isFull = shares.output.isFull
-            let candidates = sessions.values.filter {
-                $0.unreadByteCount > ServerLimits.unreadFloorBytes && (isFull || $0.identity?.role == .anonymous)
-            }
-            let largest = candidates.max {
-                ($0.share?.output.bytes ?? 0, $0.unreadByteCount) < ($1.share?.output.bytes ?? 0, $1.unreadByteCount)
-            }
-            largest?.giveWay(holdingOutput: true)
-        }
-        if sessions.values.contains(where: { $0.inputShortage == .budget }) {
-            let now = loop.nowNanoseconds
-            let old = sessions.values.filter {
-                !$0.isEnding && $0.reservedInput.bytes > 0
-                    && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
-            }
-            old.max { $0.reservedInput.bytes < $1.reservedInput.bytes }?.giveWay(holdingOutput: false)
-        }
-    }
-
-    /// Closes the sessions of an account, telling them why.
-    ///
-    /// - Parameter reason: The reason to give; nil when the account's tokens were revoked.
-    func revoke(accountName: String, reason: ServiceError? = nil) {
-        for session in Array(sessions.values) where session.identity?.role == .account(name: accountName) {
-            session.revoked(reason)
-        }
-    }
-
-    /// Logs a line about a peer that was refused, unless there were too many such lines.
-    func logRefusal(peer: String, _ status: CallStatus) {
-        figures.refusedConnections += 1
-        guard let leftOut = refusals.admit(nowNanoseconds: loop.nowNanoseconds) else { return }
-        server.log.info(
-            "connection refused",
-            [("peer", peer), ("code", String(status.code)), ("reason", status.message)]
-                + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
-    }
-
-    // MARK: Stop
-
-    /// Tells all sessions that the server is about to stop.
-    func drain() {
-        for session in Array(sessions.values) { session.drain() }
-    }
-
-    /// Bytes of answers under way that count as output of sessions.
-    var sessionHeldByteCount: Int { sessions.values.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
-
     /// Calls in flight, and answers that wait for the disk.
-    var unfinishedCount: Int {
-        sessions.values.reduce(gate.count) { $0 + $1.unaryCallCount }
-    }
-
-    /// What the sessions hold, for the figures.
-    var sessionFigures: (connections: Int, openCalls: Int, streams: Int) {
-        sessions.values.reduce(into: (sessions.count, 0, 0)) {
-            $0.1 += $1.openCallCount
-            $0.2 += $1.deviceStreamCount
-        }
-    }
-
-    func closeSessions() {
-        for session in Array(sessions.values) { session.close() }
-    }
+    var unfinishedCount: Int { gate.count + sessions.unaryCallCount }
 }
