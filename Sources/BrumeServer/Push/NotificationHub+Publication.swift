@@ -64,7 +64,7 @@ extension NotificationHub {
         var matches = CommitMatches()
         matches.overflowingOwners = told.owners
         waitingEvents -= told.owners.count
-        // Times are in no order to fetch.
+        // An order to fetch says nothing of the change: neither who made it nor when.
         append(
             Publication(
                 sequence: told.sequence, origin: [], committedMilliseconds: 0, hints: [], matches: matches),
@@ -87,7 +87,7 @@ extension NotificationHub {
         var (count, done) = (0, 0)
         while true {
             if done == publishing.count {
-                publishing.removeAll(keepingCapacity: true)
+                publishing.removeAll(keepingCapacity: publishing.capacity <= 64)
                 done = 0
                 guard takeOverflow() else { break }
             }

@@ -6,11 +6,10 @@ extension Shard {
     /// Makes events of durable commits, as many as a turn has room and time for, and the rest in later turns: a commit
     /// may fire a subscription of each of an app's users. Hubs take turns.
     func publishSome() {
-        let began = loop.currentNanoseconds
         let eventsPerTurn = server.configuration.eventsPerTurn
-        while eventsOfTurn < eventsPerTurn, let loaded = publishingHubs.first,
-            eventsOfTurn < ServerLimits.eventsPerLook
-                || loop.currentNanoseconds - began < ServerLimits.publicationNanoseconds
+        var before = loop.currentNanoseconds
+        while eventsOfTurn < eventsPerTurn, publicationNanosecondsOfTurn < ServerLimits.publicationNanoseconds,
+            let loaded = publishingHubs.first
         {
             let hub = loaded.hub
             let isListed = hub.hasUndelivered
@@ -21,6 +20,9 @@ extension Shard {
             measureBacklog(loaded)
             publishingHubs.removeFirst()
             if hub.isPublishing { publishingHubs.append(loaded) }
+            let after = loop.currentNanoseconds
+            publicationNanosecondsOfTurn += after - before
+            before = after
         }
         if publishingHubs.isEmpty || publicationIsScheduled { return }
         publicationIsScheduled = true
@@ -33,6 +35,7 @@ extension Shard {
     /// Gives devices the events of what became durable in this turn.
     func deliverEvents() {
         eventsOfTurn = 0
+        publicationNanosecondsOfTurn = 0
         if publishedCommits.isEmpty, undeliveredHubs.isEmpty { return }
         for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
         eventFrames.forget()

@@ -82,8 +82,9 @@ final class Shard: @unchecked Sendable {
     var lessonScans: [(LessonScan, LoadedDatabase, ClientShare.Key)] = []
     /// The times of the commits whose events are delivered in this turn.
     var publishedCommits: [UInt64] = []
-    /// Events that were made in this turn.
+    /// Events that were made in this turn, and the time that it took.
     var eventsOfTurn = 0
+    var publicationNanosecondsOfTurn: UInt64 = 0
     var publicationIsScheduled = false
     init(index: Int, loop: EventLoop, server: ServerCore) {
         mayHaveForgottenDevices = !server.isNewFolder
