@@ -14,7 +14,8 @@ extension FuzzTarget {
                         precondition(bytes.isEmpty, "a token was taken for none")
                         continue
                     }
-                    let isIssued = [issuedToken(sealer), versionTwoToken, versionOneToken].contains(Array(bytes))
+                    let isIssued = [issuedToken(sealer), versionThreeToken, versionTwoToken, versionOneToken]
+                        .contains(Array(bytes))
                     precondition(isIssued && kind == .zone, "a forged token opened")
                 } catch {
                     precondition(
@@ -26,7 +27,7 @@ extension FuzzTarget {
         seeds: {
             [
                 issuedToken(TokenSealer(key: [UInt8](repeating: 7, count: 32))), versionOneToken,
-                [UInt8](repeating: 1, count: 46), versionTwoToken,
+                [UInt8](repeating: 1, count: 46), versionTwoToken, versionThreeToken,
             ]
         })
 
@@ -40,6 +41,13 @@ extension FuzzTarget {
         2, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 48,
         0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 97, 33, 59, 215, 181, 8, 211, 207, 214, 68,
         44, 47, 124, 241, 91, 30, 243, 162, 114, 160, 62, 254, 42, 64,
+    ]
+
+    private static let versionThreeToken: [UInt8] = [
+        3, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 48,
+        0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 97, 33,
+        59, 215, 181, 8, 211, 207, 185, 236, 82, 88, 248, 238, 232, 255, 12, 30, 73, 15, 125, 185,
+        77, 216,
     ]
 
     private static func tokenScope(_ sealer: TokenSealer) -> [UInt8] {

@@ -39,6 +39,32 @@ private func database(container: String = "iCloud.a", owner: String = "_1", envi
                     firstFetchHead: ChangePosition(sequence: 6, index: 1)))
     }
 
+    @Test("tokens of version 3 are still opened") func versionThree() throws {
+        let scope = sealer.scope(database(), zone: "Notes")
+        var bytes: [UInt8] = [3, 1, 0, 0, 0, 7] + [0, 0, 0, 0, 0, 0, 0, 42] + [0, 0, 0, 0, 0, 0x50, 0, 1]
+        bytes += [0, 0, 0, 0, 0, 0x60, 0, 1] + [0, 0, 0, 0, 0, 0x70, 0, 1] + scope
+        bytes += MessageAuthentication(key: Array(repeating: 7, count: 32)).authenticate(bytes).prefix(16)
+        #expect(
+            try sealer.open(bytes, kind: .zone, scope: scope)
+                == ChangeToken(
+                    kind: .zone, epoch: 7, incarnation: 42, position: ChangePosition(sequence: 5, index: 1),
+                    firstFetchHead: ChangePosition(sequence: 6, index: 1),
+                    pageHead: ChangePosition(sequence: 7, index: 1)))
+    }
+
+    @Test("a token shows neither its position nor how far another one is from it, and equal ones are equal")
+    func opacity() {
+        let scope = sealer.scope(database(), zone: "Notes")
+        let later = ChangeToken(
+            kind: token.kind, epoch: token.epoch, incarnation: token.incarnation,
+            position: ChangePosition(sequence: token.position.sequence + 1, index: 0),
+            firstFetchHead: token.firstFetchHead, pageHead: token.pageHead)
+        let (first, second) = (sealer.seal(token, scope: scope), sealer.seal(later, scope: scope))
+        #expect(first == sealer.seal(token, scope: scope))
+        // By chance one byte in 256 is the same.
+        #expect(zip(first, second).dropFirst().count { $0 == $1 } <= 4)
+    }
+
     @Test("a sealed token opens as it was") func roundTrip() throws {
         let scope = sealer.scope(database(), zone: "Notes")
         #expect(try sealer.open(sealer.seal(token, scope: scope), kind: .zone, scope: scope) == token)

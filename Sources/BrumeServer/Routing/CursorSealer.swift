@@ -4,25 +4,27 @@ internal import BrumeSystem
 /// Turns places in a query's matches into opaque cursors and back.
 ///
 /// ```
-/// 0   1  version, 1
-/// 1   8  digest of what the cursor goes with: caller, database, zone or all zones, record type, predicate, sort keys
-/// 9   n  the place: the last match's sort keys, and where its creation stands
-/// 9+n 16 MAC over all before (HMAC-SHA256, its first half)
+/// 0   1  version, 2
+/// 1   16 code over all else (``DeterministicSeal``)
+/// 17     encrypted from here on:
+///     8  digest of what the cursor goes with: caller, database, zone or all zones, record type, predicate, sort keys
+///     n  the place: the last match's sort keys, and where its creation stands
 /// ```
+///
+/// Encrypted, since where a record's creation stands says how much was written before it. Cursors of version 1, which
+/// were not encrypted, are refused: a query is begun anew within minutes.
 ///
 /// Cursors are short, since at most 1,024 bytes of a text count when records are sorted: ``Limits/queryCursorBytes``
 /// holds the longest.
-///
-/// The codes are computed over messages that begin with a word of their own, so no change token passes for a cursor,
-/// though both use the same key.
 package struct CursorSealer {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     private static let digestByteCount = 8
-    private static let authenticationByteCount = 16
     private let authentication: MessageAuthentication
+    private let cursors: DeterministicSeal
 
     package init(key: [UInt8]) {
         authentication = MessageAuthentication(key: key)
+        cursors = DeterministicSeal(secret: key, label: "query cursors")
     }
 
     /// What a cursor is bound to.
@@ -44,35 +46,29 @@ package struct CursorSealer {
     }
 
     package func seal(_ place: QueryCursor, binding: [UInt8]) -> [UInt8] {
-        let bytes = [Self.version] + binding + Self.encode(place)
-        return bytes + code(bytes)
+        cursors.seal(binding + Self.encode(place), after: [Self.version])
     }
 
     /// The place that a cursor marks; nil when there is none.
     package func open(_ cursor: [UInt8], binding: [UInt8]) throws(ServiceError) -> QueryCursor? {
         if cursor.isEmpty { return nil }
-        let body = cursor.dropLast(Self.authenticationByteCount)
-        guard body.count > Self.digestByteCount, body.first == Self.version,
-            ConstantTime.isEqual(code(Array(body)), Array(cursor.suffix(Self.authenticationByteCount)))
+        guard cursor[0] == Self.version, let body = cursors.open(cursor, headerByteCount: 1),
+            body.count >= Self.digestByteCount
         else {
             throw ServiceError(
                 .invalidArguments,
                 "the query's cursor was not made by this server; use one from an earlier answer, or none to start over")
         }
-        guard Array(body.dropFirst().prefix(Self.digestByteCount)) == binding else {
+        guard Array(body.prefix(Self.digestByteCount)) == binding else {
             throw ServiceError(
                 .invalidArguments,
                 "the cursor belongs to another query, zone, database or account; give it back with the query that it came from"
             )
         }
-        guard let place = Self.decode(body.dropFirst(1 + Self.digestByteCount)) else {
+        guard let place = Self.decode(body.dropFirst(Self.digestByteCount)) else {
             throw ServiceError(
                 .invalidArguments, "the query's cursor is of another version of this server; start without a cursor")
         }
         return place
-    }
-
-    private func code(_ body: [UInt8]) -> [UInt8] {
-        Array(authentication.authenticate(Array("cursor".utf8) + body).prefix(Self.authenticationByteCount))
     }
 }

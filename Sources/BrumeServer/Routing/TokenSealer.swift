@@ -4,31 +4,37 @@ internal import BrumeSystem
 /// Turns change tokens into opaque bytes and back.
 ///
 /// ```
-/// 0   1  version, 3
-/// 1   1  kind
-/// 2   4  epoch: the run of the server that wrote the place in history (numbers are big-endian)
-/// 6   8  incarnation
-/// 14  8  position
-/// 22  8  head of the history when the first fetch that the token is part of began, or 0
-/// 30  8  end of the history when the page was made that the token ends, or 0
-/// 38  8  digest of the scope: container, environment, database, owner, zone
-/// 46  16 MAC over bytes 0 to 45 (HMAC-SHA256, its first half)
+/// 0   1  version, 4
+/// 1   16 code over all else (``DeterministicSeal``)
+/// 17  45 encrypted from here on:
+///     1  kind
+///     4  epoch: the run of the server that wrote the place in history (numbers are big-endian)
+///     8  incarnation
+///     8  position
+///     8  head of the history when the first fetch that the token is part of began, or 0
+///     8  end of the history when the page was made that the token ends, or 0
+///     8  digest of the scope: container, environment, database, owner, zone
 /// ```
 ///
-/// Version 2 has no bytes 30 to 37, version 1 no bytes 22 to 37. Their tokens are still opened.
+/// Encrypted, since a position is the number of a commit in its database: whoever may see one zone could count by it
+/// how much is written to the others. Equal tokens have equal bytes.
 ///
-/// The digest is keyed, so a token reveals nothing about its scope. A wrong MAC means a token that this server did not
-/// make; a right one with another digest belongs elsewhere, which a client sees as an expired token
-/// (Documentation/CloudKit.md, Change feeds).
+/// A wrong code means a token that this server did not make; a right one with another digest belongs elsewhere, which a
+/// client sees as an expired token (Documentation/CloudKit.md, Change feeds).
+///
+/// Tokens of earlier versions are still opened. They are not encrypted: version 3 has the same parts after the version,
+/// and then the code, HMAC-SHA256's first half; version 2 has no end of the history, version 1 no head either.
 package struct TokenSealer {
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
     private static let scopeByteCount = 8
     private static let authenticationByteCount = 16
     private static let byteCount = 62
     private let authentication: MessageAuthentication
+    private let tokens: DeterministicSeal
 
     package init(key: [UInt8]) {
         authentication = MessageAuthentication(key: key)
+        tokens = DeterministicSeal(secret: key, label: "change tokens")
     }
 
     /// The scope that a token of a zone, or with a nil zone of a database, is bound to.
@@ -43,7 +49,7 @@ package struct TokenSealer {
     }
 
     package func seal(_ token: ChangeToken, scope: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = [Self.version, token.kind.rawValue]
+        var bytes: [UInt8] = [token.kind.rawValue]
         bytes.reserveCapacity(Self.byteCount)
         withUnsafeBytes(of: token.epoch.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.incarnation.bigEndian) { bytes.append(contentsOf: $0) }
@@ -51,24 +57,18 @@ package struct TokenSealer {
         withUnsafeBytes(of: token.firstFetchHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.pageHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: scope)
-        bytes.append(contentsOf: authentication.authenticate(bytes).prefix(Self.authenticationByteCount))
-        return bytes
+        return tokens.seal(bytes, after: [Self.version])
     }
 
     /// The token in `bytes`, or nil when there are none.
     package func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
-        if bytes.isEmpty { return nil }
-        let body = Array(bytes.dropLast(Self.authenticationByteCount))
-        guard 1...Self.version ~= bytes[0], bytes.count == Self.byteCount - 8 * Int(Self.version - bytes[0]),
-            ConstantTime.isEqual(
-                Array(authentication.authenticate(body).prefix(Self.authenticationByteCount)),
-                Array(bytes.suffix(Self.authenticationByteCount)))
-        else {
+        guard let version = bytes.first else { return nil }
+        guard let body = version == Self.version ? openBody(of: bytes) : openFormerBody(of: bytes) else {
             throw ServiceError(
                 .invalidArguments,
                 "the token was not made by this server; use one from an earlier answer, or none to start over")
         }
-        guard body[1] == kind.rawValue, Array(body.suffix(Self.scopeByteCount)) == scope else {
+        guard body[0] == kind.rawValue, Array(body.suffix(Self.scopeByteCount)) == scope else {
             throw ServiceError(
                 .changeTokenExpired,
                 "the token belongs to another zone or database; fetch without a token to start over")
@@ -77,9 +77,24 @@ package struct TokenSealer {
             body.withUnsafeBytes { Number(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
         }
         return ChangeToken(
-            kind: kind, epoch: number(at: 2, UInt32.self), incarnation: number(at: 6, UInt64.self),
-            position: ChangePosition(rawValue: number(at: 14, UInt64.self)),
-            firstFetchHead: body[0] < 2 ? .start : ChangePosition(rawValue: number(at: 22, UInt64.self)),
-            pageHead: body[0] < 3 ? .start : ChangePosition(rawValue: number(at: 30, UInt64.self)))
+            kind: kind, epoch: number(at: 1, UInt32.self), incarnation: number(at: 5, UInt64.self),
+            position: ChangePosition(rawValue: number(at: 13, UInt64.self)),
+            firstFetchHead: version < 2 ? .start : ChangePosition(rawValue: number(at: 21, UInt64.self)),
+            pageHead: version < 3 ? .start : ChangePosition(rawValue: number(at: 29, UInt64.self)))
+    }
+
+    /// The parts after the version; nil if this server did not make the token.
+    private func openBody(of bytes: [UInt8]) -> [UInt8]? {
+        bytes.count == Self.byteCount ? tokens.open(bytes, headerByteCount: 1) : nil
+    }
+
+    private func openFormerBody(of bytes: [UInt8]) -> [UInt8]? {
+        let body = Array(bytes.dropLast(Self.authenticationByteCount))
+        guard 1...3 ~= bytes[0], bytes.count == Self.byteCount - 8 * Int(3 - bytes[0]),
+            ConstantTime.isEqual(
+                Array(authentication.authenticate(body).prefix(Self.authenticationByteCount)),
+                Array(bytes.suffix(Self.authenticationByteCount)))
+        else { return nil }
+        return Array(body.dropFirst())
     }
 }
