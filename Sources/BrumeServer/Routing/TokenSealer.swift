@@ -25,6 +25,8 @@ internal import BrumeSystem
 /// Tokens of earlier versions are still opened. They are not encrypted: version 3 has the same parts after the version,
 /// and then the code, HMAC-SHA256's first half; version 2 has no end of the history, version 1 no head either.
 package struct TokenSealer {
+    /// What the key of all tokens is derived by; see ``DeterministicSeal``.
+    package static let label = "change tokens"
     private static let version: UInt8 = 4
     private static let scopeByteCount = 8
     private static let authenticationByteCount = 16
@@ -34,7 +36,7 @@ package struct TokenSealer {
 
     package init(key: [UInt8]) {
         authentication = MessageAuthentication(key: key)
-        tokens = DeterministicSeal(secret: key, label: "change tokens")
+        tokens = DeterministicSeal(secret: key, label: Self.label)
     }
 
     /// The scope that a token of a zone, or with a nil zone of a database, is bound to.

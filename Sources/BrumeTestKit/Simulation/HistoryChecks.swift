@@ -1,6 +1,8 @@
 internal import BrumeModel
+internal import BrumeServer
+internal import BrumeSystem
 
-/// What a sealed token says, read without its key; see the server's `TokenSealer`. Clients never do this.
+/// What a sealed token says, read with the simulated servers' key; see `TokenSealer`. Clients can't do this.
 struct PeekedToken: Equatable {
     /// The run of the server that wrote the place.
     var epoch: UInt32
@@ -17,13 +19,14 @@ struct PeekedToken: Equatable {
     var horizon: UInt64 { max(historyStart, pageHead) >> 20 }
 
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == 62, bytes[0] == 3 else { return nil }
-        func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-        epoch = UInt32(number(2..<6))
-        incarnation = number(6..<14)
-        position = number(14..<22)
-        firstFetchHead = number(22..<30)
-        pageHead = number(30..<38)
+        let seal = DeterministicSeal(secret: SimulatedServer.key, label: TokenSealer.label)
+        guard let parts = seal.open(bytes, headerByteCount: 1), parts.count == 45 else { return nil }
+        func number(_ range: Range<Int>) -> UInt64 { parts[range].reduce(0) { $0 << 8 | UInt64($1) } }
+        epoch = UInt32(number(1..<5))
+        incarnation = number(5..<13)
+        position = number(13..<21)
+        firstFetchHead = number(21..<29)
+        pageHead = number(29..<37)
     }
 }
 
