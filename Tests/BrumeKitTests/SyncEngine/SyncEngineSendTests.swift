@@ -358,6 +358,28 @@ struct SyncEngineSendTests {
             ])
     }
 
+    @Test("send a zone that the delegate adds with the batch of its records before that batch")
+    func zoneAddedWithItsBatch() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.add(Sample.save("b", zoneB))
+        var batches = 0
+        script.onBatch = { _ in
+            batches += 1
+            if batches > 1 { return nil }
+            script.add(zones: .saveZone(CKRecordZone(zoneID: zoneB)))
+            // Newer than the record that is given: it stays pending.
+            script.add(Sample.save("b", zoneB))
+            return .init(
+                recordsToSave: [CKRecord(recordType: "Note", recordID: Sample.id("b", zoneB))], recordIDsToDelete: [])
+        }
+        script.send()
+        #expect(
+            script.taken().filter { $0.hasPrefix("> modify") } == [
+                "> modifyZones([\"B\"], [])", "> modifyRecords([\"b\"], [])",
+            ])
+        #expect(script.machine.state.recordChanges[Sample.id("b", zoneB)] == Sample.save("b", zoneB))
+    }
+
     @Test("take what the app keeps itself, and are over with it when there is no more")
     func untracked() {
         let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)

@@ -38,6 +38,9 @@ extension SyncEngineStateMachine {
         var additionsAtQuestion: UInt64 = 0
         /// The changes to zones that are in flight.
         var zoneChanges: [CKSyncEngine.PendingDatabaseChange] = []
+        /// A batch that waits for a zone of its own, which the delegate added when it was asked, and
+        /// ``additionsAtQuestion`` of then.
+        var heldBatch: (batch: CKSyncEngine.RecordZoneChangeBatch, additionsAtQuestion: UInt64)?
         /// The batch in flight, and those of its changes that were pending.
         var batch: CKSyncEngine.RecordZoneChangeBatch?
         var trackedIDs: Set<CKRecord.ID> = []
@@ -97,6 +100,10 @@ extension SyncEngineStateMachine {
             if !unsentZoneChanges(cycle).isEmpty {
                 sendCycle!.phase = .zones
                 return
+            }
+            if let held = sendCycle!.heldBatch.take() {
+                sendCycle!.additionsAtQuestion = held.additionsAtQuestion
+                return send(held.batch, now: now)
             }
             sendCycle!.additionsAtQuestion = additions
             ask(.batch(cycle.context), .batch)
@@ -254,6 +261,20 @@ extension SyncEngineStateMachine {
             sendCycle!.phase = unsentZoneChanges(cycle).isEmpty ? .end : .zones
             return
         }
+        let zones = Set(batch.recordsToSave.map(\.recordID.zoneID) + batch.recordIDsToDelete.map(\.zoneID))
+        let isZoneMissing = unsentZoneChanges(cycle).contains {
+            if case .saveZone(let zone) = $0 { zones.contains(zone.zoneID) } else { false }
+        }
+        if isZoneMissing {
+            sendCycle!.heldBatch = (batch, cycle.additionsAtQuestion)
+            sendCycle!.phase = .zones
+            return
+        }
+        send(batch, now: now)
+    }
+
+    private mutating func send(_ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64) {
+        guard let cycle = sendCycle else { preconditionFailure("a batch is sent that no send asked for") }
         let changes =
             batch.recordsToSave.map { CKSyncEngine.PendingRecordZoneChange.saveRecord($0.recordID) }
             + batch.recordIDsToDelete.map { .deleteRecord($0) }
