@@ -74,14 +74,16 @@ extension CKRecord {
                         FieldConflict(
                             key: key, ancestor: ancestor?.fields[key], client: ours, server: theirs,
                             zoneID: recordID.zoneID))
-                    let chosen: FieldValue?
                     do throws(UnsupportedFieldValue) {
-                        chosen = if let value { try FieldValue(value, in: recordID.zoneID) } else { nil }
+                        let chosen = try value.map { value throws(UnsupportedFieldValue) in
+                            try FieldValue(value, in: recordID.zoneID)
+                        }
+                        if chosen != theirs { state.set(chosen, forKey: key) }
                     } catch {
-                        preconditionFailure(
-                            "CKRecord.merging: the value for key \(key.quotedName) is refused: \(error.reason)")
+                        // As where an app sets such a value itself: saving the record fails with the reason.
+                        state.refuse(
+                            "the value for key \(key.quotedName) is refused: \(error.reason)", forKey: key)
                     }
-                    if chosen != theirs { state.set(chosen, forKey: key) }
                 }
             }
             let isParentOurs = ancestor.map { client.parent != $0.parent } ?? (client.parentEdit != nil)

@@ -123,4 +123,16 @@ struct CKRecordMergingTests {
         log.removeAll()
         #expect(log.description == "no conflicts")
     }
+
+    @Test("a value that no record can have, given by a policy, fails the save of the merged record and nothing else")
+    func refusedValue() {
+        let id = CKRecord.ID(recordName: "r")
+        let server = CKRecord(recordType: "Note", recordID: id)
+        let client = CKRecord(recordType: "Note", recordID: id)
+        server["n"] = 1
+        client["n"] = 2
+        let merged = server.merging(client, ancestor: nil, policy: .custom { _ in UInt64.max as NSNumber })
+        #expect(merged["n"] as Int? == nil)
+        #expect(merged.outgoing().refusal?.code == .invalidArguments)
+    }
 }
