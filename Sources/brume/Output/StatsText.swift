@@ -24,7 +24,7 @@ struct StatsText {
     var lines: [String] {
         var lines = [
             "\(state), \(now.loops) \(now.loops == 1 ? "loop" : "loops"), CPU \(decimal(cpuPercent, 0)) %"
-                + " \(showsRates ? "" : "on average "), \(size(now.memory.residentBytes)) resident",
+                + "\(showsRates ? "" : " on average"), \(size(now.memory.residentBytes)) resident",
             "",
             row(
                 "connections",

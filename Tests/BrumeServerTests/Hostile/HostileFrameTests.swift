@@ -249,6 +249,27 @@ struct HostileFrameTests {
         }
     }
 
+    @Test("the server ignores what a pong and a cancel hold, pongs that nobody asked for, and last on other frames")
+    func ignoredParts() async throws {
+        try await HostileServer.running { server in
+            let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))
+            let peer = try await HostilePeer.connect(
+                server, first: FrameWriter.frame(.pong, payload: [1, 2, 3]) + hello)
+            #expect(try await peer.nextFrame().type == .welcome)
+            for count in [0, 3, 8, 1_000] {
+                peer.sendFrame(.pong, isLast: count == 3, payload: [UInt8](repeating: 7, count: count))
+            }
+            let stream = peer.openCall(HostileRequests.Method.recordsFetch)
+            peer.sendFrame(.cancel, stream: stream, isLast: true, payload: [1, 2, 3])
+            peer.sendFrame(
+                .call, stream: stream + 2, isLast: true,
+                payload: HostileRequests.call(HostileRequests.Method.healthCheck))
+            peer.sendFrame(.message, stream: stream + 2, isLast: true)
+            let answer = try await peer.nextFrame()
+            #expect(answer.type == .message && answer.stream == stream + 2, "\(answer)")
+        }
+    }
+
     @Test(
         "a request id or a group's name that is too long or no UTF-8 fails its call alone",
         arguments: [
