@@ -210,8 +210,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
 
     func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// Whether the stream has credit for so many messages, and the connection and the account's share of the output have
-    /// room: many streams that nobody reads hold no more than many answers.
+    /// Whether the stream has credit for so many messages, and the connection and the account's share of the output
+    /// have room: many streams that nobody reads hold no more than many answers.
     ///
     /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
     /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the shard's sweep.

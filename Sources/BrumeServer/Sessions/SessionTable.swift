@@ -2,7 +2,8 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// The sessions of one loop, and what concerns all of them: deadlines, used-up budgets, the operator, the server's stop.
+/// The sessions of one loop, and what concerns all of them: deadlines, used-up budgets, the operator, the server's
+/// stop.
 ///
 /// Belongs to the loop.
 final class SessionTable {
