@@ -69,28 +69,28 @@ import Testing
     func deterministicSeal() {
         let text = Array("attack at dawn, 45 bytes or so of it, no more".utf8)
         let seal = DeterministicSeal(secret: [UInt8](repeating: 7, count: 32), label: "test")
-        let sealed = seal.seal(text, after: [9])
+        let sealed = seal.seal(text, version: 9)
         #expect(
             hexadecimal(sealed)
                 == "090c7258f7dbd17542564e4c5fcf2df742c7700b04510743613ccfdc672f8dee5b5486342a03"
                 + "65b9100f1225ba89f541f2dd575698f99a28683ea888e461")
-        #expect(seal.open(sealed, headerByteCount: 1) == text)
-        #expect(seal.open(seal.seal([], after: []), headerByteCount: 0) == [])
+        #expect(seal.open(sealed) == text)
+        #expect(seal.open(seal.seal([], version: 0)) == [])
     }
 
     @Test("a seal with any bit flipped, cut, of another label or another secret does not open")
     func forgedSeals() {
         let secret = [UInt8](repeating: 7, count: 32)
         let seal = DeterministicSeal(secret: secret, label: "test")
-        let sealed = seal.seal([1, 2, 3, 4], after: [9])
+        let sealed = seal.seal([1, 2, 3, 4], version: 9)
         for bit in 0..<sealed.count * 8 {
             var forged = sealed
             forged[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect(seal.open(forged, headerByteCount: 1) == nil, "bit \(bit)")
+            #expect(seal.open(forged) == nil, "bit \(bit)")
         }
-        for count in 0..<sealed.count { #expect(seal.open(Array(sealed[..<count]), headerByteCount: 1) == nil) }
-        #expect(DeterministicSeal(secret: secret, label: "other").open(sealed, headerByteCount: 1) == nil)
+        for count in 0..<sealed.count { #expect(seal.open(Array(sealed[..<count])) == nil) }
+        #expect(DeterministicSeal(secret: secret, label: "other").open(sealed) == nil)
         let other = DeterministicSeal(secret: [UInt8](repeating: 8, count: 32), label: "test")
-        #expect(other.open(sealed, headerByteCount: 1) == nil)
+        #expect(other.open(sealed) == nil)
     }
 }

@@ -46,13 +46,13 @@ package struct CursorSealer {
     }
 
     package func seal(_ place: QueryCursor, binding: [UInt8]) -> [UInt8] {
-        cursors.seal(binding + Self.encode(place), after: [Self.version])
+        cursors.seal(binding + Self.encode(place), version: Self.version)
     }
 
     /// The place that a cursor marks; nil when there is none.
     package func open(_ cursor: [UInt8], binding: [UInt8]) throws(ServiceError) -> QueryCursor? {
         if cursor.isEmpty { return nil }
-        guard cursor[0] == Self.version, let body = cursors.open(cursor, headerByteCount: 1),
+        guard cursor[0] == Self.version, let body = cursors.open(cursor),
             body.count >= Self.digestByteCount
         else {
             throw ServiceError(

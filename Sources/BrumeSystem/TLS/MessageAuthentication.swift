@@ -21,11 +21,21 @@ package final class MessageAuthentication {
 
     /// Writes the 32 bytes of the message's code to the front of `target`.
     package func authenticate(_ message: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) {
+        authenticate(message, UnsafeRawBufferPointer(start: nil, count: 0), into: target)
+    }
+
+    /// The same for a message in two parts.
+    package func authenticate(
+        _ front: UnsafeRawBufferPointer, _ back: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+    ) {
         precondition(target.count >= MessageAuthentication.codeBytes, "no room for the code")
         var length: UInt32 = 0
+        func update(_ part: UnsafeRawBufferPointer) -> Bool {
+            part.isEmpty
+                || HMAC_Update(context, part.baseAddress?.assumingMemoryBound(to: UInt8.self), part.count) == 1
+        }
         let isDone =
-            HMAC_Init_ex(context, nil, 0, nil, nil) == 1
-            && HMAC_Update(context, message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count) == 1
+            HMAC_Init_ex(context, nil, 0, nil, nil) == 1 && update(front) && update(back)
             && HMAC_Final(context, target.baseAddress?.assumingMemoryBound(to: UInt8.self), &length) == 1
         precondition(isDone && length == MessageAuthentication.codeBytes, "OpenSSL cannot compute HMAC-SHA256")
     }
