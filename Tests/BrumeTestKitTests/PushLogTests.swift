@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeServer
 import Testing
 
 @testable import BrumeTestKit
@@ -21,14 +22,13 @@ struct PushLogTests {
         return timeline
     }
 
+    private static var sealer: TokenSealer { TokenSealer(key: SimulatedServer.key) }
+
     private static func event(_ kind: NotificationEvent.Kind, at sequence: UInt64) -> NotificationEvent {
-        var position = [UInt8](repeating: 0, count: 62)
-        position[0] = 3
-        for (index, byte) in withUnsafeBytes(of: (sequence << 20).bigEndian, Array.init).enumerated() {
-            position[14 + index] = byte
-        }
+        let position = ChangeToken(
+            kind: .notifications, epoch: 0, incarnation: 0, position: ChangePosition(sequence: sequence, index: 0))
         return NotificationEvent(
-            position: position, notificationID: "", subscriptionID: "all", notificationInfo: nil, kind: kind,
+            position: sealer.seal(position, scope: [UInt8](repeating: 0, count: 8)), notificationID: "", subscriptionID: "all", notificationInfo: nil, kind: kind,
             committedMilliseconds: 1)
     }
 
