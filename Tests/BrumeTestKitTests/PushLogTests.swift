@@ -28,7 +28,8 @@ struct PushLogTests {
         let position = ChangeToken(
             kind: .notifications, epoch: 0, incarnation: 0, position: ChangePosition(sequence: sequence, index: 0))
         return NotificationEvent(
-            position: sealer.seal(position, scope: [UInt8](repeating: 0, count: 8)), notificationID: "", subscriptionID: "all", notificationInfo: nil, kind: kind,
+            position: sealer.seal(position, scope: [UInt8](repeating: 0, count: 8)), notificationID: "",
+            subscriptionID: "all", notificationInfo: nil, kind: kind,
             committedMilliseconds: 1)
     }
 
