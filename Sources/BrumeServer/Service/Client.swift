@@ -84,8 +84,6 @@ protocol ClientDoor: AnyObject {
     func finish(_ call: UInt32, _ outcome: Outcome)
     /// Ends a call of which nothing came.
     func refuse(_ call: UInt32, _ error: ServiceError)
-    /// Whether the call has not ended.
-    func isOpen(_ call: UInt32) -> Bool
     /// Something that kept the door from reading or sending may have gone.
     func resumeIfPossible()
     /// The turn has come that the door waited for with ``Shard/waitForTurn(_:)``.
@@ -107,7 +105,4 @@ struct Responder: @unchecked Sendable {
 
     /// Ends the call, of which nothing came.
     func refuse(_ error: ServiceError) { client.door.refuse(call, error) }
-
-    /// Whether the call has not ended otherwise: by its deadline, or with its connection.
-    var isOpen: Bool { client.isHere && client.door.isOpen(call) }
 }

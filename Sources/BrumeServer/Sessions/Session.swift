@@ -208,6 +208,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Calls that have not ended, streams included.
     var openCallCount: Int { machine.openCallCount }
 
+    /// Whether the stream has not ended.
     func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
     /// Whether the stream has credit for so many messages, and the connection and the account's share of the output
