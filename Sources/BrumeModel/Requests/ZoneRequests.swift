@@ -2,10 +2,14 @@
 package struct Zone: Equatable, Sendable {
     package var id: ZoneID
     package var capabilities: ZoneCapabilities
+    /// A sealed change token from which a first fetch of the zone goes on, as of the answer: its records, and the
+    /// deletions from then on. Empty where the answer has none.
+    package var changeToken: [UInt8]
 
-    package init(id: ZoneID, capabilities: ZoneCapabilities) {
+    package init(id: ZoneID, capabilities: ZoneCapabilities, changeToken: [UInt8] = []) {
         self.id = id
         self.capabilities = capabilities
+        self.changeToken = changeToken
     }
 }
 

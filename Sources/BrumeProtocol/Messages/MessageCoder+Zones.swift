@@ -127,7 +127,8 @@ extension MessageCoder {
     private static func zone(_ zone: UnsafeMutablePointer<Brume__V1__Zone>) throws(ServiceError) -> Zone {
         guard let id = zone.pointee.id else { throw unreadableAnswer("a zone has no name") }
         return Zone(
-            id: ZoneCoder.lossy(id), capabilities: ZoneCapabilities(rawValue: zone.pointee.capabilities))
+            id: ZoneCoder.lossy(id), capabilities: ZoneCapabilities(rawValue: zone.pointee.capabilities),
+            changeToken: zone.pointee.change_token.array)
     }
 
     /// The error of a deletion, or nil when it succeeded.
@@ -156,6 +157,7 @@ extension MessageArena {
         let message = make(brume__v1__zone__init)
         message.pointee.id = zoneID(zone.id)
         message.pointee.capabilities = zone.capabilities.rawValue
+        message.pointee.change_token = data(zone.changeToken)
         return message
     }
 }

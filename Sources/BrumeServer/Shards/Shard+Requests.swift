@@ -237,6 +237,7 @@ extension Shard {
                 operation: operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
             var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
+            decision.answer.saves = decision.answer.saves.map { $0.map { withToken($0, database) } }
             return commit(
                 &decision.commit, outcome: coder.encodeModifyZonesResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
@@ -271,7 +272,7 @@ extension Shard {
                     token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
                     earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
         case .fetchZones(_, let zones):
-            return .zones(zones.map { database.zone($0) })
+            return .zones(zones.map { database.zone($0).map { withToken($0, database) } })
         case .listZones:
             return .allZones(database.zones)
         case .fetchSubscriptions(_, let ids):
@@ -283,6 +284,13 @@ extension Shard {
         case .listSubscriptions:
             return .allSubscriptions(database.subscriptions(of: caller))
         }
+    }
+
+    private func withToken(_ zone: Zone, _ database: Database) -> Zone {
+        guard let token = database.firstFetchToken(of: zone.id) else { return zone }
+        return Zone(
+            id: zone.id, capabilities: zone.capabilities,
+            changeToken: sealer.seal(token, scope: sealer.scope(database.id, zone: zone.id.name)))
     }
 
     /// Appends the commit of a decision, if there is one, with the outcome that a retry of the operation will get. The

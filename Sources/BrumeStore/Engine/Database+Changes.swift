@@ -42,6 +42,19 @@ extension Database {
         return page
     }
 
+    /// A token from which the changes of a custom zone are those of a first fetch that begins now; nil for the default
+    /// zone and for one that does not exist.
+    ///
+    /// A device that gets it before it saves its first record in the zone is told of every deletion of its records,
+    /// which a fetch without a token would leave out.
+    package func firstFetchToken(of zone: ZoneID) -> ChangeToken? {
+        guard case .success(let index) = zoneIndex(of: zone), !zoneStates[index].isDefault else { return nil }
+        let head = zoneStates[index].lastChange
+        return ChangeToken(
+            kind: .zone, epoch: run(of: head), incarnation: zoneStates[index].incarnation, position: .start,
+            firstFetchHead: head)
+    }
+
     private func check(_ token: ChangeToken, of zone: ZoneState) throws(ServiceError) {
         if token.kind != .zone {
             throw ServiceError(.invalidArguments, "the token is not a zone's; use the one that the zone's changes gave")

@@ -68,8 +68,20 @@ extension SimulatedDevice {
         write(.zonesModify, coder.encodeModifyZonesRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
             try coder.decodeModifyZonesResponse(bytes)
-        } then: { _, _ in
+        } then: { [self] result, _ in
+            for case .success(let zone) in result.saves { begin(zone) }
         }
+    }
+
+    /// A zone that the device has not fetched yet is fetched from the token that its save gave, which tells of each
+    /// deletion after it (I3).
+    private func begin(_ zone: Zone) {
+        guard PeekedToken(zone.changeToken) != nil else {
+            return simulation.violated("I3: the zone \(zone.id.name) was saved, and the answer holds no token of it")
+        }
+        simulation.history.gave(zone.changeToken, of: database)
+        replica.oldTokens.append((zone.id.name, zone.changeToken))
+        if replica.zones[zone.id.name] == nil { replica.zones[zone.id.name] = Replica.Zone(token: zone.changeToken) }
     }
 
     private func modifySubscriptions() {

@@ -41,10 +41,16 @@ struct  Brume__V1__Zone
    * 1: fetches changes, 2: atomic commits, 4: sharing, 8: zone-wide sharing. 0 for the default zone.
    */
   uint32_t capabilities;
+  /*
+   * In the answers of Modify and Fetch, for a custom zone: a token from which the zone's changes are those of a first
+   * fetch that begins now, all records that there are and, from now on, deletions too. A client that saves records before
+   * it has fetched begins with it and misses no deletion of them. Absent elsewhere.
+   */
+  ProtobufCBinaryData change_token;
 };
 #define BRUME__V1__ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__zone__descriptor) \
-    , NULL, 0 }
+    , NULL, 0, {0,NULL} }
 
 
 struct  Brume__V1__ModifyZonesRequest

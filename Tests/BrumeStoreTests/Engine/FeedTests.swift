@@ -35,6 +35,26 @@ struct FeedTests {
         #expect(try desk.changes(since: empty.token).deleted == ["a"])
     }
 
+    @Test("a zone's own token gives all records as a first fetch does, and each deletion from then on")
+    func firstFetchToken() throws {
+        for name in ["a", "b", "early"] { try desk.save(name) }
+        _ = desk.modify(deletions: ["early"])
+        let token = try #require(desk.database.firstFetchToken(of: Desk.zone))
+        try desk.save("mine")
+        _ = desk.modify(deletions: ["a", "mine"])
+        let first = try desk.changes(since: token)
+        #expect(first.live == ["b"] && first.deleted == ["a", "mine"])
+        #expect(try desk.changes(since: nil).deleted.isEmpty)
+        #expect(desk.database.firstFetchToken(of: .defaultZone) == nil)
+        _ = desk.deleteZone(Desk.zone.name)
+        #expect(desk.database.firstFetchToken(of: Desk.zone) == nil)
+        desk.makeZone(Desk.zone.name)
+        #expect(HistoryTests.code { _ = try desk.changes(since: token) } == .changeTokenExpired)
+        // The first token of an empty zone is as good as any.
+        let second = try #require(desk.database.firstFetchToken(of: Desk.zone))
+        #expect(try desk.changes(since: second).live.isEmpty)
+    }
+
     @Test("the server's own page completes the commit that it is in")
     func pagesHoldWholeCommits() throws {
         _ = desk.modify(saves: (0..<300).map { .of("a\($0)") })

@@ -17,7 +17,7 @@ struct HistoryTests {
         return desk
     }
 
-    private static func code(_ body: () throws -> Void) -> ErrorCode? {
+    static func code(_ body: () throws -> Void) -> ErrorCode? {
         do {
             try body()
             return nil
