@@ -76,9 +76,9 @@ package enum Making {
     }
 
     package static func willFetchRecordZoneChanges(
-        _ zoneID: CKRecordZone.ID
+        _ zoneID: CKRecordZone.ID, _ startsOver: Bool
     ) -> CKSyncEngine.Event.WillFetchRecordZoneChanges {
-        .init(zoneID: zoneID)
+        .init(zoneID: zoneID, startsOver: startsOver)
     }
 
     package static func didFetchRecordZoneChanges(

@@ -117,13 +117,22 @@ extension CKSyncEngine {
         public struct WillFetchRecordZoneChanges: Sendable {
             /// The zone.
             public let zoneID: CKRecordZone.ID
+            /// Whether the engine begins with the zone's start, because it has no token of it yet or because its token
+            /// has expired. All records that the zone has come then, and no deletion from before.
+            ///
+            /// Brume's own. Mark the records of the zone that the app has then; take the mark from those that are
+            /// fetched or saved from here on; and when a fetch of the zone has ended without an error, remove those
+            /// that still have it and that do not wait to be sent: they were deleted. A fetch that is interrupted goes
+            /// on later with `startsOver` false, so keep the marks with the records.
+            public let startsOver: Bool
         }
 
         /// The fetch of a zone ended.
         public struct DidFetchRecordZoneChanges: Sendable {
             /// The zone.
             public let zoneID: CKRecordZone.ID
-            /// Why it ended early; nil when the device has all of the zone's changes.
+            /// Why it ended early; nil when the device has all of the zone's changes. After `changeTokenExpired` the
+            /// engine begins anew by itself.
             public let error: CKError?
         }
 

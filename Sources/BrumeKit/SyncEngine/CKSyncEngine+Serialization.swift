@@ -24,8 +24,8 @@ extension CKSyncEngine.State.Serialization: Codable {
     private static let tokenBytesMax = 64 * 1024
 
     private enum Key: String, CodingKey {
-        case version, account, user, databaseToken, zones, unfetchedZones, ownDeletedZones, pendingZones, pendingRecords
-        case hasUntrackedChanges
+        case version, account, user, databaseToken, zones, unfetchedZones, unconfirmedZones, ownDeletedZones
+        case pendingZones, pendingRecords, recordsForNextZone, hasUntrackedChanges
     }
 
     private enum AccountKind: String, Codable {
@@ -77,6 +77,11 @@ extension CKSyncEngine.State.Serialization: Codable {
         var records: [String]
     }
 
+    private struct ZoneRecords: Codable {
+        var zone: ZoneName
+        var records: [String]
+    }
+
     /// Writes the state.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
@@ -95,6 +100,7 @@ extension CKSyncEngine.State.Serialization: Codable {
         try container.encode(
             tokens.map { ZoneToken(zone: ZoneName($0.key), token: Data($0.value.bytes)) }, forKey: .zones)
         try container.encode(state.unfetchedZones.list.map(ZoneName.init), forKey: .unfetchedZones)
+        try container.encode(state.unconfirmedZones.list.map(ZoneName.init), forKey: .unconfirmedZones)
         try container.encode(state.ownDeletedZones.list.map(ZoneName.init), forKey: .ownDeletedZones)
         let zoneChanges = state.unsentZoneChanges.map { change in
             switch change {
@@ -104,6 +110,10 @@ extension CKSyncEngine.State.Serialization: Codable {
         }
         try container.encode(zoneChanges, forKey: .pendingZones)
         try container.encode(Self.runs(state.unsentRecordChanges), forKey: .pendingRecords)
+        let forNextZone = Dictionary(grouping: state.recordsForNextZone, by: \.zoneID)
+            .map { ZoneRecords(zone: ZoneName($0), records: $1.map(\.recordName).sorted()) }
+            .sorted { $0.zone.name < $1.zone.name }
+        try container.encode(forNextZone, forKey: .recordsForNextZone)
         try container.encode(state.hasUntrackedChanges, forKey: .hasUntrackedChanges)
     }
 
@@ -179,6 +189,13 @@ extension CKSyncEngine.State.Serialization: Codable {
             }
         }
         state.unfetchedZones = try zones(.unfetchedZones)
+        // States of before there were any have none.
+        if container.contains(.unconfirmedZones) { state.unconfirmedZones = try zones(.unconfirmedZones) }
+        for part in try container.decodeIfPresent([ZoneRecords].self, forKey: .recordsForNextZone) ?? [] {
+            for name in part.records {
+                state.recordsForNextZone.insert(CKRecord.ID(recordName: name, zoneID: part.zone.writtenID))
+            }
+        }
         state.ownDeletedZones = try zones(.ownDeletedZones)
         // What is to be sent has the names that the app gave it. One that nothing can have is no reason to refuse the
         // state, with all that it holds besides: the change is sent, and fails by itself.

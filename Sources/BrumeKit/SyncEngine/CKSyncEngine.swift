@@ -16,6 +16,12 @@ internal import BrumeModel
 /// first at most, and leave out of a ``RecordZoneChangeBatch/init(pendingChanges:recordProvider:)`` what was added
 /// within that second, as an app may add changes before it commits their records; ``sendChanges(_:)`` sends all at once
 /// (``BrumeConfiguration/automaticSendDelay`` has tests wait less). Fetches begin with the push.
+/// Records that are saved in a zone before its first fetch are not missed when another device deletes them: the engine
+/// has a place in the zone's history from before the save, for which it asks the server once where it has not saved the
+/// zone itself. When a token has expired, CloudKit's engine fetches anew and says nothing of what was deleted
+/// meanwhile; this one tells the deletion of zones, and says with
+/// ``Event/WillFetchRecordZoneChanges/startsOver`` that a zone is fetched from its start, so that the app can find what
+/// is gone.
 public final class CKSyncEngine: Sendable {
     /// The database that the engine keeps in step with.
     public let database: CKDatabase

@@ -36,6 +36,12 @@ extension SyncEngineDriver {
                         modifications: page.records.map { CKDatabase.RecordZoneChange.Modification(record: $0) },
                         deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
                 })
+        case .firstFetchTokens(let zoneIDs):
+            return .firstFetchTokens(
+                await result {
+                    try await database.recordZones(for: zoneIDs, database.callOptions)
+                        .compactMapValues { try? $0.get().firstFetchToken }
+                })
         case .modifyZones(let saves, let deletions): return .modifyZones(await modify(saves, deletions, database))
         case .modifyRecords(let batch): return .modifyRecords(await modify(batch, database))
         }

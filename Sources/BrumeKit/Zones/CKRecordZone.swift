@@ -44,6 +44,10 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// zone.
     public let capabilities: Capabilities
 
+    /// As the server saved or fetched the zone: a token from which a first fetch goes on that misses no deletion from
+    /// then on. Nil for a default zone, and for one that no server gave. Archives and copies do without it.
+    package let firstFetchToken: CKServerChangeToken?
+
     private let scope = Guarded(EncryptionScope.perRecord)
 
     /// What has an encryption key of its own; `perRecord` unless set.
@@ -69,9 +73,12 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     }
 
     /// A zone as the server describes it.
-    package init(zoneID: CKRecordZone.ID, capabilities: Capabilities) {
+    package init(
+        zoneID: CKRecordZone.ID, capabilities: Capabilities, firstFetchToken: CKServerChangeToken? = nil
+    ) {
         self.zoneID = zoneID
         self.capabilities = capabilities
+        self.firstFetchToken = firstFetchToken
     }
 
     /// The zone that each database has from the start. It has no capabilities and can't be deleted.
@@ -107,6 +114,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.zoneID = zoneID
         let bits = coder.containsValue(forKey: "Capabilities") ? coder.decodeInt64(forKey: "Capabilities") : 0
         capabilities = Capabilities(rawValue: UInt(UInt64(bitPattern: bits)))
+        firstFetchToken = nil
         super.init()
         if coder.containsValue(forKey: "EncryptionScope"), coder.decodeInt64(forKey: "EncryptionScope") == 1 {
             encryptionScope = .perZone
@@ -118,6 +126,8 @@ extension CKRecordZone {
     /// The zone of an answer; nil for a name that no zone can have.
     package convenience init?(_ zone: Zone, currentUser: String?) {
         guard let zoneID = CKRecordZone.ID(zone.id, currentUser: currentUser) else { return nil }
-        self.init(zoneID: zoneID, capabilities: Capabilities(rawValue: UInt(zone.capabilities.rawValue)))
+        self.init(
+            zoneID: zoneID, capabilities: Capabilities(rawValue: UInt(zone.capabilities.rawValue)),
+            firstFetchToken: zone.changeToken.isEmpty ? nil : CKServerChangeToken(bytes: zone.changeToken))
     }
 }

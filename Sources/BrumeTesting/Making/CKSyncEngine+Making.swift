@@ -108,8 +108,10 @@ extension CKSyncEngine.Event.DidFetchChanges {
 }
 
 extension CKSyncEngine.Event.WillFetchRecordZoneChanges {
-    /// The beginning of a zone's fetch.
-    public init(zoneID: CKRecordZone.ID) { self = Making.willFetchRecordZoneChanges(zoneID) }
+    /// The beginning of a zone's fetch; with `startsOver`, of all that the zone has.
+    public init(zoneID: CKRecordZone.ID, startsOver: Bool = false) {
+        self = Making.willFetchRecordZoneChanges(zoneID, startsOver)
+    }
 }
 
 extension CKSyncEngine.Event.DidFetchRecordZoneChanges {

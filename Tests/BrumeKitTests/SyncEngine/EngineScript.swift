@@ -179,14 +179,22 @@ final class EngineScript {
         case .subscription: .subscription(.success(()))
         case .databaseChanges: databasePage([], token: "d")
         case .zoneChanges: zonePage([], token: "z")
+        case .firstFetchTokens(let zones):
+            .firstFetchTokens(
+                .success(Dictionary(uniqueKeysWithValues: zones.map { ($0, withToken($0).firstFetchToken!) })))
         case .modifyZones(let saves, let deletions):
             .modifyZones(
                 .success(
                     .init(
-                        saves: Dictionary(uniqueKeysWithValues: saves.map { ($0.zoneID, .success($0)) }),
+                        saves: Dictionary(
+                            uniqueKeysWithValues: saves.map { ($0.zoneID, .success(withToken($0.zoneID))) }),
                         deletions: Dictionary(uniqueKeysWithValues: deletions.map { ($0, .success(())) }))))
         case .modifyRecords(let batch): saved(batch)
         }
+    }
+
+    private static func withToken(_ zoneID: CKRecordZone.ID) -> CKRecordZone {
+        CKRecordZone(zoneID: zoneID, capabilities: [], firstFetchToken: token("first"))
     }
 
     /// The friendly server, but that some records fail.
@@ -246,6 +254,7 @@ final class EngineScript {
         case .subscription: "subscription"
         case .databaseChanges(let token): "databaseChanges(\(text(token)))"
         case .zoneChanges(let zone, let token): "zoneChanges(\(zone.zoneName), \(text(token)))"
+        case .firstFetchTokens(let zones): "firstFetchTokens(\(zones.map(\.zoneName)))"
         case .modifyZones(let saves, let deletions):
             "modifyZones(\(saves.map(\.zoneID.zoneName)), \(deletions.map(\.zoneName)))"
         case .modifyRecords(let batch):

@@ -191,6 +191,19 @@ final class ShardServer: WorldServer, @unchecked Sendable {
             return .databaseChanges(databaseChanges(device, since: token, pageSize: pageSize))
         case .zoneChanges(let id, let token):
             return .zoneChanges(zoneChanges(device, id, since: token, pageSize: pageSize))
+        case .firstFetchTokens(let ids):
+            return .firstFetchTokens(
+                call(
+                    device, .zonesFetch,
+                    coder.encodeFetchZonesRequest(database: .private, zones: ids.map(\.modelID)),
+                    coder.decodeFetchZonesResponse
+                ).map { zones in
+                    var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
+                    for (id, zone) in zip(ids, zones) {
+                        tokens[id] = (try? zone.get()).flatMap { CKRecordZone($0, currentUser: nil)?.firstFetchToken }
+                    }
+                    return tokens
+                })
         case .modifyZones(let saves, let deletions):
             return .modifyZones(
                 call(
@@ -199,7 +212,8 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 ).map { result in
                     var results = SyncEngineAnswer.ZoneResults(saves: [:], deletions: [:])
                     for (zone, outcome) in zip(saves, result.saves) {
-                        results.saves[zone.zoneID] = outcome.map { _ in zone }.mapError { CKError($0) }
+                        results.saves[zone.zoneID] = outcome.map { CKRecordZone($0, currentUser: nil)! }
+                            .mapError { CKError($0) }
                     }
                     for (id, error) in zip(deletions, result.deletions) {
                         results.deletions[id] = error.map { .failure(CKError($0)) } ?? .success(())

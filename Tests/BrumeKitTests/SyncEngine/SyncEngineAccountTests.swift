@@ -28,7 +28,7 @@ struct SyncEngineAccountTests {
             script.taken() == [
                 "> account", "accountChange(signIn(_ada))", "> listen", "> subscription", "willFetchChanges(scheduled)",
                 "options?", "> databaseChanges(nil)", "didFetchChanges(scheduled)", "willSendChanges(scheduled)",
-                "batch?", "> modifyRecords([\"a\"], [])",
+                "batch?", "> firstFetchTokens([\"A\"])", "> modifyRecords([\"a\"], [])",
                 "sentRecordZoneChanges(saved: [\"a\"], failedSaves: [], deleted: [], failedDeletes: [])", "batch?",
                 "didSendChanges(scheduled)",
             ])

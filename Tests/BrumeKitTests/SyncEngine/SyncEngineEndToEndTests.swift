@@ -119,6 +119,30 @@ struct SyncEngineEndToEndTests {
             ])
     }
 
+    @Test("are told of the deletion of records that they saved before their first fetch", arguments: [true, false])
+    func deletedBeforeFirstFetch(makesZone: Bool) async throws {
+        let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))
+        if !makesZone { try await two.container.privateCloudDatabase.save(CKRecordZone(zoneID: zone)) }
+        if makesZone { makeZone(one) }
+        one.write("mine", id("a"))
+        one.write("kept", id("b"))
+        try await one.engine.sendChanges()
+        try await two.container.privateCloudDatabase.deleteRecord(withID: id("a"))
+        try await one.engine.fetchChanges()
+        #expect(one.texts == ["b": "kept"])
+    }
+
+    @Test("are told of the deletion of a zone that they saved in before their first fetch")
+    func zoneDeletedBeforeFirstFetch() async throws {
+        let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))
+        makeZone(one)
+        one.write("mine", id("a"))
+        try await one.engine.sendChanges()
+        try await two.container.privateCloudDatabase.deleteRecordZone(withID: zone)
+        try await one.engine.fetchChanges()
+        #expect(one.texts.isEmpty)
+    }
+
     @Test("are told of records in the order in which the server got them")
     func feedOrder() async throws {
         let (one, two) = (device(isAutomatic: false), device(isAutomatic: false))

@@ -150,7 +150,7 @@ struct SyncEngineFetchTests {
             log == [
                 "> account", "options?", "> databaseChanges(nil)", "options?", "> databaseChanges(d1)", "options?",
                 "> zoneChanges(A, nil)", "options?", "> zoneChanges(A, z1)", "options?",
-                "didFetchRecordZoneChanges(A)", "options?",
+                "didFetchRecordZoneChanges(A, error: operationCancelled)", "options?",
             ])
         #expect(script.machine.state.unfetchedZones.list == [zone, zoneB])
         #expect(script.machine.state.zoneTokens[zone] == EngineScript.token("z2"))
@@ -185,6 +185,75 @@ struct SyncEngineFetchTests {
         #expect(log.last == "< 1 partialFailure")
     }
 
+    @Test("that start over say so to the delegate, and end what they began without it")
+    func startsOver() {
+        let script = EngineScript(
+            EngineScript.signedIn { state in
+                state.zoneTokens[zone] = EngineScript.token("old")
+                state.zoneTokens[zoneB] = EngineScript.token("b")
+            })
+        var told: [String] = []
+        script.onEvent = { event in
+            switch event {
+            case .willFetchRecordZoneChanges(let event):
+                told.append("\(event.zoneID.zoneName)\(event.startsOver ? " anew" : "")")
+            case .didFetchRecordZoneChanges(let event):
+                told.append("end of \(event.zoneID.zoneName)\(event.error == nil ? "" : ", failed")")
+            default: break
+            }
+        }
+        let new = CKRecordZone.ID(zoneName: "C")
+        script.server = { request in
+            switch request {
+            case .databaseChanges: EngineScript.databasePage([zone, zoneB, new], token: "d")
+            case .zoneChanges(zone, EngineScript.token("old")):
+                .zoneChanges(.failure(CKError(.changeTokenExpired)))
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        #expect(
+            told == [
+                "A", "end of A, failed", "A anew", "end of A", "B", "end of B", "C anew", "end of C",
+            ])
+    }
+
+    @Test("of the database from its start tell the deletion of each zone that the engine knows and that is not there")
+    func missingZones() {
+        let pending = CKRecord.ID(recordName: "pending", zoneID: zoneB)
+        let script = EngineScript(
+            EngineScript.signedIn { state in
+                state.databaseToken = EngineScript.token("old")
+                for zone in [zone, zoneB] { state.zoneTokens[zone] = EngineScript.token("z") }
+                _ = state.recordChanges.add(.saveRecord(pending), id: pending, stamp: 1)
+            })
+        script.server = { request in
+            switch request {
+            case .databaseChanges(EngineScript.token("old")):
+                .databaseChanges(.failure(CKError(.changeTokenExpired)))
+            // The launch ends between the pages.
+            case .databaseChanges(nil): EngineScript.databasePage([zone], token: "d1", moreComing: true)
+            case .databaseChanges: .databaseChanges(.failure(CKError(.networkFailure)))
+            default: EngineScript.friendlyServer(request)
+            }
+        }
+        script.fetch()
+        #expect(!script.taken().contains { $0.contains("deletions: [\"B\"]") })
+
+        let kept = try! JSONEncoder().encode(CKSyncEngine.State.Serialization(script.machine.state))
+        let next = EngineScript(try! JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: kept).state)
+        next.server = { request in
+            if case .databaseChanges = request { return EngineScript.databasePage([], token: "d2") }
+            return EngineScript.friendlyServer(request)
+        }
+        next.fetch()
+        #expect(next.taken().contains("fetchedDatabaseChanges(modifications: [], deletions: [\"B\"])"))
+        #expect(next.machine.state.zoneTokens.keys.map(\.zoneName) == ["A"])
+        #expect(next.pending.isEmpty)
+        next.fetch()
+        #expect(!next.taken().contains { $0.contains("fetchedDatabaseChanges") })
+    }
+
     @Test("of a zone that was deleted and made again tell the deletion, and then what the new one holds")
     func zoneMadeAgain() {
         let gone = CKRecord.ID(recordName: "gone", zoneID: zone)
@@ -207,10 +276,12 @@ struct SyncEngineFetchTests {
         #expect(
             script.taken().filter { $0.contains("etch") || $0.hasPrefix("> zone") } == [
                 "willFetchChanges(manual)", "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])",
-                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)", "didFetchRecordZoneChanges(A)",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)",
+                "didFetchRecordZoneChanges(A, error: changeTokenExpired)",
                 // The database's changes know nothing of it.
                 "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [])",
-                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)", "didFetchRecordZoneChanges(A)",
+                "willFetchRecordZoneChanges(A)", "> zoneChanges(A, old)",
+                "didFetchRecordZoneChanges(A, error: changeTokenExpired)",
                 "fetchedDatabaseChanges(modifications: [\"A\"], deletions: [\"A\"])",
                 "willFetchRecordZoneChanges(A)", "> zoneChanges(A, nil)",
                 "fetchedRecordZoneChanges(modifications: [\"a\"], deletions: [])", "didFetchRecordZoneChanges(A)",

@@ -426,6 +426,85 @@ struct SyncEngineSendTests {
         #expect(script.pending == [Sample.save("b")])
     }
 
+    @Test("of a zone's deletion keep what was added behind it, over launches too, and drop all else")
+    func addedBehindDeletion() throws {
+        let script = EngineScript(EngineScript.signedIn())
+        script.add(Sample.save("before"))
+        script.add(zones: .deleteZone(Sample.zone))
+        script.add(Sample.save("behind"), Sample.save("other", Sample.zoneB))
+        let kept = try JSONEncoder().encode(CKSyncEngine.State.Serialization(script.machine.state))
+        let next = EngineScript(try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: kept).state)
+        for script in [script, next] {
+            script.onBatch = { _ in nil }
+            script.send()
+            #expect(script.taken().contains("> modifyZones([], [\"A\"])"))
+            #expect(script.pending == [Sample.save("behind"), Sample.save("other", Sample.zoneB)])
+            #expect(script.machine.state.recordsForNextZone.isEmpty)
+        }
+        // Another deletion takes that as well.
+        script.add(zones: .deleteZone(Sample.zone))
+        script.send()
+        #expect(script.pending == [Sample.save("other", Sample.zoneB)])
+    }
+
+    @Test("ask for the token of a zone that was never fetched before records are saved in it, so that none is missed")
+    func firstFetchTokens() {
+        let script = EngineScript(EngineScript.signedIn { $0.zoneTokens[Sample.zoneB] = EngineScript.token("b") })
+        script.add(Sample.save("1"), Sample.save("2", Sample.zoneB))
+        script.server = { request in
+            if case .firstFetchTokens = request { return .firstFetchTokens(.failure(CKError(.networkFailure))) }
+            return EngineScript.friendlyServer(request)
+        }
+        script.send()
+        var log = script.taken()
+        #expect(log.contains("> firstFetchTokens([\"A\"])") && !log.contains { $0.hasPrefix("> modifyRecords") })
+        #expect(script.pending == [Sample.save("1"), Sample.save("2", Sample.zoneB)])
+        script.server = EngineScript.friendlyServer
+        script.send()
+        log = script.taken().filter { $0.hasPrefix("> ") }
+        #expect(log == ["> firstFetchTokens([\"A\"])", "> modifyRecords([\"1\", \"2\"], [])"])
+        script.add(Sample.save("3"))
+        script.send()
+        #expect(script.taken().filter { $0.hasPrefix("> ") } == ["> modifyRecords([\"3\"], [])"])
+        script.server = { request in
+            if case .databaseChanges = request {
+                return EngineScript.databasePage([Sample.zone, Sample.zoneB], token: "d")
+            }
+            return EngineScript.friendlyServer(request)
+        }
+        script.fetch()
+        #expect(script.taken().contains("> zoneChanges(A, first)"))
+    }
+
+    @Test("to a zone that is not there, and deletions, ask for no token twice")
+    func firstFetchTokenOfNoZone() {
+        let script = EngineScript(EngineScript.signedIn())
+        script.server = { request in
+            switch request {
+            case .firstFetchTokens: return .firstFetchTokens(.success([:]))
+            case .modifyRecords(let batch):
+                var errors: [CKRecord.ID: CKError] = [:]
+                for record in batch.recordsToSave { errors[record.recordID] = CKError(.zoneNotFound) }
+                return EngineScript.saved(batch, failing: errors)
+            default: return EngineScript.friendlyServer(request)
+            }
+        }
+        script.add(Sample.delete("0"))
+        script.send()
+        #expect(!script.taken().contains { $0.hasPrefix("> firstFetchTokens") })
+        script.add(Sample.save("1"))
+        script.send()
+        let log = script.taken().filter { $0.hasPrefix("> ") }
+        #expect(log == ["> firstFetchTokens([\"A\"])", "> modifyRecords([\"1\"], [])"])
+        // The zone's save brings its token.
+        script.server = EngineScript.friendlyServer
+        script.add(zones: .saveZone(CKRecordZone(zoneID: Sample.zone)))
+        script.add(Sample.save("1"))
+        script.send()
+        #expect(!script.taken().contains { $0.hasPrefix("> firstFetchTokens") })
+        #expect(script.machine.state.zoneTokens[Sample.zone] == EngineScript.token("first"))
+    }
+
     @Test("report changes to zones that fail, and keep those that pass by themselves")
     func failedZones() {
         for (code, isKept) in [(CKError.Code.zoneBusy, true), (.quotaExceeded, false)] {

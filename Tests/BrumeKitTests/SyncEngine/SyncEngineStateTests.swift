@@ -20,6 +20,8 @@ struct SyncEngineStateTests {
         }
         state.sentRecordChanges = [Sample.save("0"), Sample.delete("1")]
         state.hasUntrackedChanges = true
+        state.unconfirmedZones.insert(Sample.zoneB)
+        state.recordsForNextZone = [Sample.id("4", Sample.zoneB), Sample.id("1")]
         return state
     }
 
@@ -41,6 +43,8 @@ struct SyncEngineStateTests {
             // The newer change to a record that is in flight takes its place.
             #expect(state.recordChanges.changes == [Sample.save("0")] + full.recordChanges.changes)
             #expect(state.hasUntrackedChanges)
+            #expect(state.unconfirmedZones == full.unconfirmedZones)
+            #expect(state.recordsForNextZone == full.recordsForNextZone)
         }
         for account in [SyncEngineState.Account.none, .undetermined] {
             var state = SyncEngineState()
@@ -79,7 +83,8 @@ struct SyncEngineStateTests {
                 return true
             }
         }
-        for key in good.keys where key != "databaseToken" { #expect(try refuses(key, nil), "\(key)") }
+        let newer: Set = ["databaseToken", "unconfirmedZones", "recordsForNextZone"]
+        for key in good.keys where !newer.contains(key) { #expect(try refuses(key, nil), "\(key)") }
         let long = String(repeating: "x", count: 300)
         func run(_ zone: [String: String], _ names: [String]) -> Any {
             [["kind": "save", "zone": zone, "records": names]]

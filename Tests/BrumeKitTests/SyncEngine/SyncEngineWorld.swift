@@ -113,9 +113,7 @@ final class SyncEngineWorld {
             if !device.machine.state.unsentRecordChanges.isEmpty || !device.machine.state.unsentZoneChanges.isEmpty {
                 problems.append("\(device.name) still has \(device.machine.state.unsentRecordChanges) to send")
             }
-            // A device that missed a deletion, because history or the zone was gone, may keep what was deleted.
             for id in Set(device.words.keys).union(truth.keys) where device.words[id] != truth[id] {
-                if truth[id] == nil, deleted.contains(id) { continue }
                 problems.append(
                     "\(device.name) has \(id.recordName) in \(id.zoneID.zoneName) as \(device.words[id] ?? []), "
                         + "not \(truth[id] ?? [])")
@@ -224,20 +222,24 @@ final class ModelServer: WorldServer {
         case .zoneChanges(let id, let token):
             guard let zone = zones[id] else { return .zoneChanges(.failure(CKError(.zoneNotFound))) }
             var since: UInt64 = 0
+            // A first fetch tells of no deletion from before it.
+            var firstFetchHead: UInt64 = token == nil ? .max : 0
             if let token {
                 let numbers = Self.numbers(token)
                 guard numbers[0] == zone.incarnation else {
                     return .zoneChanges(
                         .failure(CKError(ServiceError(.changeTokenExpired, "made again", detail: .zoneMadeAgain))))
                 }
-                guard numbers[1] >= zone.horizon else {
+                since = numbers[1]
+                firstFetchHead = numbers.count > 2 ? numbers[2] : 0
+                guard max(since, firstFetchHead) >= zone.horizon else {
                     return .zoneChanges(.failure(CKError(.changeTokenExpired)))
                 }
-                since = numbers[1]
             }
             let changes =
                 zone.records.map { (name: $0.key, sequence: $0.value.tag, isDeletion: false) }
-                + (token == nil ? [] : zone.deletions.map { (name: $0.key, sequence: $0.value, isDeletion: true) })
+                + zone.deletions.filter { $0.value > firstFetchHead }
+                .map { (name: $0.key, sequence: $0.value, isDeletion: true) }
             let later = changes.filter { $0.sequence > since }.sorted { $0.sequence < $1.sequence }
             let page = later.prefix(pageSize)
             let more = later.count > page.count
@@ -252,6 +254,10 @@ final class ModelServer: WorldServer {
                             .init(recordID: CKRecord.ID(recordName: $0.name, zoneID: id), recordType: "Note")
                         },
                         token: EngineScript.token("\(zone.incarnation):\(end)"), moreComing: more)))
+        case .firstFetchTokens(let ids):
+            var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
+            for id in ids { tokens[id] = firstFetchToken(of: id) }
+            return .firstFetchTokens(.success(tokens))
         case .modifyZones(let saves, let deletions):
             var results = SyncEngineAnswer.ZoneResults(saves: [:], deletions: [:])
             for zone in saves {
@@ -259,7 +265,9 @@ final class ModelServer: WorldServer {
                     sequence += 1
                     zones[zone.zoneID] = Zone(incarnation: sequence, changed: sequence, horizon: 0)
                 }
-                results.saves[zone.zoneID] = .success(zone)
+                results.saves[zone.zoneID] = .success(
+                    CKRecordZone(
+                        zoneID: zone.zoneID, capabilities: [], firstFetchToken: firstFetchToken(of: zone.zoneID)))
             }
             for id in deletions {
                 if zones.removeValue(forKey: id) != nil {
@@ -277,6 +285,10 @@ final class ModelServer: WorldServer {
             onCommit()
             return .modifyRecords(.success(results))
         }
+    }
+
+    private func firstFetchToken(of id: CKRecordZone.ID) -> CKServerChangeToken? {
+        zones[id].map { EngineScript.token("\($0.incarnation):0:\(sequence)") }
     }
 
     private func save(_ record: CKRecord) -> Result<CKRecord, CKError> {

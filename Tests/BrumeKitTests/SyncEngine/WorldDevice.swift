@@ -7,6 +7,8 @@ final class WorldDevice {
     private struct Note {
         var words: Set<String>
         var record: CKRecord?
+        /// The engine has begun the zone's fetch anew, and did not come across the note yet.
+        var isUnconfirmed = false
     }
 
     let name: String
@@ -201,6 +203,7 @@ final class WorldDevice {
         case .subscription: .subscription(.failure(error))
         case .databaseChanges: .databaseChanges(.failure(error))
         case .zoneChanges: .zoneChanges(.failure(error))
+        case .firstFetchTokens: .firstFetchTokens(.failure(error))
         case .modifyZones: .modifyZones(.failure(error))
         case .modifyRecords: .modifyRecords(.failure(error))
         }
@@ -256,18 +259,21 @@ final class WorldDevice {
         switch event {
         // As the driver does with persistState: the newest state, and not the one of the moment at which this was said.
         case .stateUpdate: persist()
-        case .fetchedDatabaseChanges(let changes):
-            for deletion in changes.deletions {
-                // What was added for the zone that comes next stays.
-                let pending = Set(machine.state.recordChanges.changes)
-                notes = notes.filter { $0.key.zoneID != deletion.zoneID || pending.contains(.saveRecord($0.key)) }
-                for id in notes.keys where id.zoneID == deletion.zoneID { notes[id]!.record = nil }
+        case .fetchedDatabaseChanges(let changes): for deletion in changes.deletions { zoneIsGone(deletion.zoneID) }
+        case .sentDatabaseChanges(let sent): for id in sent.deletedZoneIDs { zoneIsGone(id) }
+        case .willFetchRecordZoneChanges(let event) where event.startsOver:
+            for id in notes.keys where id.zoneID == event.zoneID { notes[id]!.isUnconfirmed = true }
+        case .didFetchRecordZoneChanges(let event) where event.error == nil:
+            let pending = Set(machine.state.recordChanges.changes)
+            notes = notes.filter {
+                $0.key.zoneID != event.zoneID || !$0.value.isUnconfirmed || pending.contains(.saveRecord($0.key))
             }
         case .fetchedRecordZoneChanges(let changes):
             let pending = Set(machine.state.recordChanges.changes)
             for record in changes.modifications.map(\.record) {
                 let id = record.recordID
                 // A save without a note is one that a crash kept the machine from dropping.
+                notes[id]?.isUnconfirmed = false
                 if notes[id] != nil, pending.contains(.saveRecord(id)) { continue }
                 if pending.contains(.deleteRecord(id)) { continue }
                 notes[id] = Note(words: Self.words(record), record: record)
@@ -276,10 +282,20 @@ final class WorldDevice {
                 notes[deletion.recordID] = nil
             }
         case .sentRecordZoneChanges(let sent):
-            for record in sent.savedRecords { notes[record.recordID]?.record = record }
+            for record in sent.savedRecords {
+                notes[record.recordID]?.record = record
+                notes[record.recordID]?.isUnconfirmed = false
+            }
             for failure in sent.failedRecordSaves { mend(failure.record, failure.error) }
         default: break
         }
+    }
+
+    /// What was added for the zone that comes next stays.
+    private func zoneIsGone(_ zoneID: CKRecordZone.ID) {
+        let pending = Set(machine.state.recordChanges.changes)
+        notes = notes.filter { $0.key.zoneID != zoneID || pending.contains(.saveRecord($0.key)) }
+        for id in notes.keys where id.zoneID == zoneID { notes[id]!.record = nil }
     }
 
     private func mend(_ record: CKRecord, _ error: CKError) {

@@ -242,6 +242,7 @@ package struct SyncEngineStateMachine: Sendable {
             }
         case .databaseChanges(let result): databaseChangesFetched(result, now: now)
         case .zoneChanges(let result): zoneChangesFetched(result, now: now)
+        case .firstFetchTokens(let result): firstFetchTokensFetched(result, now: now)
         case .modifyZones(let result): zonesModified(result, now: now)
         case .modifyRecords(let result): recordsModified(result, now: now)
         }

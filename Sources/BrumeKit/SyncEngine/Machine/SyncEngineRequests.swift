@@ -6,6 +6,8 @@ package enum SyncEngineRequest: Sendable {
     case subscription
     case databaseChanges(since: CKServerChangeToken?)
     case zoneChanges(CKRecordZone.ID, since: CKServerChangeToken?)
+    /// Tokens of zones from which a first fetch goes on.
+    case firstFetchTokens([CKRecordZone.ID])
     case modifyZones(saving: [CKRecordZone], deleting: [CKRecordZone.ID])
     case modifyRecords(CKSyncEngine.RecordZoneChangeBatch)
 }
@@ -17,6 +19,8 @@ package enum SyncEngineAnswer: Sendable {
     case subscription(Result<Void, CKError>)
     case databaseChanges(Result<DatabasePage, CKError>)
     case zoneChanges(Result<ZonePage, CKError>)
+    /// Of the zones that there are.
+    case firstFetchTokens(Result<[CKRecordZone.ID: CKServerChangeToken], CKError>)
     case modifyZones(Result<ZoneResults, CKError>)
     case modifyRecords(Result<RecordResults, CKError>)
 

@@ -17,12 +17,19 @@ package struct SyncEngineState: Sendable {
     /// Zones that have changes on the server beyond their token, in the order in which they came up.
     package var unfetchedZones = UniqueZones()
 
+    /// Zones that the device knows and that a fetch of the database's changes from their start has not come across yet.
+    /// Those that are left at its end were deleted.
+    package var unconfirmedZones = UniqueZones()
+
     /// Zones that this device deleted and whose deletion has yet to come back with the database's changes.
     package var ownDeletedZones = UniqueZones()
 
     package var zoneChanges = ChangeQueue<CKRecordZone.ID, CKSyncEngine.PendingDatabaseChange>()
     package var recordChanges = ChangeQueue<CKRecord.ID, CKSyncEngine.PendingRecordZoneChange>()
     package var hasUntrackedChanges = false
+    /// Records whose changes were added behind a deletion of their zone that is still to be sent or under way. They are
+    /// for the zone that takes its place; all others go with the zone.
+    package var recordsForNextZone: Set<CKRecord.ID> = []
 
     /// What was sent, and whose outcome the delegate has not handled.
     package var sentZoneChanges: [CKSyncEngine.PendingDatabaseChange] = []
@@ -38,6 +45,11 @@ package struct SyncEngineState: Sendable {
     /// The records' changes that are to be sent, those in flight first.
     package var unsentRecordChanges: [CKSyncEngine.PendingRecordZoneChange] {
         sentRecordChanges.filter { !recordChanges.contains($0.recordID) } + recordChanges.changes
+    }
+
+    /// Whether the zone's deletion is to be sent or under way.
+    func isDeleting(_ zoneID: CKRecordZone.ID) -> Bool {
+        zoneChanges[zoneID] == .deleteZone(zoneID) || sentZoneChanges.contains(.deleteZone(zoneID))
     }
 
     /// Forgets everything but the account.

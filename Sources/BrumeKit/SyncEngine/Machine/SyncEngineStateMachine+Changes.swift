@@ -6,6 +6,7 @@ extension SyncEngineStateMachine {
         var isChanged = false
         for change in changes {
             let isNew = state.recordChanges.add(change, id: change.recordID, stamp: additions, now: now)
+            if state.isDeleting(change.recordID.zoneID) { state.recordsForNextZone.insert(change.recordID) }
             isChanged = isNew || isChanged
         }
         return changesAdded(!changes.isEmpty, isChanged, now: now)
@@ -35,6 +36,9 @@ extension SyncEngineStateMachine {
         var isChanged = false
         for change in changes {
             let isNew = state.zoneChanges.add(change, id: change.zoneID, stamp: additions)
+            if case .deleteZone(let id) = change {
+                state.recordsForNextZone = state.recordsForNextZone.filter { $0.zoneID != id }
+            }
             isChanged = isNew || isChanged
         }
         return changesAdded(!changes.isEmpty, isChanged, now: now)

@@ -76,6 +76,11 @@ extension SyncEngineStateMachine {
             ask(.fetchOptions(cycle.context), .fetchOptions)
         case .database:
             fetchCycle!.pushesAtRequest = databasePushes
+            // From the start: what is not among the zones that there are was deleted meanwhile.
+            if state.databaseToken == nil {
+                state.unconfirmedZones = UniqueZones()
+                for zoneID in state.zoneTokens.keys { state.unconfirmedZones.insert(zoneID) }
+            }
             request(.databaseChanges(since: state.databaseToken))
         case .zoneOptions:
             let isAnythingLeft = state.unfetchedZones.list.contains { !cycle.fetchedZones.contains($0) }
@@ -93,13 +98,13 @@ extension SyncEngineStateMachine {
             fetchCycle!.fetchedZones.insert(zoneID)
             fetchCycle!.openZone = zoneID
             fetchCycle!.phase = .zone(zoneID)
-            tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+            tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, startsOver: state.zoneTokens[zoneID] == nil)))
         case .pageOptions(let zoneID):
             fetchCycle!.phase = .zone(zoneID)
             ask(.fetchOptions(cycle.context), .fetchOptions)
         case .zone(let zoneID):
             // The delegate has thought better of it: what is left of the zone waits.
-            guard cycle.options.scope.contains(zoneID) else { return closeZone(zoneID, nil) }
+            guard cycle.options.scope.contains(zoneID) else { return closeZone(zoneID, .zoneLeftOut) }
             pushedZones.remove(zoneID)
             request(.zoneChanges(zoneID, since: state.zoneTokens[zoneID]))
         case .end:
@@ -173,9 +178,10 @@ extension SyncEngineStateMachine {
             for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
             for modification in page.modifications {
                 state.unfetchedZones.insert(modification.zoneID)
+                state.unconfirmedZones.remove(modification.zoneID)
                 fetchCycle!.fetchedZones.remove(modification.zoneID)
             }
-            let deletions = earlierDeletions + page.deletions
+            let deletions = earlierDeletions + page.deletions + (page.moreComing ? [] : missingZones())
             fetchCycle!.hasAllZones = !page.moreComing
             fetchCycle!.phase = page.moreComing ? .databaseOptions : .zoneOptions
             if page.modifications.isEmpty, deletions.isEmpty {
@@ -190,46 +196,21 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// A zone is gone on the server. Its deletion by this device comes back as well: what was to be sent before that is
-    /// gone already, and what was added since is for the zone that takes its place.
-    private mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID) {
-        if state.ownDeletedZones.contains(zoneID) {
-            state.ownDeletedZones.remove(zoneID)
-            state.zoneTokens[zoneID] = nil
-            state.unfetchedZones.remove(zoneID)
-        } else {
-            zoneIsGone(zoneID)
-        }
-    }
-
-    /// Forgets a zone that is gone, with what was to be sent to it. What the delegate adds on hearing of it stays.
-    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID) {
-        dropRecordChanges(in: zoneID)
-        state.zoneChanges.remove(zoneID)
-        state.zoneTokens[zoneID] = nil
-        state.unfetchedZones.remove(zoneID)
-    }
-
-    /// Drops what was to be sent to a zone, but what was added behind the given moment.
-    mutating func dropRecordChanges(in zoneID: CKRecordZone.ID, until addition: UInt64 = .max) {
-        for change in state.recordChanges.changes where change.recordID.zoneID == zoneID {
-            if let stamp = state.recordChanges.stamp(change.recordID), stamp <= addition {
-                state.recordChanges.remove(change.recordID)
-            }
-        }
-    }
-
     mutating func zoneChangesFetched(_ result: Result<SyncEngineAnswer.ZonePage, CKError>, now: UInt64) {
         guard case .zone(let zoneID)? = fetchCycle?.phase else {
             preconditionFailure("a zone's changes came that no fetch asked for")
         }
         switch result {
         case .failure(let error) where error.saysZoneMadeAgain && state.zoneTokens[zoneID] != nil:
-            zoneMadeAgain(zoneID, now: now)
+            zoneMadeAgain(zoneID, error, now: now)
         case .failure(let error)
         where error.code == .changeTokenExpired && !fetchCycle!.expiredZones.contains(zoneID):
             fetchCycle!.expiredZones.insert(zoneID)
             state.zoneTokens[zoneID] = nil
+            // The delegate is told that what comes next is the whole zone.
+            closeZone(zoneID, error)
+            state.unfetchedZones.insert(zoneID)
+            fetchCycle!.fetchedZones.remove(zoneID)
             markDirty(now: now)
         case .failure(let error):
             fetchCycle!.failedZones[zoneID] = error
@@ -264,8 +245,8 @@ extension SyncEngineStateMachine {
     /// they are asked for again, and tell the deletion. Where they don't, as to an engine that got them before it knew
     /// what to do with them, the token proves that it was the delegate's zone that went. Then the new zone is fetched
     /// from its start.
-    private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, now: UInt64) {
-        closeZone(zoneID, nil)
+    private mutating func zoneMadeAgain(_ zoneID: CKRecordZone.ID, _ error: CKError, now: UInt64) {
+        closeZone(zoneID, error)
         state.unfetchedZones.insert(zoneID)
         fetchCycle!.fetchedZones.remove(zoneID)
         markDirty(now: now)
@@ -284,5 +265,12 @@ extension SyncEngineStateMachine {
         fetchCycle!.openZone = nil
         fetchCycle!.phase = .zoneOptions
         tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+    }
+}
+
+extension CKError {
+    fileprivate static var zoneLeftOut: CKError {
+        CKError(
+            .operationCancelled, message: "the delegate's options leave the zone out; it is fetched when they name it")
     }
 }

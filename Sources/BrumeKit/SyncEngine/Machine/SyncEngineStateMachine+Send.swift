@@ -38,9 +38,11 @@ extension SyncEngineStateMachine {
         var additionsAtQuestion: UInt64 = 0
         /// The changes to zones that are in flight.
         var zoneChanges: [CKSyncEngine.PendingDatabaseChange] = []
-        /// A batch that waits for a zone of its own, which the delegate added when it was asked, and
-        /// ``additionsAtQuestion`` of then.
+        /// A batch that waits for a zone of its own, which the delegate added when it was asked, or for a zone's token,
+        /// and ``additionsAtQuestion`` of then.
         var heldBatch: (batch: CKSyncEngine.RecordZoneChangeBatch, additionsAtQuestion: UInt64)?
+        /// Zones that were asked for their tokens.
+        var askedZones: Set<CKRecordZone.ID> = []
         /// The batch in flight, and those of its changes that were pending.
         var batch: CKSyncEngine.RecordZoneChangeBatch?
         var trackedIDs: Set<CKRecord.ID> = []
@@ -103,7 +105,7 @@ extension SyncEngineStateMachine {
             }
             if let held = sendCycle!.heldBatch.take() {
                 sendCycle!.additionsAtQuestion = held.additionsAtQuestion
-                return send(held.batch, now: now)
+                return sendOnceFollowed(held.batch, now: now)
             }
             sendCycle!.additionsAtQuestion = additions
             ask(.batch(cycle.context), .batch)
@@ -177,7 +179,6 @@ extension SyncEngineStateMachine {
         state.sentZoneChanges = changes
         sendCycle!.zoneChanges = changes
         removedZonesInFlight = []
-        sendCycle!.additionsAtQuestion = additions
         request(.modifyZones(saving: saves, deleting: deletions))
     }
 
@@ -200,6 +201,7 @@ extension SyncEngineStateMachine {
                 case .success(let saved):
                     savedZones.append(saved)
                     sendCycle!.zoneChangeDone(change)
+                    if state.zoneTokens[zone.zoneID] == nil { state.zoneTokens[zone.zoneID] = saved.firstFetchToken }
                 case .failure(let error):
                     failedSaves.append(.init(zone: zone, error: error))
                     failed(change, error)
@@ -209,8 +211,7 @@ extension SyncEngineStateMachine {
                 case .success:
                     deletedIDs.append(id)
                     sendCycle!.zoneChangeDone(change)
-                    // What was to be sent to the zone is gone with it; what was added since is for the next one.
-                    dropRecordChanges(in: id, until: cycle.additionsAtQuestion)
+                    dropRecordChanges(ofDeletedZone: id)
                     state.zoneTokens[id] = nil
                     state.unfetchedZones.remove(id)
                     state.ownDeletedZones.insert(id)
@@ -270,7 +271,34 @@ extension SyncEngineStateMachine {
             sendCycle!.phase = .zones
             return
         }
-        send(batch, now: now)
+        sendOnceFollowed(batch, now: now)
+    }
+
+    /// Sends a batch when the engine has a token of each of its zones. Records that are saved in a zone that was never
+    /// fetched may be deleted by another device before it is, and a fetch without a token tells of no deletion.
+    private mutating func sendOnceFollowed(_ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64) {
+        guard let cycle = sendCycle else { preconditionFailure("a batch is sent that no send asked for") }
+        let unfollowed = Set(batch.recordsToSave.map(\.recordID.zoneID))
+            .filter { state.zoneTokens[$0] == nil && !$0.isDefault && !cycle.askedZones.contains($0) }
+            .sorted { $0.zoneName < $1.zoneName }.prefix(Limits.itemsPerRequest)
+        if unfollowed.isEmpty { return send(batch, now: now) }
+        sendCycle!.heldBatch = (batch, cycle.additionsAtQuestion)
+        sendCycle!.askedZones.formUnion(unfollowed)
+        request(.firstFetchTokens(Array(unfollowed)))
+    }
+
+    /// A zone that is missing has no token, and the save says so. Where tokens can't be had the records are not sent.
+    mutating func firstFetchTokensFetched(
+        _ result: Result<[CKRecordZone.ID: CKServerChangeToken], CKError>, now: UInt64
+    ) {
+        switch result {
+        case .success(let tokens):
+            for (zoneID, token) in tokens where state.zoneTokens[zoneID] == nil { state.zoneTokens[zoneID] = token }
+            markDirty(now: now)
+        case .failure(let error):
+            sendCycle?.failure = error
+            sendCycle?.phase = .end
+        }
     }
 
     private mutating func send(_ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64) {
