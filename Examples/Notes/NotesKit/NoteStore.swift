@@ -19,6 +19,7 @@ final class NoteStore: @unchecked Sendable {
                 base_title TEXT, base_text TEXT, base_edited REAL, system_fields BLOB,
                 is_deleted INTEGER NOT NULL, revision INTEGER NOT NULL, sent_revision INTEGER NOT NULL)
             """)
+        try connection.run("CREATE TABLE IF NOT EXISTS unconfirmed (id TEXT PRIMARY KEY)")
         try connection.run("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
     }
 
@@ -52,8 +53,38 @@ final class NoteStore: @unchecked Sendable {
 
     /// Removes all notes.
     func removeAll() throws {
-        try lock.withLock { _ = try connection.run("DELETE FROM notes") }
+        try lock.withLock {
+            try connection.transaction {
+                try connection.run("DELETE FROM notes")
+                try connection.run("DELETE FROM unconfirmed")
+            }
+        }
     }
+
+    // MARK: A fetch from the start
+
+    /// All notes that the server is to have come into doubt: a fetch from the start tells of those that are there.
+    func doubtAll() throws {
+        try lock.withLock { _ = try connection.run("INSERT OR IGNORE INTO unconfirmed SELECT id FROM notes") }
+    }
+
+    /// The server has the note.
+    func confirm(_ id: String) throws {
+        try lock.withLock { _ = try connection.run("DELETE FROM unconfirmed WHERE id = ?", [.text(id)]) }
+    }
+
+    /// Removes the notes that are still in doubt, but for those that are to be sent: they were deleted.
+    func removeDoubtful() throws {
+        try lock.withLock {
+            try connection.transaction {
+                try connection.run(
+                    "DELETE FROM notes WHERE id IN (SELECT id FROM unconfirmed) AND revision <= sent_revision")
+                try connection.run("DELETE FROM unconfirmed")
+            }
+        }
+    }
+
+    // MARK: The engine's state
 
     /// What the sync engine wants to have kept; nil: nothing yet.
     func state(_ name: String) throws -> Data? {

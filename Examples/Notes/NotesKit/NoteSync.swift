@@ -93,9 +93,14 @@ final class NoteSync: CKSyncEngineDelegate {
             for id in changes.deletedRecordIDs { try deleted(id) }
             for failure in changes.failedRecordSaves { try saveFailed(failure.record, failure.error, engine) }
             for (id, error) in changes.failedRecordDeletes { try deletionFailed(id, error, engine) }
-        case .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges, .didFetchChanges,
-            .willSendChanges, .didSendChanges:
-            break
+        case .willFetchRecordZoneChanges(let fetch):
+            if fetch.startsOver { try store.doubtAll() }
+        case .didFetchRecordZoneChanges(let fetch):
+            if fetch.error == nil {
+                try store.removeDoubtful()
+                notify()
+            }
+        case .willFetchChanges, .didFetchChanges, .willSendChanges, .didSendChanges: break
         }
     }
 
@@ -118,6 +123,7 @@ final class NoteSync: CKSyncEngineDelegate {
     }
 
     private func fetched(_ record: CKRecord) throws {
+        try store.confirm(record.recordID.recordName)
         try store.update(record.recordID.recordName) { row in
             // An edit of this device that is to be sent will be a conflict, and is merged then.
             if row?.isPending == true { return }
@@ -144,6 +150,7 @@ final class NoteSync: CKSyncEngineDelegate {
 
     private func saved(_ record: CKRecord) throws {
         let revision = state.withLock { $0.sending.removeValue(forKey: record.recordID) }
+        try store.confirm(record.recordID.recordName)
         try store.update(record.recordID.recordName) { row in
             row?.agree(on: record)
             if let revision, let sent = row?.sentRevision { row?.sentRevision = max(revision, sent) }

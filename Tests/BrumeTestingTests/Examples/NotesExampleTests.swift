@@ -138,14 +138,19 @@ struct NotesExampleTests {
             let laptop = try server.device(of: "ada")
             let (first, second) = (try app(server.device(of: "ada")), try app(laptop))
             let note = try first.add(title: "a", text: "1")
+            let gone = try first.add(title: "gone", text: "")
+            let edited = try first.add(title: "edited", text: "")
             try await first.syncNow()
             try await second.syncNow()
             server.script.expireChangeTokens()
             try first.edit(note.id) { $0.text = "2" }
+            // No page tells of their deletions any more; what was edited here meanwhile is wanted.
+            for deleted in [gone, edited] { try first.delete(deleted.id) }
+            try second.edit(edited.id) { $0.text = "here" }
             try first.add(title: "b", text: "")
             try await first.syncNow()
             try await second.syncNow()
-            #expect(try texts(second) == ["a": "2", "b": ""])
+            #expect(try texts(second) == ["a": "2", "b": "", "edited": "here"])
             try await laptop.privateCloudDatabase.deleteRecordZone(withID: CKRecordZone.ID(zoneName: "Notes"))
             for app in [first, second] {
                 try await app.syncNow()
