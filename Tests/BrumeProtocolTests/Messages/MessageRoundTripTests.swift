@@ -121,7 +121,7 @@ struct MessageRoundTripTests {
             database: .private, saves: [ZoneID(name: "a")], deletions: [ZoneID(name: "_bad")],
             operationID: MessageSamples.operationID)
         #expect(try client.encodeModifyZonesRequest(modify).decoded(server.decodeModifyZonesRequest) == modify)
-        let zone = Zone(id: MessageSamples.zone, capabilities: .custom)
+        let zone = Zone(id: MessageSamples.zone, capabilities: .custom, changeToken: [1, 2, 3])
         let result = ModifyZonesResult(
             saves: [.success(zone), .failure(MessageSamples.error)], deletions: [nil, MessageSamples.error])
         #expect(try server.encodeModifyZonesResponse(result).decoded(client.decodeModifyZonesResponse) == result)
