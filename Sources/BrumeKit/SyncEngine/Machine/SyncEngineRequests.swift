@@ -19,7 +19,7 @@ package enum SyncEngineAnswer: Sendable {
     case subscription(Result<Void, CKError>)
     case databaseChanges(Result<DatabasePage, CKError>)
     case zoneChanges(Result<ZonePage, CKError>)
-    /// Of the zones that there are.
+    /// The tokens by zone; a zone that does not exist has none.
     case firstFetchTokens(Result<[CKRecordZone.ID: CKServerChangeToken], CKError>)
     case modifyZones(Result<ZoneResults, CKError>)
     case modifyRecords(Result<RecordResults, CKError>)
