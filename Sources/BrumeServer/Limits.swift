@@ -218,7 +218,7 @@ package enum ServerLimits {
     /// client cancels.
     static let heldReplyBytes = 512
 
-    /// Encoded bytes of the records of each private database, unless the operator says otherwise: as much as people get
+    /// Encoded bytes of the records of an account's private databases, unless the operator says otherwise: as much as people get
     /// elsewhere for free, and more than a person fills with records.
     package static let quotaBytes = 5 * 1024 * 1024 * 1024
 

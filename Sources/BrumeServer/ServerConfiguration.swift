@@ -94,8 +94,8 @@ package struct ServerConfiguration: Sendable {
     package var indexedZoneMinimum = 256
     /// How much of its past every database keeps.
     package var history = HistoryLimits.standard
-    /// Encoded bytes of the records that each private database may hold, unless its account has a quota of its own; 0
-    /// means no limit.
+    /// Encoded bytes of the records that an account's private databases may hold together, unless it has a quota of its
+    /// own; 0 means no limit.
     package var quotaBytes = 0
     /// The same for each public database.
     package var publicQuotaBytes = 0

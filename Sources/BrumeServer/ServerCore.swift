@@ -36,6 +36,12 @@ final class ServerCore: @unchecked Sendable {
     private(set) var loading: FairWork!
     private let loadingEnded = Atomic<Bool>(false)
     let memory = MemoryUse()
+    /// What private databases hold.
+    let storage = StorageLedger()
+    /// Searches for what accounts stored before the start, on the snapshots' loop.
+    private(set) var counting: FairWork!
+    /// The containers that held data at the start, in a fixed order.
+    let containersAtStart: [String]
     /// The containers that are served, when the operator has named none.
     private let servedContainers: Lock<ServedContainers>
     /// The databases that were in the journal at the start; others have snapshots, which are found on the disk.
@@ -65,6 +71,7 @@ final class ServerCore: @unchecked Sendable {
         self.startedNanoseconds = startedNanoseconds
         self.journaledDatabases = journaledDatabases
         self.isNewFolder = isNewFolder
+        containersAtStart = containersWithData.sorted()
         servedContainers = Lock(
             ServedContainers(
                 holdingData: containersWithData.union(schemas.containers.keys),
@@ -88,6 +95,7 @@ final class ServerCore: @unchecked Sendable {
         self.loader = loader
         lessons = FairWork(on: adminLoop)
         loading = FairWork(on: loader)
+        counting = FairWork(on: snapshots.loop)
     }
 
     /// Releases the parts, which refer to the core and to each other. Called when no loop runs any more.
@@ -100,6 +108,7 @@ final class ServerCore: @unchecked Sendable {
         loader = nil
         lessons = nil
         loading = nil
+        counting = nil
     }
 
     /// The same for a server that never started: what listens already is closed.
@@ -154,12 +163,12 @@ final class ServerCore: @unchecked Sendable {
             try refuseDevelopment(to: hello.credentials)
         }
         func identity(
-            _ role: Identity.Role, user: String = "", tokenHash: [UInt8] = [], quota: QuotaOverride? = nil,
+            _ role: Identity.Role, user: String = "", tokenHash: [UInt8] = [], storage: AccountStorage? = nil,
             isTeacher: Bool = false, newContainerOf account: [UInt8]? = nil
         ) -> Identity {
             Identity(
                 role: role, container: hello.container, environment: environment, userRecordName: user,
-                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash, quota: quota,
+                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash, storage: storage,
                 isTeacher: isTeacher,
                 newContainerOf: account)
         }
@@ -173,7 +182,7 @@ final class ServerCore: @unchecked Sendable {
                 .account(name: holder.name),
                 user: secrets.userRecordName(
                     accountID: holder.id, container: hello.container, environment: environment),
-                tokenHash: AccountToken.hash(token) ?? [], quota: holder.quota,
+                tokenHash: AccountToken.hash(token) ?? [], storage: holder.storage,
                 isTeacher: configuration.teachers.include(holder.name), newContainerOf: isNew ? holder.id : nil)
         case .admin(let token):
             // The answer does not reveal whether the token is right where it is of no use.

@@ -1824,7 +1824,7 @@ const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor =
   (ProtobufCMessageInit) brume__store__v1__database_run__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[8] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[9] =
 {
   {
     "database",
@@ -1922,6 +1922,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stored_bytes",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotHeader, stored_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[] = {
   0,   /* field[0] = database */
@@ -1929,6 +1941,7 @@ static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[]
   2,   /* field[2] = record_count */
   6,   /* field[6] = runs */
   1,   /* field[1] = sequence */
+  8,   /* field[8] = stored_bytes */
   3,   /* field[3] = tombstone_count */
   4,   /* field[4] = zone_count */
   5,   /* field[5] = zone_feed_floor */
@@ -1936,7 +1949,7 @@ static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[]
 static const ProtobufCIntRange brume__store__v1__snapshot_header__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
 {
@@ -1946,7 +1959,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
   "Brume__Store__V1__SnapshotHeader",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotHeader),
-  8,
+  9,
   brume__store__v1__snapshot_header__field_descriptors,
   brume__store__v1__snapshot_header__field_indices_by_name,
   1,  brume__store__v1__snapshot_header__number_ranges,

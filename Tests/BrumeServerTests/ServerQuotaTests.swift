@@ -8,10 +8,11 @@ import Testing
 @Suite("Quotas of a server")
 struct ServerQuotaTests {
     private func save(
-        _ name: String, bytes: Int, in database: DatabaseScope = .private, by peer: SteppedPeer
+        _ name: String, bytes: Int, in database: DatabaseScope = .private, by peer: SteppedPeer,
+        policy: SavePolicy = .ifServerRecordUnchanged
     ) throws -> ErrorCode? {
         do {
-            try peer.save([name], database: database) { _ in ["x": .bytes([UInt8](repeating: 1, count: bytes))] }
+            try peer.save([name], database: database, policy: policy) { _ in ["x": .bytes([UInt8](repeating: 1, count: bytes))] }
             return nil
         } catch let error as ServiceError {
             return error.code
@@ -26,6 +27,69 @@ struct ServerQuotaTests {
         #expect(try save("two", bytes: 6_000, in: .public, by: b) == .quotaExceeded)
         #expect(try save("two", bytes: 1_000, in: .public, by: b) == nil)
         #expect(try save("two", bytes: 60_000, by: b) == nil)
+    }
+
+    /// With one loop and with several, where the databases are on different ones.
+    @Test("an account's private databases share it, in all containers and environments", arguments: [1, 4])
+    func shared(loopCount: Int) throws {
+        let server = try SteppedServer {
+            $0.quotaBytes = 20_000
+            $0.loopCount = loopCount
+        }
+        let first = try server.connect(account: "a", container: "iCloud.one")
+        let second = try server.connect(account: "a", container: "iCloud.two")
+        #expect(try save("record", bytes: 9_000, by: first) == nil)
+        #expect(try save("record", bytes: 9_000, by: second) == nil)
+        #expect(try save("other", bytes: 3_000, by: second) == .quotaExceeded)
+        #expect(try save("other", bytes: 3_000, by: first) == .quotaExceeded)
+        // Another account has its own, and what goes from one database is room in the others.
+        #expect(try save("record", bytes: 9_000, by: server.connect(account: "b", container: "iCloud.two")) == nil)
+        #expect(try save("record", bytes: 10, by: first, policy: .allKeys) == nil)
+        #expect(try save("other", bytes: 3_000, by: second) == nil)
+    }
+
+    @Test("what an account's databases hold from before the start counts, used or not", arguments: [false, true])
+    func restart(isSnapshotted: Bool) throws {
+        let disk = SimulatedDisk()
+        func start() throws -> SteppedServer { try SteppedServer(disk: disk) { $0.quotaBytes = 20_000 } }
+        do {
+            let server = try start()
+            for container in ["iCloud.one", "iCloud.two"] {
+                #expect(try save("record", bytes: 9_000, by: server.connect(account: "a", container: container)) == nil)
+            }
+            #expect(server.storedBytes(ofAccount: "a") > 18_000)
+            if isSnapshotted { server.snapshot() }
+        }
+        disk.crash(seed: 1, .nothing)
+        let server = try start()
+        let peer = try server.connect(account: "a", container: "iCloud.two")
+        // The first save has the others looked for.
+        #expect(try save("small", bytes: 10, by: peer) == nil)
+        #expect(try save("other", bytes: 3_000, by: peer) == .quotaExceeded)
+        let used = server.storedBytes(ofAccount: "a")
+        #expect((18_000..<20_000).contains(used))
+        #expect(try save("record", bytes: 8_000, by: server.connect(account: "a", container: "iCloud.one"), policy: .allKeys) == nil)
+        #expect((900...1_100).contains(used - server.storedBytes(ofAccount: "a")))
+    }
+
+    @Test("a database that leaves the memory counts on")
+    func dropped() throws {
+        let server = try SteppedServer {
+            $0.quotaBytes = 20_000
+            $0.memoryBudgetBytes = 1
+        }
+        let first = try server.connect(account: "a", container: "iCloud.one")
+        #expect(try save("record", bytes: 9_000, by: first) == nil)
+        first.disconnect()
+        server.snapshot()
+        for _ in 0..<3 {
+            server.turn(after: 60_000_000_000)
+            server.settle()
+        }
+        #expect(!server.loadedIDs.contains { $0.scope == .private })
+        let second = try server.connect(account: "a", container: "iCloud.two")
+        #expect(try save("record", bytes: 11_500, by: second) == .quotaExceeded)
+        #expect(try save("record", bytes: 9_500, by: second) == nil)
     }
 
     @Test("what is left is the same after a crash", arguments: [false, true])

@@ -17,7 +17,7 @@ package struct Account: Equatable, Sendable {
     }
 }
 
-/// The quota and the use of an account's private database, in the container and environment of the request.
+/// The quota of an account's private databases in all containers and environments, and what they hold.
 package struct AccountQuota: Equatable, Sendable {
     /// The limit in bytes; 0 means no limit.
     package var limitBytes: Int

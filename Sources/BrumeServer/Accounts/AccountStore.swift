@@ -18,7 +18,7 @@ final class AccountStore: @unchecked Sendable {
         var name: String
         /// 16 random bytes that stay when the account is renamed; user record names derive from them.
         var id: [UInt8]
-        var quota: QuotaOverride
+        var storage: AccountStorage
 
         static func == (left: Holder, right: Holder) -> Bool { left.name == right.name && left.id == right.id }
     }
@@ -27,7 +27,7 @@ final class AccountStore: @unchecked Sendable {
         var accounts: [String: StoredAccount] = [:]
         var holders: [[UInt8]: Holder] = [:]
         /// By the account's id: the same object for as long as the account exists.
-        var quotas: [[UInt8]: QuotaOverride] = [:]
+        var storages: [[UInt8]: AccountStorage] = [:]
     }
 
     /// The file's name in the data folder.
@@ -113,6 +113,11 @@ final class AccountStore: @unchecked Sendable {
     /// The account of that name.
     func account(named name: String) -> StoredAccount? { state.withLock { $0.accounts[name] } }
 
+    /// What the account of that name stores, and may.
+    func storage(ofAccount name: String) -> AccountStorage? {
+        state.withLock { state in state.accounts[name].flatMap { state.storages[$0.id] } }
+    }
+
     /// All accounts, by name.
     func list() -> [StoredAccount] {
         state.withLock { $0.accounts.values.sorted { $0.name < $1.name } }
@@ -149,7 +154,7 @@ final class AccountStore: @unchecked Sendable {
         try change { (state) throws(ServerError) in
             let account = try Self.existing(name, in: state)
             State.remove(account, from: &state)
-            state.quotas[account.id] = nil
+            state.storages[account.id] = nil
             return account
         }
     }
@@ -192,14 +197,14 @@ final class AccountStore: @unchecked Sendable {
     /// Gives an account a quota of its own (0 means no limit) or, with nil, the server's default again. Sessions have
     /// it at once.
     func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
-        let quota = try change { (state) throws(ServerError) in
+        let storage = try change { (state) throws(ServerError) in
             var account = try Self.existing(name, in: state)
             State.remove(account, from: &state)
             account.quotaBytes = bytes
             State.add(account, to: &state)
-            return state.quotas[account.id]!
+            return state.storages[account.id]!
         }
-        quota.bytes = bytes
+        storage.quotaBytes = bytes
     }
 
     // MARK: Inside
@@ -257,10 +262,10 @@ final class AccountStore: @unchecked Sendable {
 extension AccountStore.State {
     fileprivate static func add(_ account: StoredAccount, to state: inout AccountStore.State) {
         state.accounts[account.name] = account
-        let quota = state.quotas[account.id] ?? QuotaOverride(account.quotaBytes)
-        state.quotas[account.id] = quota
+        let storage = state.storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
+        state.storages[account.id] = storage
         for hash in account.tokenHashes {
-            state.holders[hash] = AccountStore.Holder(name: account.name, id: account.id, quota: quota)
+            state.holders[hash] = AccountStore.Holder(name: account.name, id: account.id, storage: storage)
         }
     }
 

@@ -2,60 +2,70 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// An operator's look at an account's quota.
+/// Quotas: what limits a database, and an operator's look at an account's.
 extension ServerCore {
-    /// On the admin loop: changes the quota, if that is asked for, and reports it with how much the account's private
-    /// database in the operator's container and environment holds.
+    /// What limits the records of a database; nil when nothing does. On the loop of the database.
+    ///
+    /// An account's private databases have one quota together. Those that are in memory, or were since the start, count
+    /// at once; the others a moment after the account's first save, when they have been looked for. Databases on
+    /// different loops may each take what is left at the same time, and so exceed the quota by a request each.
+    func quota(of loaded: LoadedDatabase, for identity: Identity, _ key: ClientShare.Key) -> StorageQuota? {
+        guard loaded.database.id.scope == .private, let account = identity.storage else {
+            let limit = configuration.publicQuotaBytes
+            return limit > 0 ? StorageQuota(limitBytes: limit) : nil
+        }
+        let limit = account.quotaBytes ?? configuration.quotaBytes
+        if limit == 0 { return nil }
+        if account.beginCounting() { countStorage(of: account, asking: key) {} }
+        return StorageQuota(limitBytes: limit, bytesElsewhere: loaded.storage?.bytesElsewhere(of: account) ?? account.usedBytes)
+    }
+
+    /// Looks for the private databases that an account has from before the start, and counts those that are not known.
+    /// `done` is called on the snapshots' loop, where nobody waits for the disk. Any thread.
+    ///
+    /// In a container that is not looked through, because there are very many or its name is very long, a database
+    /// counts when the account uses it.
+    func countStorage(of account: AccountStorage, asking key: ClientShare.Key, _ done: @escaping @Sendable () -> Void) {
+        counting.add(of: key) { [self] in
+            for container in containersAtStart.prefix(ServerLimits.countedContainers) {
+                for environment in [Environment.production, .development] {
+                    let user = secrets.userRecordName(
+                        accountID: account.id, container: container, environment: environment)
+                    let id = DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+                    if storage.attach(id, to: account) { continue }
+                    let bytes: Int
+                    do throws(StoreError) {
+                        bytes = try shards[0].log.snapshots.storedBytes(of: id)
+                    } catch {
+                        // Whoever uses the database is told, and then the log says it as an error.
+                        log.warning("a database's bytes can't be counted", [("reason", "\(error)")])
+                        continue
+                    }
+                    if bytes > 0 { storage.add(id, bytes: bytes, of: account) }
+                }
+            }
+            done()
+        }
+    }
+
+    /// On the admin loop: changes the quota, if that is asked for, and reports it with what the account's private
+    /// databases hold in all containers and environments.
     func quota(
-        ofAccount name: String, change: QuotaChange?, _ identity: Identity,
-        _ done: @escaping @Sendable (Result<AccountQuota, ServiceError>) -> Void
+        ofAccount name: String, change: QuotaChange?, _ done: @escaping @Sendable (AccountQuota) -> Void
     ) throws(ServerError) {
         switch change {
         case .bytes(let bytes)?: try accounts.setQuota(bytes, ofAccount: name)
         case .serverDefault?: try accounts.setQuota(nil, ofAccount: name)
         case nil: break
         }
-        guard let account = accounts.account(named: name) else {
+        guard let storage = accounts.storage(ofAccount: name) else {
             throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
         }
-        let limit = account.quotaBytes ?? configuration.quotaBytes
-        let isDefault = account.quotaBytes == nil
-        let user = secrets.userRecordName(
-            accountID: account.id, container: identity.container, environment: identity.environment)
-        let id = DatabaseID(
-            container: identity.container, environment: identity.environment, scope: .private, owner: user)
-        let owner = shard(of: id)
-        owner.loop.execute {
-            owner.storedBytes(of: id) { used in
-                done(used.map { AccountQuota(limitBytes: limit, isDefault: isDefault, usedBytes: $0) })
-            }
+        countStorage(of: storage, asking: .operator) { [configuration] in
+            let own = storage.quotaBytes
+            done(
+                AccountQuota(
+                    limitBytes: own ?? configuration.quotaBytes, isDefault: own == nil, usedBytes: storage.usedBytes))
         }
-    }
-}
-
-extension Shard {
-    /// The encoded bytes of the records in a database of this shard. A database that does not exist is not made for
-    /// this.
-    fileprivate func storedBytes(
-        of id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
-    ) {
-        switch access(id, of: .operator, keepsEmpty: false) {
-        case .loaded(let loaded): tell(loaded, done)
-        case .unavailable(let error): done(.failure(error))
-        case .loading(let load):
-            let refusal = wait(for: load, of: .operator, byteCount: 0) { [self] outcome in
-                switch outcome {
-                case .success(let loaded): tell(loaded, done)
-                case .failure(let error): done(.failure(error))
-                }
-            }
-            if let refusal { done(.failure(refusal)) }
-        }
-    }
-
-    /// Reports when the last commit is durable, like every answer.
-    private func tell(_ loaded: LoadedDatabase, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
-        let bytes = loaded.database.storedBytes
-        gate.whenDurable(loaded.lastPosition) { done(.success(bytes)) }
     }
 }

@@ -96,6 +96,17 @@ package final class StepwiseServer {
         }
     }
 
+    /// Asks for an account's quota, as the operator's command does. The loops have to be stepped.
+    package func askQuota(ofAccount name: String, then done: @escaping @Sendable (AccountQuota) -> Void) {
+        core.adminLoop.execute { [core] in
+            do throws(ServerError) {
+                try core.quota(ofAccount: name, change: nil, done)
+            } catch {
+                preconditionFailure("\(error)")
+            }
+        }
+    }
+
     /// Whether the journal has something to write.
     package var hasJournalWork: Bool { core.groupCommit.hasWork }
 

@@ -39,7 +39,7 @@ extension ServerCore {
                 revoke(name)
                 give(.success(.tokensRevoked(count: count)))
             case .quota(let name, let change):
-                try quota(ofAccount: name, change: change, identity) { give($0.map { .quota($0) }) }
+                try quota(ofAccount: name, change: change) { give(.success(.quota($0))) }
             case .snapshot:
                 snapshots.request { result in
                     switch result {

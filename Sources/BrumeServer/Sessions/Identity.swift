@@ -27,8 +27,8 @@ final class Identity: Sendable {
     let isTeacher: Bool
     /// The account's id, if the container was new and held no data when the session came; nil otherwise.
     let newContainerOf: [UInt8]?
-    /// The account's own quota.
-    private let quota: QuotaOverride?
+    /// What the account stores, and may; nil without an account.
+    let storage: AccountStorage?
 
     let publicDatabase: DatabaseID
     /// The account's private database; nil without an account.
@@ -39,7 +39,7 @@ final class Identity: Sendable {
 
     init(
         role: Role, container: String, environment: Environment, userRecordName: String = "", deviceID: [UInt8],
-        clientVersion: String, tokenHash: [UInt8] = [], quota: QuotaOverride? = nil, isTeacher: Bool = true,
+        clientVersion: String, tokenHash: [UInt8] = [], storage: AccountStorage? = nil, isTeacher: Bool = true,
         newContainerOf account: [UInt8]? = nil
     ) {
         self.role = role
@@ -49,7 +49,7 @@ final class Identity: Sendable {
         self.deviceID = deviceID
         self.clientVersion = clientVersion
         self.tokenHash = tokenHash
-        self.quota = quota
+        self.storage = storage
         self.isTeacher = isTeacher
         newContainerOf = account
         publicDatabase = DatabaseID(container: container, environment: environment, scope: .public, owner: "")
@@ -60,10 +60,6 @@ final class Identity: Sendable {
         publicPlacement = Placement(of: publicDatabase)
         privatePlacement = privateDatabase.map { Placement(of: $0) }
     }
-
-    /// The number of bytes that the records of the account's private database may take, if the operator gave the
-    /// account a quota of its own; 0 means no limit.
-    var ownQuotaBytes: Int? { quota?.bytes }
 
     /// Where the session belongs: to the account's own data, if there is an account.
     var homePlacement: Placement { privatePlacement ?? publicPlacement }

@@ -5,6 +5,8 @@ internal import BrumeStore
 final class LoadedDatabase {
     let database: Database
     let hub: NotificationHub
+    /// What it holds, for the quota of its account; nil for a public one, and for one that is not kept.
+    let storage: DatabaseStorage?
     /// The position of the database's last commit among the shard's submissions. Whatever shows that commit waits until
     /// the position is durable.
     var lastPosition: UInt64 = 0
@@ -64,9 +66,10 @@ final class LoadedDatabase {
     fileprivate unowned(unsafe) var newer: LoadedDatabase?
     fileprivate unowned(unsafe) var older: LoadedDatabase?
 
-    init(database: Database, hub: NotificationHub, snapshotSequence: UInt64) {
+    init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, snapshotSequence: UInt64) {
         self.database = database
         self.hub = hub
+        self.storage = storage
         self.snapshotSequence = snapshotSequence
     }
 

@@ -38,7 +38,7 @@ extension Shard {
                 if database.sequence > 0 || keepsEmpty {
                     return .loaded(keep(database, snapshotSequence: database.sequence))
                 }
-                return .loaded(loaded(database, snapshotSequence: database.sequence))
+                return .loaded(loaded(database, storage: nil, snapshotSequence: database.sequence))
             }
         } catch {
             return .unavailable(loadFailed(id, error))
@@ -80,14 +80,18 @@ extension Shard {
 
     /// Puts a database into memory.
     func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
-        let loaded = loaded(database, snapshotSequence: snapshotSequence)
+        let isPrivate = database.id.scope == .private
+        let storage = isPrivate ? server.storage.opened(database.id, bytes: database.storedBytes) : nil
+        let loaded = loaded(database, storage: storage, snapshotSequence: snapshotSequence)
         figures.loads += 1
         databases.insert(loaded)
         measure(loaded)
         return loaded
     }
 
-    private func loaded(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
+    private func loaded(
+        _ database: Database, storage: DatabaseStorage?, snapshotSequence: UInt64
+    ) -> LoadedDatabase {
         database.subscriptionGate = subscriptionGate(for: database.id)
         database.giveBack = { [unowned server] in server.giveBack($0) }
         database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
@@ -97,7 +101,7 @@ extension Shard {
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
-            snapshotSequence: snapshotSequence)
+            storage: storage, snapshotSequence: snapshotSequence)
     }
 
     // MARK: On another thread

@@ -85,6 +85,7 @@ extension Shard {
         figures.drops += 1
         databases.remove(loaded)
         log.close(loaded.database.id)
+        if loaded.storage != nil { server.storage.dropped(loaded.database.id) }
         // Runs after everything that holds the database in this turn, so that its memory is freed on the snapshots'
         // loop and not here.
         let remains = Remains(of: loaded.database)

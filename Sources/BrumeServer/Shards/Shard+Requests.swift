@@ -224,13 +224,9 @@ extension Shard {
                     of: InterceptedPeer(identity))
                 request.forgetWhatIsKnown()
             }
-            let quotaBytes =
-                switch database.id.scope {
-                case .public: server.configuration.publicQuotaBytes
-                case .private: identity.ownQuotaBytes ?? server.configuration.quotaBytes
-                }
             var decision = database.modifyRecords(
-                request, caller: caller, nowMilliseconds: now, quotaBytes: quotaBytes)
+                request, caller: caller, nowMilliseconds: now,
+                quota: server.quota(of: loaded, for: identity, share.key))
             figures.modified(decision.answer)
             return commit(
                 &decision.commit, outcome: coder.encodeModifyRecordsResponse(decision.answer),

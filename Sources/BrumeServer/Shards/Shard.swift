@@ -148,6 +148,7 @@ final class Shard: @unchecked Sendable {
             loaded.lastPosition = log.append(commit.entry)
         }
         figures.committed(changes: commit.entry.changes.count)
+        loaded.storage?.changed(to: loaded.database.storedBytes)
         noteChange(of: loaded)
         if loaded.database.hasPendingIndexes { bringIndexesInStep(of: loaded) }
         measure(loaded)
@@ -228,6 +229,7 @@ final class Shard: @unchecked Sendable {
         guard client.home == nil, client.isHere else { return }
         loaded.sessionCount += 1
         client.home = loaded
+        if let account = client.identity.storage { loaded.storage?.belongs(to: account) }
     }
 
     /// Called when a client does the first thing in a new container that leaves a trace.

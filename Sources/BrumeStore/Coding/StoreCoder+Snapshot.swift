@@ -14,6 +14,7 @@ extension StoreCoder {
             message.pointee.zone_count = header.zoneCount
             message.pointee.zone_feed_floor = header.zoneFeedFloor.rawValue
             message.pointee.former_subscriber_floor = header.formerSubscriberFloor
+            message.pointee.stored_bytes = header.storedBytes
             message.pointee.n_runs = header.runs.count
             message.pointee.runs = arena.messages(header.runs) { run in
                 let message = arena.make(brume__store__v1__database_run__init)
@@ -36,7 +37,8 @@ extension StoreCoder {
                 zoneFeedFloor: ChangePosition(rawValue: message.pointee.zone_feed_floor),
                 runs: try values(message.pointee.runs, message.pointee.n_runs) { (run) throws(StoreCodingError) in
                     DatabaseRun(firstSequence: run.pointee.first_sequence, id: run.pointee.id)
-                }, formerSubscriberFloor: message.pointee.former_subscriber_floor)
+                }, formerSubscriberFloor: message.pointee.former_subscriber_floor,
+                storedBytes: message.pointee.stored_bytes)
         }
     }
 

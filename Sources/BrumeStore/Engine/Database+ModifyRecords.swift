@@ -9,10 +9,10 @@ extension Database {
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
     /// checked here are those of Documentation/CloudKit.md, Change tags and save policies, Atomic batches, References.
     ///
-    /// - Parameter quotaBytes: The most that ``storedBytes`` may reach; 0 for no limit. A save that would exceed it
-    ///   fails with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
+    /// - Parameter quota: Limits what ``storedBytes`` may reach; nil for no limit. A save that would exceed it fails
+    ///   with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
     package func modifyRecords(
-        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64, quotaBytes: Int = 0
+        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -38,7 +38,7 @@ extension Database {
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
                     tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
                     bytesLeft: bytesLeft, referenceBudget: referenceBudget,
-                    quota: quotaBytes > 0 ? QuotaRoom(limit: quotaBytes, used: storedBytes) : nil)
+                    quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
@@ -56,7 +56,7 @@ extension Database {
                 apply(batch, toZoneAt: index, into: &builder)
                 if !request.clientToken.isEmpty, result.holdsSuccess {
                     keep(
-                        ClientToken(device: caller.device, bytes: request.clientToken), quotaBytes: quotaBytes,
+                        ClientToken(device: caller.device, bytes: request.clientToken), quota,
                         inZoneAt: index, into: &builder)
                 }
             }
@@ -96,6 +96,10 @@ extension Database {
         self.sequence = sequence
         runHistory.note(sequence, run: run, limit: history.runs)
         forgetDeletedZones()
+    }
+
+    private func room(in quota: StorageQuota?) -> QuotaRoom? {
+        quota.map { QuotaRoom(limit: $0.limitBytes, used: $0.bytesElsewhere + storedBytes) }
     }
 
     private func refusal(of caller: Caller, itemCount: Int) -> ServiceError? {
@@ -153,13 +157,13 @@ extension Database {
     /// A token for which the quota has no room is not kept: with the feed the device then gets its earlier one, and
     /// assumes that its latest request may not have arrived.
     private func keep(
-        _ token: ClientToken, quotaBytes: Int, inZoneAt index: Int, into builder: inout CommitBuilder
+        _ token: ClientToken, _ quota: StorageQuota?, inZoneAt index: Int, into builder: inout CommitBuilder
     ) {
         if token.device.isEmpty || zoneStates[index].isDefault { return }
         let former = zoneStates[index].clientTokens[token.device]
         if former == token.bytes { return }
         let grownBytes = former.isEmpty ? token.storedBytes : token.bytes.count - former.count
-        if quotaBytes > 0, grownBytes > 0, storedBytes + grownBytes > quotaBytes { return }
+        if grownBytes > 0, let room = room(in: quota), grownBytes > room.bytes { return }
         withZone(at: index) { $0.put(token) }
         builder.note(token, inZone: zoneStates[index].incarnation)
     }

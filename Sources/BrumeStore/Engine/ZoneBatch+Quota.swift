@@ -1,7 +1,19 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// The quota of a database's records, and how much of it was used before a batch.
+/// How many bytes a database and its like may hold together.
+package struct StorageQuota: Sendable {
+    package var limitBytes: Int
+    /// What the account's other databases hold.
+    package var bytesElsewhere: Int
+
+    package init(limitBytes: Int, bytesElsewhere: Int = 0) {
+        self.limitBytes = limitBytes
+        self.bytesElsewhere = bytesElsewhere
+    }
+}
+
+/// A quota, and how much of it was used before a batch.
 struct QuotaRoom: Sendable {
     let limit: Int
     let used: Int
@@ -61,7 +73,7 @@ extension ZoneBatch {
             ServiceError(
                 .quotaExceeded,
                 "the record needs \(bytes) more bytes, and \(max(0, quota.bytes)) of the quota of \(quota.limit) are left:"
-                    + " delete records, or ask the operator for more")
+                    + " delete records of the account, or ask the operator for more")
         case .public:
             ServiceError(
                 .quotaExceeded,

@@ -13,6 +13,8 @@ package struct DatabaseCapture: Sendable {
     let subscriptions: [KeptSubscription]
     let operations: RememberedOperations.Capture
     let formerSubscribers: FormerSubscribers
+    /// See ``Database/storedBytes``.
+    var storedBytes: Int
 }
 
 /// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next
@@ -51,7 +53,7 @@ extension Database {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
-            operations: operations.capture, formerSubscribers: formerSubscribers)
+            operations: operations.capture, formerSubscribers: formerSubscribers, storedBytes: storedBytes)
     }
 }
 
@@ -82,7 +84,7 @@ extension DatabaseCapture {
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
             zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs,
-            formerSubscriberFloor: formerSubscribers.floor)
+            formerSubscriberFloor: formerSubscribers.floor, storedBytes: UInt64(storedBytes))
     }
 
     /// Calls `body` with the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in

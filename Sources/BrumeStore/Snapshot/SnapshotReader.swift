@@ -80,6 +80,15 @@ package struct SnapshotReader {
             .run(with: reader.size < SnapshotFormat.parallelLoadBytes ? .one : threads)
     }
 
+    /// What stands before a database's content; nil when it has no snapshot. Reads the first block only.
+    static func header(of database: DatabaseID, from disk: any Disk) throws(StoreError) -> SnapshotHeader? {
+        guard var reader = try SnapshotReader(opening: SnapshotFormat.path(of: database, on: disk), on: disk) else {
+            return nil
+        }
+        defer { reader.close() }
+        return try reader.readHeader(expecting: database)
+    }
+
     /// Opens a snapshot's file; returns nil when it does not exist. The caller has to close it.
     init?(opening path: String, on disk: any Disk, limits: ShortLoadLimits? = nil) throws(StoreError) {
         self.disk = disk

@@ -198,8 +198,9 @@ extension TestServer {
         if let error { throw TestServerError("the zones can't be deleted: \(error.message)") }
     }
 
-    /// Limits the private database of an account to so many bytes, by the server's own quota: saves for which there is
-    /// no room fail with `quotaExceeded`, changes that take no more than before and deletions succeed.
+    /// Limits the private databases of an account, in all containers together, to so many bytes, by the server's own
+    /// quota: saves for which there is no room fail with `quotaExceeded`, changes that take no more than before and
+    /// deletions succeed.
     /// ``storedBytes(of:)`` tells what it holds now.
     ///
     /// - Parameter bytes: Encoded bytes of its records, fields and system fields; nil: no limit.

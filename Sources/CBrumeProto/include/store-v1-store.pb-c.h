@@ -265,10 +265,14 @@ struct  Brume__Store__V1__SnapshotHeader
    * of a public database: users who left up to this commit are not in the list
    */
   uint64_t former_subscriber_floor;
+  /*
+   * what quotas count; 0 in a snapshot with records: written before it was kept
+   */
+  uint64_t stored_bytes;
 };
 #define BRUME__STORE__V1__SNAPSHOT_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_header__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0,NULL, 0 }
+    , NULL, 0, 0, 0, 0, 0, 0,NULL, 0, 0 }
 
 
 struct  Brume__Store__V1__ClientToken

@@ -393,7 +393,7 @@ struct  Brume__V1__QuotaResponse
   uint64_t limit_bytes;
   protobuf_c_boolean server_default;
   /*
-   * encoded bytes of the records that exist
+   * encoded bytes of the records of all private databases of the account
    */
   uint64_t used_bytes;
 };

@@ -37,8 +37,8 @@ enum AccountCommands {
             notes: [
                 note,
                 """
-                What is used is shown of the database in --container and --environment, by the server that runs; each of the \
-                account's private databases may grow to the limit. A change holds at once, also for connections that are open.
+                The limit is for all private databases of the account together, in every container and environment. What is used \
+                is known to a server that runs. A change holds at once, also for connections that are open.
                 """,
             ],
             examples: ["brume account quota alice 10GiB --data ./brume-data", "brume account quota alice --default"],
@@ -127,7 +127,7 @@ enum AccountCommands {
         let used = quota.usedBytes.map { "\($0) bytes used" } ?? "start the server to see what is used"
         Terminal.print(
             "\(name): \(isLimitKnown ? limit : "the server's --quota")"
-                + "\(quota.isDefault && isLimitKnown ? " (the server's default)" : "") for each private database; \(used)"
+                + "\(quota.isDefault && isLimitKnown ? " (the server's default)" : "") for all private databases; \(used)"
         )
         return .done
     }

@@ -10,7 +10,7 @@ enum CommandOptions {
     static func quotas(fallback: (account: Int, public: Int)) -> [OptionDefinition] {
         [
             OptionDefinition(
-                "quota", "SIZE", "what the records of each private database may take, such as 5GiB; 0: no limit",
+                "quota", "SIZE", "what the records of an account may take, such as 5GiB; 0: no limit",
                 fallback: ByteSize(bytes: fallback.account).text),
             OptionDefinition(
                 "public-quota", "SIZE", "the same of each container's public database",
@@ -20,8 +20,8 @@ enum CommandOptions {
 
     static let quotaNote = """
         Quotas count the encoded bytes of the records that exist. A save that would go beyond one fails with quotaExceeded; \
-        deletions, and saves that store no more than before, go through. An account has as many private databases as it has data in \
-        containers and environments, and each may grow to --quota; brume account quota NAME gives one account another limit.
+        deletions, and saves that store no more than before, go through. --quota is for all private databases \
+        of an account together, in every container and environment; brume account quota NAME gives one account another limit.
         """
 
     static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {

@@ -106,6 +106,18 @@ final class SteppedServer: @unchecked Sendable {
         if let error = command.error { throw error }
     }
 
+    /// What the operator is told of an account's private databases.
+    func storedBytes(ofAccount name: String) -> Int {
+        let answer = Answered()
+        server.askQuota(ofAccount: name) { answer.bytes = $0.usedBytes }
+        settle()
+        return answer.bytes ?? -1
+    }
+
+    private final class Answered: @unchecked Sendable {
+        var bytes: Int?
+    }
+
     /// The user of the first account (1) or the second.
     func userRecordName(ofAccount number: UInt8) -> String {
         StepwiseServer.userRecordName(
@@ -273,7 +285,8 @@ final class SteppedPeer {
     /// Saves records, 400 at a time.
     func save(
         _ names: some Sequence<String>, type: String = "Note", zone: ZoneID = .defaultZone,
-        database: DatabaseScope = .private, fields: (String) -> [String: FieldValue] = { _ in [:] }
+        database: DatabaseScope = .private, policy: SavePolicy = .ifServerRecordUnchanged,
+        fields: (String) -> [String: FieldValue] = { _ in [:] }
     ) throws {
         var rest = Array(names)[...]
         while !rest.isEmpty {
@@ -282,7 +295,7 @@ final class SteppedPeer {
             }
             rest = rest.dropFirst(400)
             let request = ModifyRecordsRequest<DecodedFields>(
-                database: database, zones: [ZoneModification(zone: zone, saves: saves)])
+                database: database, savePolicy: policy, zones: [ZoneModification(zone: zone, saves: saves)])
             let results = try call(.recordsModify, coder.encodeModifyRecordsRequest(request))
                 .decoded(coder.decodeModifyRecordsResponse)
             for save in results[0].saves {

@@ -9,14 +9,15 @@ struct QuotaTests {
     private let desk = Desk()
 
     private func modify(
-        quota: Int, isAtomic: Bool = true, saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [],
+        quota: Int, elsewhere: Int = 0, isAtomic: Bool = true, saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [],
         zone: ZoneID = Desk.zone
     ) -> ZoneModificationResult<SharedBytes> {
         desk.database.modifyRecords(
             ModifyRecordsRequest(
                 database: .private, savePolicy: .allKeys, isAtomic: isAtomic,
                 zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)]), caller: desk.caller,
-            nowMilliseconds: 2_000, quotaBytes: quota
+            nowMilliseconds: 2_000,
+            quota: quota > 0 ? StorageQuota(limitBytes: quota, bytesElsewhere: elsewhere) : nil
         ).answer[0]
     }
 
@@ -41,6 +42,17 @@ struct QuotaTests {
         let message = try #require(refused.saves[0].error?.message)
         #expect(message.contains("\(size) more bytes") && message.contains("\(size - 1) of the quota"), "\(message)")
         #expect(modify(quota: 2 * size, saves: [save("bbbbb", bytes: 1_000)]).saveCodes == [nil])
+    }
+
+    @Test("what other databases of the account hold takes from it")
+    func elsewhere() throws {
+        let size = stored(bytes: 1_000)
+        let refused = modify(quota: 2 * size, elsewhere: size + 1, saves: [save("aaaaa", bytes: 1_000)])
+        #expect(refused.saveCodes == [.quotaExceeded])
+        #expect(modify(quota: 2 * size, elsewhere: size, saves: [save("aaaaa", bytes: 1_000)]).saveCodes == [nil])
+        // Over it because of them: what takes no more still goes through.
+        #expect(modify(quota: size, elsewhere: 2 * size, saves: [save("aaaaa", bytes: 1_000)]).saveCodes == [nil])
+        #expect(modify(quota: size, elsewhere: 2 * size, deletions: ["aaaaa"]).deletionCodes == [nil])
     }
 
     @Test("who is over it still deletes, and saves what is no larger, but no more than that")
@@ -133,7 +145,7 @@ struct QuotaTests {
             ModifyRecordsRequest(
                 database: .public, savePolicy: .allKeys,
                 zones: [ZoneModification(zone: .defaultZone, saves: [save("a", bytes: 1_000)])]), caller: desk.caller,
-            nowMilliseconds: 2_000, quotaBytes: 512
+            nowMilliseconds: 2_000, quota: StorageQuota(limitBytes: 512)
         ).answer[0]
         #expect(answer.saveCodes == [.quotaExceeded])
         #expect(answer.saves[0].error?.message.contains { $0.isNumber } == false)

@@ -1,0 +1,63 @@
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeStore
+
+/// What a quota counts of a database that nobody has loaded.
+@Suite("The bytes that a snapshot says are stored")
+struct StoredBytesTests {
+    /// A folder with one database, of `bytes`, whose snapshot `change` has changed.
+    private static func folder(
+        _ change: (inout DatabaseCapture) -> Void = { _ in }
+    ) throws -> (disk: SimulatedDisk, bytes: Int) {
+        let folder = try Folder()
+        try folder.makeZone()
+        for name in ["a", "b"] { try folder.save(name) }
+        var capture = folder.desk.database.capture()
+        change(&capture)
+        try folder.log.writeSnapshot(capture)
+        try folder.log.trim()
+        return (folder.disk, folder.desk.database.storedBytes)
+    }
+
+    private static func storedBytes(of id: DatabaseID = Desk.privateID, on disk: SimulatedDisk) throws -> Int {
+        try snapshots(on: disk).storedBytes(of: id)
+    }
+
+    private static func snapshots(on disk: SimulatedDisk) throws -> Recovery.SnapshotSource {
+        try Recovery(opening: disk, options: Folder.options(), newEpoch: 7).snapshots
+    }
+
+    @Test("are those of the database")
+    func same() throws {
+        let (disk, bytes) = try Self.folder()
+        #expect(try Self.storedBytes(on: disk) == bytes && bytes > 0)
+    }
+
+    @Test("are counted where an earlier version, which did not say it, has written the snapshot")
+    func earlier() throws {
+        let (disk, bytes) = try Self.folder { $0.storedBytes = 0 }
+        #expect(try Self.storedBytes(on: disk) == bytes)
+    }
+
+    @Test("are none of a database that never was")
+    func none() throws {
+        let other = DatabaseID(
+            container: "iCloud.other", environment: .development, scope: .private, owner: Desk.owner)
+        #expect(try Self.storedBytes(of: other, on: Self.folder().disk) == 0)
+    }
+
+    @Test("are unknown, and not none, when the file is damaged")
+    func damaged() throws {
+        let (disk, _) = try Self.folder()
+        let snapshots = try Self.snapshots(on: disk)
+        let path = SnapshotFormat.path(of: Desk.privateID, on: disk)
+        var bytes = try #require(disk.contents(of: path))
+        bytes[40] ^= 1
+        disk.replace(path, with: bytes)
+        #expect(throws: StoreError.self) { try snapshots.storedBytes(of: Desk.privateID) }
+        disk.replace(path, with: nil)
+        #expect(throws: StoreError.self) { try snapshots.storedBytes(of: Desk.privateID) }
+    }
+}
