@@ -92,7 +92,7 @@ extension Shard {
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         func begin(_ loaded: LoadedDatabase) {
             loaded.slicedWorkCount += 1
-            emptyMore(loaded, Emptying(), 0) { result in
+            emptyMore(loaded, loaded.database.beginEmptying(), 0) { result in
                 loaded.slicedWorkCount -= 1
                 done(result)
             }

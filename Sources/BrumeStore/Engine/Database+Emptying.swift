@@ -2,10 +2,16 @@ internal import BrumeModel
 internal import BrumeRecord
 
 extension Database {
+    /// Begins to empty the database of what it holds now.
+    package func beginEmptying() -> Emptying {
+        Emptying(end: zoneStates[0].slots.count, last: .end(ofSequence: sequence))
+    }
+
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
     /// and the records of the default zone. User records stay, without their fields. Subscriptions that belong to no
-    /// custom zone stay too, and are notified as if users had deleted the records. Does a part of bounded size at a
-    /// time; returns nil when nothing is left.
+    /// custom zone stay too, and are notified as if users had deleted the records. What users put
+    /// here after the beginning stays, so that they can't make it go on for ever; if it refers to what went, it refers to
+    /// nothing. Does a part of bounded size at a time; returns nil when nothing is left.
     ///
     /// - Parameters:
     ///   - emptying: How far it has come; each record of the default zone is looked at once.
@@ -18,13 +24,13 @@ extension Database {
     ) -> (commit: Commit?, records: Int)? {
         var builder = CommitBuilder(sequence: sequence + 1)
         var records = 0
-        let leaving = zonesToEmpty(records: limit)
+        let leaving = zonesToEmpty(upTo: emptying.last, records: limit)
         matchDeletion(ofZones: leaving, into: &builder)
         for zone in leaving {
             if case .success(let index) = zoneIndex(of: zone) { records += zoneStates[index].liveCount }
             _ = delete(zone, into: &builder)
         }
-        if leaving.isEmpty, emptying.slot >= zoneStates[0].slots.count { return nil }
+        if leaving.isEmpty, emptying.slot >= emptying.end { return nil }
         records += emptyDefaultZone(&emptying, limit: limit, nowMilliseconds: nowMilliseconds, into: &builder)
         return (finish(builder, nowMilliseconds: nowMilliseconds), records)
     }
@@ -40,11 +46,11 @@ extension Database {
         var budget = ReferenceBudget()
         var placesLeft = limit
         let tag = ChangeTag(epoch: run, sequence: builder.sequence)
-        while emptying.slot < zoneStates[0].slots.count, placesLeft > 0, Int(builder.positions) < limit {
+        while emptying.slot < emptying.end, placesLeft > 0, Int(builder.positions) < limit {
             let slot = Int32(emptying.slot)
             let record = zoneStates[0].slots[slot]
             placesLeft -= 1 + record.byteCount / 512
-            if record.isDeleted {
+            if record.isDeleted || record.created > emptying.last {
             } else if record.type == Names.userRecordType {
                 if var user = emptied(record) {
                     user.system.changeTag = tag.text
@@ -78,12 +84,14 @@ extension Database {
     /// The most zones that one commit deletes.
     private static let zonesPerEmptying = 256
 
-    /// The custom zones that the next commit deletes.
-    private func zonesToEmpty(records limit: Int) -> [ZoneID] {
+    /// The custom zones that the next commit deletes, of those that were made up to a position.
+    private func zonesToEmpty(upTo last: ChangePosition, records limit: Int) -> [ZoneID] {
         if zoneIndexOfIncarnation.count == 1 { return [] }
         var leaving: [ZoneID] = []
         var records = 0
-        for index in zoneStates.indices where !zoneStates[index].isDefault && zoneStates[index].deletion == nil {
+        for index in zoneStates.indices where zoneStates[index].deletion == nil {
+            // A zone's incarnation is the position at which it was made; the default zone's is 0.
+            guard (1...last.rawValue).contains(zoneStates[index].incarnation) else { continue }
             leaving.append(zoneStates[index].id)
             records += zoneStates[index].liveCount
             if leaving.count == Self.zonesPerEmptying || records >= limit { break }
@@ -137,6 +145,8 @@ extension Database {
 package struct Emptying {
     /// The default zone's next place.
     var slot = 0
-
-    package init() {}
+    /// The place behind those that it had at the beginning.
+    let end: Int
+    /// The last change before the beginning.
+    let last: ChangePosition
 }

@@ -20,7 +20,7 @@ struct RemainsTests {
         for number in 0..<10 { try desk.save("r\(number)", in: zones[number]) }
         var commits = 0
         var records = 0
-        var emptying = Emptying()
+        var emptying = desk.database.beginEmptying()
         while let emptied = desk.database.empty(&emptying, nowMilliseconds: 1) {
             #expect(try #require(emptied.commit).zones.count <= 256)
             commits += 1
@@ -33,9 +33,31 @@ struct RemainsTests {
             desk.makeZone("n\(number)")
             for record in 0..<5 { try desk.save("r\(record)", in: ZoneID(name: "n\(number)")) }
         }
-        emptying = Emptying()
+        emptying = desk.database.beginEmptying()
         #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 10)
         #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 5)
+    }
+
+    @Test("what users make while a database is emptied stays, and the emptying ends")
+    func newcomers() throws {
+        let desk = Desk()
+        for number in 0..<30 { try desk.save("old\(number)", in: .defaultZone) }
+        _ = desk.modify(.defaultZone, deletions: (0..<5).map { "old\($0)" })
+        for number in 0..<4 { desk.makeZone("old\(number)") }
+        var emptying = desk.database.beginEmptying()
+        var parts = 0
+        while desk.database.empty(&emptying, limit: 3, nowMilliseconds: 1) != nil {
+            parts += 1
+            try #require(parts < 100)
+            desk.makeZone("new\(parts)")
+            try desk.save("zoned", in: ZoneID(name: "new\(parts)"))
+            for number in 0..<5 { try desk.save("new\(parts)-\(number)", in: .defaultZone) }
+            // One of those that have not gone yet: it is as old as it was.
+            if parts == 1 { try desk.save("old29", in: .defaultZone, policy: .allKeys) }
+        }
+        #expect(desk.database.recordCount == 6 * parts)
+        #expect(!desk.database.holdsRecord("old29", in: .defaultZone))
+        #expect(desk.database.zones.map(\.id.name) == ["_defaultZone"] + (1...parts).map { "new\($0)" })
     }
 
     @Test("emptying looks at each user record once, and at no more of them in one part than at others")
@@ -44,7 +66,7 @@ struct RemainsTests {
         for user in 0..<20 {
             _ = desk.database.ensureUserRecord(named: "_u\(user)", nowMilliseconds: 1)
         }
-        var emptying = Emptying()
+        var emptying = desk.database.beginEmptying()
         var parts = 0
         while let part = desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1) {
             #expect(part.commit == nil && part.records == 0)

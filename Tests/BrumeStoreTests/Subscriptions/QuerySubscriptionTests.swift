@@ -190,7 +190,7 @@ struct QuerySubscriptionTests {
                 == [nil, nil, nil])
         try desk.save("a")
         try desk.save("b", in: .defaultZone)
-        var emptying = Emptying()
+        var emptying = desk.database.beginEmptying()
         let part = try #require(desk.database.empty(&emptying, nowMilliseconds: 1))
         let commit = try #require(part.commit)
         #expect(part.records == 2)
