@@ -30,8 +30,14 @@ final class DatabaseStorage: Sendable {
         }
     }
 
+    /// Its bytes, and the account for which they count.
+    var counted: (bytes: Int, account: AccountStorage?) { state.withLock { ($0.bytes, $0.account) } }
+
     /// Whether the sum of an account would be wrong without it.
-    var counts: Bool { state.withLock { $0.account != nil && $0.bytes > 0 } }
+    var counts: Bool {
+        let (bytes, account) = counted
+        return account != nil && bytes > 0
+    }
 
     /// What the account stores in its other databases.
     func bytesElsewhere(of account: AccountStorage) -> Int {

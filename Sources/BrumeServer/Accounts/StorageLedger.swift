@@ -48,4 +48,17 @@ final class StorageLedger: Sendable {
             storage.belongs(to: account)
         }
     }
+
+    /// What an account is said to use, and what its databases come to, where that differs; nil when nothing differs.
+    /// No loop may run meanwhile.
+    func problem() -> String? {
+        var sums: [ObjectIdentifier: (account: AccountStorage, bytes: Int)] = [:]
+        for storage in databases.withLock({ Array($0.values) }) {
+            let (bytes, account) = storage.counted
+            if let account { sums[ObjectIdentifier(account), default: (account, 0)].bytes += bytes }
+        }
+        return sums.values.first { $0.account.usedBytes != $0.bytes }.map {
+            "an account is said to use \($0.account.usedBytes) bytes, and its databases hold \($0.bytes)"
+        }
+    }
 }

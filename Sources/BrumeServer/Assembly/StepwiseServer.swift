@@ -158,6 +158,21 @@ package final class StepwiseServer {
         }
     }
 
+    /// What is wrong in the bytes that quotas count, of a database in memory or of an account; nil when nothing is.
+    package var quotaProblem: String? {
+        for shard in core.shards {
+            var problem: String?
+            shard.databases.forEach { known in
+                let bytes = known.database.storedBytes
+                if let storage = known.storage, storage.counted.bytes != bytes {
+                    problem = "a quota counts \(storage.counted.bytes) bytes of a database that holds \(bytes)"
+                }
+            }
+            if let problem { return problem }
+        }
+        return core.storage.problem()
+    }
+
     /// What waits for the disk or another loop.
     package struct Waiting: Equatable, Sendable {
         /// Answers and pushes.

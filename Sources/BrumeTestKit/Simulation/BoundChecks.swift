@@ -95,6 +95,7 @@ extension SimulatedServer {
                     limit: simulation.options.backlogEvents * users)
             if let problem { return simulation.violated(problem) }
         }
+        if let problem = process.quotaProblem { simulation.violated("I9: \(problem)") }
     }
 
     /// Checks, at each step, what waits for the disk or another loop.

@@ -116,6 +116,8 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.accountTurnUndurableBytes = options.undurableBytes
         configuration.indexedZoneMinimum = options.indexedZoneMinimum
         configuration.connectionLimits.idleMilliseconds = 10_000
+        // More than anybody comes to: what is used is counted.
+        configuration.quotaBytes = 1 << 40
         configuration.history =
             switch options.brokenPromise {
             case .keepsAllHistory: .standard
