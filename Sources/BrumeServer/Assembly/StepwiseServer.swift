@@ -8,7 +8,7 @@ package import BrumeSystem
 ///
 /// Single-threaded.
 package final class StepwiseServer {
-    private let core: ServerCore
+    let core: ServerCore
     private let recovery: Recovery
     private let outcome = Outcome()
 

@@ -151,9 +151,19 @@ extension Shard {
                 isBehind = loaded.database.applyPendingIndexes(ServerLimits.indexStepUnits)
                 let after = loop.currentNanoseconds
                 queryBudget.spend(nanoseconds: after - before)
+                charge(indexesOf: loaded, nanoseconds: after - before)
                 before = after
             }
             if isBehind { behindIndexes.append(loaded) } else { measure(loaded) }
+        }
+    }
+
+    /// Charges what the indexes took to the accounts whose changes they took over: each commits less as long as its
+    /// changes keep them busy.
+    private func charge(indexesOf loaded: LoadedDatabase, nanoseconds: UInt64) {
+        for (account, part) in loaded.indexDebts.done(pending: IndexDebts.work(pendingIn: loaded.database)) {
+            timeShare(of: account).spend(
+                nanoseconds: UInt64(Double(nanoseconds) * part), count: 0, inTurn: turnNumber)
         }
     }
 }

@@ -16,6 +16,8 @@ final class LoadedDatabase {
     var isListedAsChanged = false
     /// Whether the shard's list of databases whose indexes are behind has it.
     var isListedAsBehind = false
+    /// Whose changes its indexes have yet to take over.
+    var indexDebts = IndexDebts()
     /// Sessions of its owner: while there are any it stays in memory.
     var sessionCount = 0
     /// Whether calls that came while it was being loaded still wait.

@@ -214,6 +214,8 @@ extension Shard {
         let now = wallClockMilliseconds
         switch request {
         case .modifyRecords(var request):
+            // A private database has one account, whose room all of it is.
+            if database.id.scope == .public, !loaded.indexDebts.mayAdd(share.key) { throw IndexDebts.refusal }
             if let interceptor = server.configuration.interceptor {
                 interceptor.willModify(
                     &request,

@@ -150,7 +150,11 @@ final class Shard: @unchecked Sendable {
         figures.committed(changes: commit.entry.changes.count)
         loaded.storage?.changed(to: loaded.database.storedBytes)
         noteChange(of: loaded)
-        if loaded.database.hasPendingIndexes { bringIndexesInStep(of: loaded) }
+        if loaded.database.hasPendingIndexes {
+            loaded.indexDebts.committed(
+                share?.key ?? .operator, pending: IndexDebts.work(pendingIn: loaded.database))
+            bringIndexesInStep(of: loaded)
+        }
         measure(loaded)
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,

@@ -187,6 +187,12 @@ final class SteppedServer: @unchecked Sendable {
         return FramePeer(server, hello: hello) { Issue.record("the server sent a bad frame: \($0)") }
     }
 
+    /// The container's public database, if it is in memory.
+    var loadedPublicDatabase: LoadedDatabase? {
+        server.core.shards[loopOfPublicDatabase].databases.known(
+            DatabaseID(container: Self.container, environment: .development, scope: .public, owner: ""))
+    }
+
     /// The databases in memory.
     var loadedIDs: [DatabaseID] { server.loaded.map(\.database.id) }
 }
