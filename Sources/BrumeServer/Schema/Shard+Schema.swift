@@ -121,11 +121,13 @@ extension Shard {
         _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
     ) {
         func begin(_ loaded: LoadedDatabase) {
-            guard lessonScans.count < ServerLimits.lessonScansPerLoop || loaded.isTeaching(type) else {
+            // An account may take at most as many places as are left free, so that others always find some.
+            let free = ServerLimits.lessonScansPerLoop - lessonScans.count
+            guard lessonScans.count(of: account) < free || loaded.isTeaching(type) else {
                 return done(.failure(Self.tooManyLessons))
             }
             guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
-            lessonScans.append((scan, loaded, account))
+            lessonScans.append((scan: scan, database: loaded), of: account)
             if lessonScans.count == 1 { scheduleLessons() }
         }
         switch access(id, of: account, keepsEmpty: false) {
@@ -143,14 +145,16 @@ extension Shard {
     }
 
     /// Looks at some records in this turn, and at others in the next ones: no other request waits for all of them,
-    /// however many types are asked for. Scans take turns, and the accounts that asked for them are charged.
+    /// however many types are asked for. The accounts that asked for scans take turns, and are charged.
     private func advanceLessons() {
-        var (scan, loaded, account) = lessonScans.removeFirst()
+        guard let (account, next) = lessonScans.popFirst() else { return }
+        let loaded = next.database
+        var scan = next.scan
         charge(timeShare(of: account)) {
             if loaded.database.advance(&scan, places: ServerLimits.lessonPlacesPerTurn) {
                 loaded.endLesson(scan)
             } else {
-                lessonScans.append((scan, loaded, account))
+                lessonScans.append((scan: scan, database: loaded), of: account)
             }
         }
         if !lessonScans.isEmpty { scheduleLessons() }
@@ -165,7 +169,7 @@ extension Shard {
 
     private static let tooManyLessons = ServiceError(
         .requestRateLimited,
-        "queries for \(ServerLimits.lessonScansPerLoop) record types that the schema does not know are being answered; try again shortly",
+        "many queries for record types that the schema does not know are being answered; try again shortly",
         retryAfterMilliseconds: 1_000)
 
     /// The fields that full text is searched in for the caller.

@@ -78,8 +78,8 @@ final class Shard: @unchecked Sendable {
     /// Whether devices may have listened to an empty database of which nothing is known any more: see
     /// ``NotificationHub``.
     var mayHaveForgottenDevices: Bool
-    /// Scans of records for types that schemas do not know, each with its database and the account that asked for it.
-    var lessonScans: [(LessonScan, LoadedDatabase, ClientShare.Key)] = []
+    /// Scans of records for types that schemas do not know, each with its database.
+    var lessonScans = FairQueue<(scan: LessonScan, database: LoadedDatabase)>()
     /// The times of the commits whose events are delivered in this turn.
     var publishedCommits: [UInt64] = []
     /// Events that were made in this turn, and the time that it took.
@@ -128,7 +128,7 @@ final class Shard: @unchecked Sendable {
         timeShares = [:]
         undeliveredHubs = []
         publishingHubs = []
-        lessonScans = []
+        lessonScans = FairQueue()
         databases = LoadedDatabases()
         loop.turnEnded = nil
         log = nil

@@ -118,11 +118,13 @@ struct LearningTests {
         #expect(turns >= streams.count, "all were answered in \(turns) turns")
     }
 
-    @Test("a loop scans for a limited number of unknown types at a time, and says when to come back beyond it")
+    @Test("an account has half of a loop's scans for unknown types at most, and is told when to come back beyond it")
     func tooManyUnknownTypes() throws {
         let server = try SteppedServer(disk: SimulatedDisk())
         let peer = try server.connect(account: "a")
-        try peer.save(["r"])
+        let other = try server.connect(account: "b", device: 2)
+        for peer in [peer, other] { try peer.save(["r"]) }
+        let most = ServerLimits.lessonScansPerLoop / 2
         var query = Self.all
         func start(_ count: Int) -> [UInt32] {
             (0..<count).map { number in
@@ -138,14 +140,16 @@ struct LearningTests {
             }
         }
         // One more joins a scan that goes on already, and two more find no room.
-        var streams = start(ServerLimits.lessonScansPerLoop + 2)
+        var streams = start(most + 2)
         streams.append(start(1)[0])
+        let others = other.startQuery(query)
         server.settle()
         let answered = try codes(streams)
-        #expect(answered.prefix(ServerLimits.lessonScansPerLoop).allSatisfy { $0 == .unknownItem })
+        #expect(answered.prefix(most).allSatisfy { $0 == .unknownItem })
         #expect(answered.suffix(3) == [.requestRateLimited, .requestRateLimited, .unknownItem])
         // And there is room again.
-        streams = start(ServerLimits.lessonScansPerLoop + 2).suffix(2)
+        #expect(other.outcome(others)?.failureCode == .unknownItem)
+        streams = start(most + 2).suffix(2)
         server.settle()
         #expect(try codes(streams) == [.unknownItem, .unknownItem])
     }
@@ -186,5 +190,11 @@ struct LearningTests {
         let third = try again.connect(account: "b")
         let quiet = try third.events(third.openNotifications(position: try #require(events.last).position))
         #expect(quiet.count == 1, "\(quiet)")
+    }
+}
+
+extension Result where Failure == ServiceError {
+    fileprivate var failureCode: ErrorCode? {
+        if case .failure(let error) = self { error.code } else { nil }
     }
 }
