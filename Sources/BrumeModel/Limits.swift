@@ -75,9 +75,19 @@ package enum Limits {
     package static let tombstonesPerZone = 10_000
 
     /// Deleted records that the feeds of all zones of a database report. Once there are this many, a zone keeps as many
-    /// as it has records, but at least two: each deletion lets it forget two of its oldest. No quota counts them, and
-    /// each may take 640 bytes: 64 MB in all, where 10,000 zones would otherwise take 64 GB.
+    /// as it has records, but at least two: each deletion lets it forget two of its oldest. Each may
+    /// take 640 bytes: 64 MB in all, where 10,000 zones would otherwise take 64 GB.
     package static let tombstonesPerDatabase = 100_000
+
+    /// What a private database may keep besides records before its quota counts it: some thousand deletions, or a
+    /// thousand zones.
+    package static let overheadAllowanceBytes = 1024 * 1024
+
+    /// What a quota counts for a deletion that the feeds report: about what one takes whose names are usual.
+    package static let tombstoneBytes = 256
+
+    /// The same for a zone that exists, or whose deletion is reported.
+    package static let zoneBytes = 1_024
 
     /// Deleted zones that a database's feed reports, or the number of zones where that is greater. At the limit the
     /// older half is forgotten, and tokens from before it expire.

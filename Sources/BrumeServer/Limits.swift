@@ -218,8 +218,8 @@ package enum ServerLimits {
     /// client cancels.
     static let heldReplyBytes = 512
 
-    /// Encoded bytes of the records of an account's private databases, unless the operator says otherwise: as much as people get
-    /// elsewhere for free, and more than a person fills with records.
+    /// Bytes of an account's private databases, as quotas count them, unless the operator says otherwise: as much as
+    /// people get elsewhere for free, and more than a person fills with records.
     package static let quotaBytes = 5 * 1024 * 1024 * 1024
 
     /// The same for a public database, which all users of an app fill.

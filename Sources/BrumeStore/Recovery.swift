@@ -177,17 +177,17 @@ package struct Recovery {
             }
         }
 
-        /// ``Database/storedBytes`` as the snapshot has it; 0 when there is none. Reads the file's beginning or, when an
+        /// ``Database/quotaBytes`` as the snapshot has it; 0 when there is none. Reads the file's beginning or, when an
         /// earlier version wrote it, all of it.
-        package func storedBytes(of id: DatabaseID) throws(StoreError) -> Int {
+        package func quotaBytes(of id: DatabaseID) throws(StoreError) -> Int {
             let path = SnapshotFormat.path(of: id, on: disk)
             // Asked of many databases that never were: a look into memory tells.
             guard let least = manifest.leastSequence(of: path) else { return 0 }
             let header = try SnapshotReader.header(of: id, from: disk)
             try ManifestFile.check(path, holds: header?.sequence, atLeast: least)
             guard let header else { return 0 }
-            if header.storedBytes > 0 || header.recordCount == 0 { return Int(clamping: header.storedBytes) }
-            return try SnapshotReader.load(id, epoch: epoch, from: disk)?.storedBytes ?? 0
+            if header.quotaBytes > 0 || header.recordCount == 0 { return Int(clamping: header.quotaBytes) }
+            return try SnapshotReader.load(id, epoch: epoch, from: disk)?.quotaBytes ?? 0
         }
 
         /// The database as its snapshot has it; empty when there is none. Its next commits belong to this run of the

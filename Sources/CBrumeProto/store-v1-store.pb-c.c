@@ -1923,12 +1923,12 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "stored_bytes",
+    "quota_bytes",
     9,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_UINT64,
     0,   /* quantifier_offset */
-    offsetof(Brume__Store__V1__SnapshotHeader, stored_bytes),
+    offsetof(Brume__Store__V1__SnapshotHeader, quota_bytes),
     NULL,
     NULL,
     0,             /* flags */
@@ -1938,10 +1938,10 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
 static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[] = {
   0,   /* field[0] = database */
   7,   /* field[7] = former_subscriber_floor */
+  8,   /* field[8] = quota_bytes */
   2,   /* field[2] = record_count */
   6,   /* field[6] = runs */
   1,   /* field[1] = sequence */
-  8,   /* field[8] = stored_bytes */
   3,   /* field[3] = tombstone_count */
   4,   /* field[4] = zone_count */
   5,   /* field[5] = zone_feed_floor */

@@ -12,7 +12,9 @@ struct ServerQuotaTests {
         policy: SavePolicy = .ifServerRecordUnchanged
     ) throws -> ErrorCode? {
         do {
-            try peer.save([name], database: database, policy: policy) { _ in ["x": .bytes([UInt8](repeating: 1, count: bytes))] }
+            try peer.save([name], database: database, policy: policy) { _ in
+                ["x": .bytes([UInt8](repeating: 1, count: bytes))]
+            }
             return nil
         } catch let error as ServiceError {
             return error.code
@@ -68,7 +70,10 @@ struct ServerQuotaTests {
         #expect(try save("other", bytes: 3_000, by: peer) == .quotaExceeded)
         let used = server.storedBytes(ofAccount: "a")
         #expect((18_000..<20_000).contains(used))
-        #expect(try save("record", bytes: 8_000, by: server.connect(account: "a", container: "iCloud.one"), policy: .allKeys) == nil)
+        #expect(
+            try save(
+                "record", bytes: 8_000, by: server.connect(account: "a", container: "iCloud.one"), policy: .allKeys)
+                == nil)
         #expect((900...1_100).contains(used - server.storedBytes(ofAccount: "a")))
     }
 

@@ -13,12 +13,12 @@ package struct SnapshotHeader: Equatable, Sendable {
     /// Former subscribers who left up to this commit are not in the snapshot.
     package var formerSubscriberFloor: UInt64
     /// What quotas count. Snapshots of earlier versions have 0, whatever they hold.
-    package var storedBytes: UInt64
+    package var quotaBytes: UInt64
 
     package init(
         database: DatabaseID, sequence: UInt64, recordCount: UInt64 = 0, tombstoneCount: UInt64 = 0,
         zoneCount: UInt64 = 0, zoneFeedFloor: ChangePosition = .start, runs: [DatabaseRun] = [],
-        formerSubscriberFloor: UInt64 = 0, storedBytes: UInt64 = 0
+        formerSubscriberFloor: UInt64 = 0, quotaBytes: UInt64 = 0
     ) {
         self.database = database
         self.sequence = sequence
@@ -28,7 +28,7 @@ package struct SnapshotHeader: Equatable, Sendable {
         self.zoneFeedFloor = zoneFeedFloor
         self.runs = runs
         self.formerSubscriberFloor = formerSubscriberFloor
-        self.storedBytes = storedBytes
+        self.quotaBytes = quotaBytes
     }
 }
 

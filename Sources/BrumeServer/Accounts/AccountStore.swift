@@ -262,7 +262,8 @@ final class AccountStore: @unchecked Sendable {
 extension AccountStore.State {
     fileprivate static func add(_ account: StoredAccount, to state: inout AccountStore.State) {
         state.accounts[account.name] = account
-        let storage = state.storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
+        let storage =
+            state.storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
         state.storages[account.id] = storage
         for hash in account.tokenHashes {
             state.holders[hash] = AccountStore.Holder(name: account.name, id: account.id, storage: storage)

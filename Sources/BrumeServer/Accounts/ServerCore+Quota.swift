@@ -17,7 +17,8 @@ extension ServerCore {
         let limit = account.quotaBytes ?? configuration.quotaBytes
         if limit == 0 { return nil }
         if account.beginCounting() { countStorage(of: account, asking: key) {} }
-        return StorageQuota(limitBytes: limit, bytesElsewhere: loaded.storage?.bytesElsewhere(of: account) ?? account.usedBytes)
+        return StorageQuota(
+            limitBytes: limit, bytesElsewhere: loaded.storage?.bytesElsewhere(of: account) ?? account.usedBytes)
     }
 
     /// Looks for the private databases that an account has from before the start, and counts those that are not known.
@@ -35,7 +36,7 @@ extension ServerCore {
                     if storage.attach(id, to: account) { continue }
                     let bytes: Int
                     do throws(StoreError) {
-                        bytes = try shards[0].log.snapshots.storedBytes(of: id)
+                        bytes = try shards[0].log.snapshots.quotaBytes(of: id)
                     } catch {
                         // Whoever uses the database is told, and then the log says it as an error.
                         log.warning("a database's bytes can't be counted", [("reason", "\(error)")])

@@ -163,9 +163,9 @@ package final class StepwiseServer {
         for shard in core.shards {
             var problem: String?
             shard.databases.forEach { known in
-                let bytes = known.database.storedBytes
+                let bytes = known.database.quotaBytes
                 if let storage = known.storage, storage.counted.bytes != bytes {
-                    problem = "a quota counts \(storage.counted.bytes) bytes of a database that holds \(bytes)"
+                    problem = "a quota counts \(storage.counted.bytes) bytes of a database that has \(bytes)"
                 }
             }
             if let problem { return problem }

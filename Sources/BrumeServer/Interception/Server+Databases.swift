@@ -18,7 +18,7 @@ extension Server {
                 let zones = database.zones.map {
                     DatabaseContents.Zone(id: $0.id, records: database.allRecords(in: $0.id))
                 }
-                let contents = DatabaseContents(zones: zones, storedBytes: database.storedBytes)
+                let contents = DatabaseContents(zones: zones, storedBytes: database.quotaBytes)
                 shard.gate.whenDurable(loaded.lastPosition) { done(.success(contents)) }
             }
         }

@@ -81,7 +81,7 @@ extension Shard {
     /// Puts a database into memory.
     func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
         let isPrivate = database.id.scope == .private
-        let storage = isPrivate ? server.storage.opened(database.id, bytes: database.storedBytes) : nil
+        let storage = isPrivate ? server.storage.opened(database.id, bytes: database.quotaBytes) : nil
         let loaded = loaded(database, storage: storage, snapshotSequence: snapshotSequence)
         figures.loads += 1
         databases.insert(loaded)

@@ -234,13 +234,17 @@ extension Shard {
                 &decision.commit, outcome: coder.encodeModifyRecordsResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
-            var decision = database.modifyZones(request, caller: caller, nowMilliseconds: now)
+            var decision = database.modifyZones(
+                request, caller: caller, nowMilliseconds: now,
+                quota: server.quota(of: loaded, for: identity, share.key))
             decision.answer.saves = decision.answer.saves.map { $0.map { withToken($0, database) } }
             return commit(
                 &decision.commit, outcome: coder.encodeModifyZonesResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)
         case .modifySubscriptions(let request):
-            var decision = database.modifySubscriptions(request, caller: caller, nowMilliseconds: now)
+            var decision = database.modifySubscriptions(
+                request, caller: caller, nowMilliseconds: now,
+                quota: server.quota(of: loaded, for: identity, share.key))
             return commit(
                 &decision.commit, outcome: coder.encodeModifySubscriptionsResponse(decision.answer),
                 operation: operation, to: loaded, identity: identity, share: share)

@@ -148,7 +148,7 @@ final class Shard: @unchecked Sendable {
             loaded.lastPosition = log.append(commit.entry)
         }
         figures.committed(changes: commit.entry.changes.count)
-        loaded.storage?.changed(to: loaded.database.storedBytes)
+        loaded.storage?.changed(to: loaded.database.quotaBytes)
         noteChange(of: loaded)
         if loaded.database.hasPendingIndexes {
             loaded.indexDebts.committed(

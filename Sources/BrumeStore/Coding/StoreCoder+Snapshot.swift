@@ -14,7 +14,7 @@ extension StoreCoder {
             message.pointee.zone_count = header.zoneCount
             message.pointee.zone_feed_floor = header.zoneFeedFloor.rawValue
             message.pointee.former_subscriber_floor = header.formerSubscriberFloor
-            message.pointee.stored_bytes = header.storedBytes
+            message.pointee.quota_bytes = header.quotaBytes
             message.pointee.n_runs = header.runs.count
             message.pointee.runs = arena.messages(header.runs) { run in
                 let message = arena.make(brume__store__v1__database_run__init)
@@ -38,7 +38,7 @@ extension StoreCoder {
                 runs: try values(message.pointee.runs, message.pointee.n_runs) { (run) throws(StoreCodingError) in
                     DatabaseRun(firstSequence: run.pointee.first_sequence, id: run.pointee.id)
                 }, formerSubscriberFloor: message.pointee.former_subscriber_floor,
-                storedBytes: message.pointee.stored_bytes)
+                quotaBytes: message.pointee.quota_bytes)
         }
     }
 

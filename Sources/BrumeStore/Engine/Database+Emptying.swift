@@ -10,8 +10,8 @@ extension Database {
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
     /// and the records of the default zone. User records stay, without their fields. Subscriptions that belong to no
     /// custom zone stay too, and are notified as if users had deleted the records. What users put
-    /// here after the beginning stays, so that they can't make it go on for ever; if it refers to what went, it refers to
-    /// nothing. Does a part of bounded size at a time; returns nil when nothing is left.
+    /// here after the beginning stays, so that they can't make it go on for ever; if it refers to what went, it refers
+    /// to nothing. Does a part of bounded size at a time; returns nil when nothing is left.
     ///
     /// - Parameters:
     ///   - emptying: How far it has come; each record of the default zone is looked at once.

@@ -9,10 +9,11 @@ extension Database {
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
     /// checked here are those of Documentation/CloudKit.md, Change tags and save policies, Atomic batches, References.
     ///
-    /// - Parameter quota: Limits what ``storedBytes`` may reach; nil for no limit. A save that would exceed it fails
+    /// - Parameter quota: Limits what ``quotaBytes`` may reach; nil for no limit. A save that would exceed it fails
     ///   with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
     package func modifyRecords(
-        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil
+        _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
+        quota: StorageQuota? = nil
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -96,10 +97,6 @@ extension Database {
         self.sequence = sequence
         runHistory.note(sequence, run: run, limit: history.runs)
         forgetDeletedZones()
-    }
-
-    private func room(in quota: StorageQuota?) -> QuotaRoom? {
-        quota.map { QuotaRoom(limit: $0.limitBytes, used: $0.bytesElsewhere + storedBytes) }
     }
 
     private func refusal(of caller: Caller, itemCount: Int) -> ServiceError? {

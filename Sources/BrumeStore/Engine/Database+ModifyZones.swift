@@ -9,9 +9,11 @@ extension Database {
     /// under the name is empty and has another incarnation, and tokens of the earlier one have expired. A zone that is
     /// both saved and deleted in one request fails twice.
     ///
-    /// - Parameter deletionReason: The reason that the feed reports; `.deleted` for what a client asks.
+    /// - Parameters:
+    ///   - deletionReason: The reason that the feed reports; `.deleted` for what a client asks.
+    ///   - quota: Limits what ``quotaBytes`` may reach; nil for no limit.
     package func modifyZones(
-        _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64,
+        _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil,
         deletionReason: ZoneDeletionReason = .deleted
     ) -> Decision<ModifyZonesResult> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
@@ -30,7 +32,7 @@ extension Database {
             result.saves.append(
                 deleted.contains(zone.name)
                     ? .failure(Database.savedAndDeleted)
-                    : save(zone, into: &builder).map { Database.answer(for: zoneStates[$0]) })
+                    : save(zone, quota, into: &builder).map { Database.answer(for: zoneStates[$0]) })
         }
         matchDeletion(ofZones: request.deletions.filter { !saved.contains($0.name) }, into: &builder)
         for zone in request.deletions {
@@ -55,7 +57,9 @@ extension Database {
         return nil
     }
 
-    private func save(_ zone: ZoneID, into builder: inout CommitBuilder) -> Result<Int, ServiceError> {
+    private func save(
+        _ zone: ZoneID, _ quota: StorageQuota?, into builder: inout CommitBuilder
+    ) -> Result<Int, ServiceError> {
         guard zone.owner.isEmpty || zone.owner == Names.currentUser || zone.owner == id.owner else {
             return .failure(ServiceError(.permissionFailure, "a zone can't be made in another user's database"))
         }
@@ -70,6 +74,7 @@ extension Database {
                     .limitExceeded,
                     "the database has \(Limits.zonesPerDatabase) zones, the most it may have; delete one first"))
         }
+        if let refusal = overheadRefusal(quota) { return .failure(refusal) }
         let position = builder.nextPosition()
         let index = createZone(named: zone.name, at: position)
         builder.append(.zoneCreation(zone: position.rawValue, name: zone.name))

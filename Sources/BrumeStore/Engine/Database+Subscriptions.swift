@@ -6,8 +6,10 @@ extension Database {
     ///
     /// In the public database every user has their own, under ids of their own: nobody sees, replaces or deletes
     /// another's.
+    ///
+    /// - Parameter quota: Limits what ``quotaBytes`` may reach; nil for no limit.
     package func modifySubscriptions(
-        _ request: ModifySubscriptionsRequest, caller: Caller, nowMilliseconds: Int64
+        _ request: ModifySubscriptionsRequest, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil
     ) -> Decision<ModifySubscriptionsResult> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         if let refusal = subscriptionRefusal(of: caller) {
@@ -24,7 +26,7 @@ extension Database {
         for subscription in request.saves {
             var subscription = subscription
             subscription.owner = owner
-            result.saves.append(save(subscription, caller: caller, into: &builder))
+            result.saves.append(save(subscription, caller: caller, quota, into: &builder))
         }
         for id in request.deletions {
             if saved.contains(id) {
@@ -155,7 +157,7 @@ extension Database {
     }
 
     private func save(
-        _ subscription: Subscription, caller: Caller, into builder: inout CommitBuilder
+        _ subscription: Subscription, caller: Caller, _ quota: StorageQuota?, into builder: inout CommitBuilder
     ) -> Result<Subscription, ServiceError> {
         if let problem = Names.problemWithSubscriptionID(subscription.id) {
             return .failure(ServiceError(.invalidArguments, problem))
@@ -172,9 +174,9 @@ extension Database {
         case .success(let kind): subscription.kind = kind
         case .failure(let error): return .failure(error)
         }
-        if subscriptionTable.subscription(subscription.id, of: subscription.owner)?.subscription == subscription {
-            return .success(subscription)
-        }
+        let former = subscriptionTable.subscription(subscription.id, of: subscription.owner)?.subscription
+        if former == subscription { return .success(subscription) }
+        if former == nil, let refusal = overheadRefusal(quota) { return .failure(refusal) }
         let kept = KeptSubscription(subscription)
         if let refusal = subscriptionTable.refusal(of: kept) { return .failure(refusal) }
         put(kept)

@@ -109,8 +109,8 @@ package final class Database {
         return slot
     }
 
-    /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. What a
-    /// quota counts.
+    /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. A
+    /// quota counts more: ``quotaBytes``.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
     /// Deleted records that the feeds of all zones still report.
     @exclusivity(unchecked) private(set) var tombstoneCount = 0

@@ -13,8 +13,8 @@ package struct DatabaseCapture: Sendable {
     let subscriptions: [KeptSubscription]
     let operations: RememberedOperations.Capture
     let formerSubscribers: FormerSubscribers
-    /// See ``Database/storedBytes``.
-    var storedBytes: Int
+    /// See ``Database/quotaBytes``.
+    var quotaBytes: Int
 }
 
 /// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next
@@ -53,7 +53,7 @@ extension Database {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
-            operations: operations.capture, formerSubscribers: formerSubscribers, storedBytes: storedBytes)
+            operations: operations.capture, formerSubscribers: formerSubscribers, quotaBytes: quotaBytes)
     }
 }
 
@@ -84,7 +84,7 @@ extension DatabaseCapture {
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
             zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs,
-            formerSubscriberFloor: formerSubscribers.floor, storedBytes: UInt64(storedBytes))
+            formerSubscriberFloor: formerSubscribers.floor, quotaBytes: UInt64(quotaBytes))
     }
 
     /// Calls `body` with the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in

@@ -268,7 +268,7 @@ struct  Brume__Store__V1__SnapshotHeader
   /*
    * what quotas count; 0 in a snapshot with records: written before it was kept
    */
-  uint64_t stored_bytes;
+  uint64_t quota_bytes;
 };
 #define BRUME__STORE__V1__SNAPSHOT_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_header__descriptor) \

@@ -19,7 +19,8 @@ enum CommandOptions {
     }
 
     static let quotaNote = """
-        Quotas count the encoded bytes of the records that exist. A save that would go beyond one fails with quotaExceeded; \
+        Quotas count the encoded bytes of the records that exist and, in a private database beyond 1 MiB, zones, subscriptions and \
+        deletions that devices have yet to be told. A save that would go beyond one fails with quotaExceeded; \
         deletions, and saves that store no more than before, go through. --quota is for all private databases \
         of an account together, in every container and environment; brume account quota NAME gives one account another limit.
         """

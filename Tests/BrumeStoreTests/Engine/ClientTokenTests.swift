@@ -58,7 +58,8 @@ struct ClientTokenTests {
                 database: .private, savePolicy: .allKeys, isAtomic: true,
                 zones: [ZoneModification(zone: Desk.zone, saves: [.of(name)], deletions: [])], clientToken: token)
             let decision = desk.database.modifyRecords(
-                request, caller: phone.caller, nowMilliseconds: 1, quota: quota > 0 ? StorageQuota(limitBytes: quota) : nil)
+                request, caller: phone.caller, nowMilliseconds: 1,
+                quota: quota > 0 ? StorageQuota(limitBytes: quota) : nil)
             #expect(decision.answer[0].saveCodes == [nil])
         }
         save("a", [1, 2, 3], quota: 0)

@@ -9,7 +9,8 @@ struct QuotaTests {
     private let desk = Desk()
 
     private func modify(
-        quota: Int, elsewhere: Int = 0, isAtomic: Bool = true, saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [],
+        quota: Int, elsewhere: Int = 0, isAtomic: Bool = true, saves: [RecordSave<CheckedFields>] = [],
+        deletions: [String] = [],
         zone: ZoneID = Desk.zone
     ) -> ZoneModificationResult<SharedBytes> {
         desk.database.modifyRecords(
@@ -136,6 +137,63 @@ struct QuotaTests {
         for pair in 0..<pairs where codes[heavy.count + pairs + pair] != nil {
             #expect(codes[heavy.count + pair] == .referenceViolation)
         }
+    }
+
+    private func makeZones(_ numbers: Range<Int>, quota: Int) -> [ErrorCode?] {
+        desk.database.modifyZones(
+            ModifyZonesRequest(database: .private, saves: numbers.map { ZoneID(name: "z\($0)") }), caller: desk.caller,
+            nowMilliseconds: 1, quota: StorageQuota(limitBytes: quota)
+        ).answer.saves.map { if case .failure(let error) = $0 { error.code } else { nil } }
+    }
+
+    private func subscribe(_ id: String, quota: Int) throws -> ErrorCode? {
+        let answer = desk.database.modifySubscriptions(
+            ModifySubscriptionsRequest(
+                database: .private, saves: [Subscription(id: id, kind: .database(recordType: ""))]),
+            caller: desk.caller, nowMilliseconds: 1, quota: StorageQuota(limitBytes: quota)
+        ).answer.saves
+        if case .failure(let error) = try #require(answer.first) { return error.code }
+        return nil
+    }
+
+    @Test("zones, subscriptions and deletions count beyond an allowance, and no more are made when it is used up")
+    func overhead() throws {
+        let allowance = Limits.overheadAllowanceBytes
+        let quota = allowance
+        let most = (allowance + quota) / Limits.zoneBytes
+        var made = 0
+        while makeZones(made..<made + 100, quota: quota) == [ErrorCode?](repeating: nil, count: 100) { made += 100 }
+        #expect(abs(desk.database.zoneCount - most) < 3, "\(desk.database.zoneCount) of \(most)")
+        #expect(makeZones(5_000..<5_001, quota: quota) == [.quotaExceeded])
+        #expect(try subscribe("s", quota: quota) == .quotaExceeded)
+        #expect(modify(quota: quota, saves: [save("a", bytes: 1)]).saveCodes == [.quotaExceeded])
+        // What is there is there, and goes.
+        #expect(makeZones(0..<1, quota: quota) == [nil])
+        for number in 0..<desk.database.zoneCount { _ = desk.deleteZone("z\(number)") }
+        #expect(desk.database.quotaBytes == 0)
+        #expect(makeZones(0..<1, quota: quota) == [nil])
+    }
+
+    @Test("whose records have used up the quota still makes zones and subscriptions within the allowance")
+    func recordsAlone() throws {
+        #expect(modify(quota: 2_000, saves: [save("a", bytes: 1_500)]).saveCodes == [nil])
+        #expect(makeZones(0..<10, quota: 100) == [ErrorCode?](repeating: nil, count: 10))
+        #expect(try subscribe("s", quota: 100) == nil)
+        #expect(desk.database.quotaBytes == desk.database.storedBytes)
+    }
+
+    @Test("a deletion that devices have yet to be told of counts as some bytes beyond the allowance")
+    func deletions() throws {
+        let perRound = 400
+        var rounds = 0
+        while desk.database.quotaBytes == 0, rounds < 20 {
+            #expect(
+                modify(quota: 0, saves: (0..<perRound).map { save("r\(rounds)-\($0)", bytes: 1) }).saveCodes
+                    .allSatisfy { $0 == nil })
+            _ = modify(quota: 0, deletions: (0..<perRound).map { "r\(rounds)-\($0)" })
+            rounds += 1
+        }
+        #expect(abs(rounds * perRound - Limits.overheadAllowanceBytes / Limits.tombstoneBytes) <= perRound)
     }
 
     @Test("a public database tells no figures")

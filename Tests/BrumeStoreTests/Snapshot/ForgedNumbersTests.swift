@@ -12,7 +12,7 @@ struct ForgedNumbersTests {
         DatabaseCapture(
             id: capture.id, sequence: sequence, zones: capture.zones, zoneFeedFloor: capture.zoneFeedFloor,
             runs: capture.runs, subscriptions: capture.subscriptions, operations: capture.operations,
-            formerSubscribers: capture.formerSubscribers, storedBytes: capture.storedBytes)
+            formerSubscribers: capture.formerSubscribers, quotaBytes: capture.quotaBytes)
     }
 
     @Test(

@@ -5,8 +5,8 @@ import Testing
 @testable import BrumeStore
 
 /// What a quota counts of a database that nobody has loaded.
-@Suite("The bytes that a snapshot says are stored")
-struct StoredBytesTests {
+@Suite("The bytes that a snapshot counts towards a quota")
+struct SnapshotQuotaTests {
     /// A folder with one database, of `bytes`, whose snapshot `change` has changed.
     private static func folder(
         _ change: (inout DatabaseCapture) -> Void = { _ in }
@@ -18,11 +18,11 @@ struct StoredBytesTests {
         change(&capture)
         try folder.log.writeSnapshot(capture)
         try folder.log.trim()
-        return (folder.disk, folder.desk.database.storedBytes)
+        return (folder.disk, folder.desk.database.quotaBytes)
     }
 
-    private static func storedBytes(of id: DatabaseID = Desk.privateID, on disk: SimulatedDisk) throws -> Int {
-        try snapshots(on: disk).storedBytes(of: id)
+    private static func quotaBytes(of id: DatabaseID = Desk.privateID, on disk: SimulatedDisk) throws -> Int {
+        try snapshots(on: disk).quotaBytes(of: id)
     }
 
     private static func snapshots(on disk: SimulatedDisk) throws -> Recovery.SnapshotSource {
@@ -32,20 +32,20 @@ struct StoredBytesTests {
     @Test("are those of the database")
     func same() throws {
         let (disk, bytes) = try Self.folder()
-        #expect(try Self.storedBytes(on: disk) == bytes && bytes > 0)
+        #expect(try Self.quotaBytes(on: disk) == bytes && bytes > 0)
     }
 
     @Test("are counted where an earlier version, which did not say it, has written the snapshot")
     func earlier() throws {
-        let (disk, bytes) = try Self.folder { $0.storedBytes = 0 }
-        #expect(try Self.storedBytes(on: disk) == bytes)
+        let (disk, bytes) = try Self.folder { $0.quotaBytes = 0 }
+        #expect(try Self.quotaBytes(on: disk) == bytes)
     }
 
     @Test("are none of a database that never was")
     func none() throws {
         let other = DatabaseID(
             container: "iCloud.other", environment: .development, scope: .private, owner: Desk.owner)
-        #expect(try Self.storedBytes(of: other, on: Self.folder().disk) == 0)
+        #expect(try Self.quotaBytes(of: other, on: Self.folder().disk) == 0)
     }
 
     @Test("are unknown, and not none, when the file is damaged")
@@ -56,8 +56,8 @@ struct StoredBytesTests {
         var bytes = try #require(disk.contents(of: path))
         bytes[40] ^= 1
         disk.replace(path, with: bytes)
-        #expect(throws: StoreError.self) { try snapshots.storedBytes(of: Desk.privateID) }
+        #expect(throws: StoreError.self) { try snapshots.quotaBytes(of: Desk.privateID) }
         disk.replace(path, with: nil)
-        #expect(throws: StoreError.self) { try snapshots.storedBytes(of: Desk.privateID) }
+        #expect(throws: StoreError.self) { try snapshots.quotaBytes(of: Desk.privateID) }
     }
 }
