@@ -150,6 +150,19 @@ struct ClientCalls: Sendable {
         return ended
     }
 
+    /// A server that is about to stop has not taken a call: it waits again, first among its like, for the next
+    /// connection.
+    mutating func notTaken(_ id: UInt64) {
+        guard var call = calls[id], call.isInFlight else { return }
+        call.isInFlight = false
+        call.deadlineNanoseconds = call.waitsUntilNanoseconds
+        bytesInFlight -= call.work.byteCount
+        calls[id] = call
+        let priority = priority(id)
+        let place = waiting.firstIndex { self.priority($0) <= priority } ?? waiting.endIndex
+        waiting.insert(id, at: place)
+    }
+
     /// Puts a call behind those that wait with its priority, and before those with less.
     private mutating func queue(_ id: UInt64) {
         let priority = priority(id)

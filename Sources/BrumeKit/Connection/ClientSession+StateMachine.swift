@@ -167,7 +167,8 @@ package struct ClientSessionStateMachine: Sendable {
                 result += finish(id, .success(.message(payload)))
             case .callFailed(let id, let status):
                 pause.reset()
-                result += finish(id, .failure(ServiceError(status)))
+                let error = ServiceError(status)
+                if isTurnedAway(id, error) { calls.notTaken(id) } else { result += finish(id, .failure(error)) }
             case .streamMessageReceived(let id, let payload):
                 pause.reset()
                 stream.pause.reset()
@@ -189,6 +190,14 @@ package struct ClientSessionStateMachine: Sendable {
             }
         }
         return result
+    }
+
+    /// Whether a call failed because it met the server's goodbye on its way: the server did nothing of it, and it goes
+    /// to the next connection as if it had been made a moment later.
+    private func isTurnedAway(_ id: UInt64, _ error: ServiceError) -> Bool {
+        // With the last call the connection is closed already.
+        guard let state = connection?.state, state != .open, case .unary? = calls[id]?.work else { return false }
+        return error.code == .serviceUnavailable
     }
 
     /// The server answered our hello with a status.

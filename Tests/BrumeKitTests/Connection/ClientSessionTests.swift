@@ -300,6 +300,27 @@ struct ClientSessionTests {
         #expect(await waiting.value == .success([]))
     }
 
+    @Test("sends a call that met the server's goodbye on its way over the next connection, before those that waited")
+    func turnedAway() async throws {
+        let session = session(transport)
+        let turnedAway = session.start(request([1]))
+        let first = try await transport.welcomed()
+        let stream = try await transport.call().stream
+        first.goaway(reconnectAfterMilliseconds: 100)
+        let waiting = session.start(request([2]))
+        await #expect(session.openCallsReach(2))
+        first.status(stream, .serviceUnavailable, "about to stop", retryAfterMilliseconds: 1_000)
+        try await transport.closed()
+        transport.advance(seconds: 1)
+        let second = try await transport.welcomed()
+        for (call, payload) in [(turnedAway, [1] as [UInt8]), (waiting, [2])] {
+            let sent = try await transport.call()
+            #expect(sent.payload == payload)
+            second.answer(sent.stream, payload)
+            #expect(await call.value == .success(payload))
+        }
+    }
+
     @Test("says after three attempts that what answers is no Brume server")
     func garbage() async throws {
         let session = session(transport)
