@@ -173,7 +173,14 @@ struct LoadedDatabases: ~Copyable {
         return found
     }
 
-    func forEach(_ body: (LoadedDatabase) -> Void) { byID.values.forEach(body) }
+    /// Calls `body` with each database, least recently used first: an order that is the same in every run.
+    func forEach(_ body: (LoadedDatabase) -> Void) {
+        var next = oldest
+        while let loaded = next {
+            next = loaded.newer
+            body(loaded)
+        }
+    }
 
     private mutating func link(_ loaded: LoadedDatabase) {
         loaded.newer = nil

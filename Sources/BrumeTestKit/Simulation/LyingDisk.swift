@@ -61,6 +61,12 @@ final class LyingDisk: ForwardingDisk, @unchecked Sendable {
         let source = try disk.openForReading(path)
         let bytes = try disk.read(source, at: 0, length: Int(try disk.size(of: source)))
         disk.close(source)
+        // A rename replaces what has the name.
+        do throws(DiskError) {
+            try disk.remove(target)
+        } catch {
+            if !error.isMissing { throw error }
+        }
         let file = try disk.create(target)
         try disk.write(bytes, to: file, at: 0)
         try disk.sync(file)

@@ -134,6 +134,7 @@ final class SimulatedServer: @unchecked Sendable {
         if isRunning, process == nil { return }
         simulation.report.crashes += 1
         if isRunning { recount() }
+        let reason = process?.failure.map { " because \($0)" } ?? ""
         stopProcess()
         if let survival {
             interruptions += 1
@@ -144,7 +145,7 @@ final class SimulatedServer: @unchecked Sendable {
         if simulation.options.brokenPromise == .cutsGoodTails { cutGoodTail() }
         if !simulation.isQuiet, generator.oneIn(simulation.options.restoreOneIn) { restoreBackup() }
         simulation.trace.note("crash \(disk.calls)")
-        simulation.say("the process ended, the disk keeps \(survival.map { "\($0)" } ?? "all")")
+        simulation.say("the process ended\(reason), the disk keeps \(survival.map { "\($0)" } ?? "all")")
         startLater()
     }
 
