@@ -29,12 +29,14 @@ extension Shard {
         figures.push.missed = push.missed
         figures.push.backlogEvents = push.backlogEvents
         figures.databases.loaded = databases.count
-        figures.databases.loading = loads.count
+        figures.databases.loads = databases.loadCount
+        figures.databases.drops = databases.dropCount
+        figures.databases.loading = databases.loadingCount
         figures.databases.runningQueries = queries.count
         figures.memory.databaseBytes = databases.databaseBytes
         figures.memory.backlogBytes = push.backlogBytes
         figures.memory.heldAnswerBytes = gate.heldByteCount
-        figures.memory.waitingCallBytes = waitingCallBytes
+        figures.memory.waitingCallBytes = databases.waitingCallBytes
         give(figures)
     }
 }

@@ -25,8 +25,6 @@ struct ShardFigures {
     var refusedConnections: UInt64 = 0
     /// Connections that were ended to make room.
     var shedConnections: UInt64 = 0
-    var loads: UInt64 = 0
-    var drops: UInt64 = 0
     private var snapshots: UInt64 = 0
     private var snapshotBytes: UInt64 = 0
     private var pushLagNanoseconds = Histogram()
@@ -89,8 +87,6 @@ struct ShardFigures {
         figures.connections.refused = refusedConnections
         figures.connections.shed = shedConnections
         figures.push.lagNanoseconds = pushLagNanoseconds
-        figures.databases.loads = loads
-        figures.databases.drops = drops
         figures.databases.snapshots = snapshots
         figures.databases.snapshotBytes = snapshotBytes
         return figures

@@ -62,14 +62,7 @@ extension Server {
     ) {
         let shard = core.shard(of: id)
         shard.loop.execute {
-            switch shard.access(id, of: .operator, keepsEmpty: false) {
-            case .loaded(let loaded): body(shard, .success(loaded))
-            case .unavailable(let error): body(shard, .failure(error))
-            case .loading(let load):
-                if let refusal = shard.wait(for: load, of: .operator, byteCount: 0, { body(shard, $0) }) {
-                    body(shard, .failure(refusal))
-                }
-            }
+            shard.databases.withDatabase(id, of: .operator, keepsEmpty: false) { body(shard, $0) }
         }
     }
 }

@@ -154,7 +154,7 @@ extension Shard {
                 charge(indexesOf: loaded, nanoseconds: after - before)
                 before = after
             }
-            if isBehind { behindIndexes.append(loaded) } else { measure(loaded) }
+            if isBehind { behindIndexes.append(loaded) } else { databases.measure(loaded) }
         }
     }
 

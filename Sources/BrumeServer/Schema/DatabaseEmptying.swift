@@ -90,24 +90,16 @@ extension Shard {
 
     /// Empties a database, a part in each turn; `done` is called with the number of records when all is durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
-        func begin(_ loaded: LoadedDatabase) {
-            loaded.slicedWorkCount += 1
-            emptyMore(loaded, loaded.database.beginEmptying(), 0) { result in
-                loaded.slicedWorkCount -= 1
-                done(result)
-            }
-        }
-        switch access(id, of: .operator, keepsEmpty: false) {
-        case .loaded(let loaded): begin(loaded)
-        case .unavailable(let error): done(.failure(error))
-        case .loading(let load):
-            let refusal = wait(for: load, of: .operator, byteCount: 0) { outcome in
-                switch outcome {
-                case .success(let loaded): begin(loaded)
-                case .failure(let error): done(.failure(error))
+        databases.withDatabase(id, of: .operator, keepsEmpty: false) { [self] outcome in
+            switch outcome {
+            case .failure(let error): done(.failure(error))
+            case .success(let loaded):
+                loaded.slicedWorkCount += 1
+                emptyMore(loaded, loaded.database.beginEmptying(), 0) { result in
+                    loaded.slicedWorkCount -= 1
+                    done(result)
                 }
             }
-            if let refusal { done(.failure(refusal)) }
         }
     }
 

@@ -120,7 +120,12 @@ extension Shard {
         ofType type: String, in id: DatabaseID, for account: ClientShare.Key,
         _ done: @escaping @Sendable (Result<SchemaLesson, ServiceError>) -> Void
     ) {
-        func begin(_ loaded: LoadedDatabase) {
+        databases.withDatabase(id, of: account, keepsEmpty: false) { [self] outcome in
+            let loaded: LoadedDatabase
+            switch outcome {
+            case .success(let database): loaded = database
+            case .failure(let error): return done(.failure(error))
+            }
             // An account may take at most as many places as are left free, so that others always find some.
             let free = ServerLimits.lessonScansPerLoop - lessonScans.count
             guard lessonScans.count(of: account) < free || loaded.isTeaching(type) else {
@@ -129,18 +134,6 @@ extension Shard {
             guard let scan = loaded.startLesson(ofType: type, { done(.success($0)) }) else { return }
             lessonScans.append((scan: scan, database: loaded), of: account)
             if lessonScans.count == 1 { scheduleLessons() }
-        }
-        switch access(id, of: account, keepsEmpty: false) {
-        case .loaded(let loaded): begin(loaded)
-        case .unavailable(let error): done(.failure(error))
-        case .loading(let load):
-            let refusal = wait(for: load, of: account, byteCount: 0) { outcome in
-                switch outcome {
-                case .success(let loaded): begin(loaded)
-                case .failure(let error): done(.failure(error))
-                }
-            }
-            if let refusal { done(.failure(refusal)) }
         }
     }
 

@@ -9,7 +9,7 @@ extension Shard {
     /// A device opens its stream. It is ready, and says so, when both databases know it.
     func openNotifications(_ session: Session, stream: UInt32, position: [UInt8]) throws(ServiceError) {
         let id = try Authorisation.database(for: .private, of: session.identity).get()
-        switch access(id, of: session.share.key) {
+        switch databases.access(id, of: session.share.key) {
         case .loaded(let loaded):
             if let client = session.client { settle(client, in: loaded) }
             if let error = open(session, stream: stream, position: position, in: loaded) { throw error }
@@ -102,10 +102,10 @@ extension Shard {
                 listener.start(at: start.place)
                 loaded.hub.pump(listener, of: user)
             case .failure(let error):
-                if unloadable.contains(id) { listener.start(at: nil) } else { listener.fail(error) }
+                if databases.isUnloadable(id) { listener.start(at: nil) } else { listener.fail(error) }
             }
         }
-        switch access(id, of: account) {
+        switch databases.access(id, of: account) {
         case .loaded(let loaded): add(.success(loaded))
         case .unavailable(let error): add(.failure(error))
         // All connected devices may come at once, and all of them have to be served.
@@ -117,10 +117,10 @@ extension Shard {
     private func removePublicListener(_ listener: FarListener, of user: String, in id: DatabaseID) {
         listener.isClosed = true
         listener.settle()
-        if !loads.isEmpty { loads[id]?.left(listener) }
+        databases.load(of: id)?.left(listener)
         guard let loaded = databases.known(id) else { return }
         loaded.hub.remove(listener, of: user)
-        dropIfEmpty(loaded)
+        databases.dropIfEmpty(loaded)
     }
 
     /// Does something for a stream when its database is loaded, unless the stream has ended by then.
@@ -129,7 +129,7 @@ extension Shard {
         _ body: @escaping (LoadedDatabase) -> ServiceError?
     ) throws(ServiceError) {
         let held = byteCount + ServerLimits.travellingBytes
-        let refusal = wait(for: load, of: session.share.key, byteCount: byteCount) { outcome in
+        let refusal = databases.wait(for: load, of: session.share.key, byteCount: byteCount) { outcome in
             session.client?.heldByteCount -= held
             if session.isOpen(stream) {
                 let error: ServiceError? =
@@ -150,7 +150,7 @@ extension Shard {
         do throws(ServiceError) {
             guard let id = session.identity.privateDatabase else { return }
             let position = try coder.decodeNotificationsRequest(payload)
-            if !loads.isEmpty, let load = loads[id] {
+            if let load = databases.load(of: id) {
                 // After the opening of the stream, which waits for the database.
                 try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
                     acknowledge(position, session: session, stream: stream, in: loaded)
@@ -220,8 +220,8 @@ extension Shard {
             closeNotifications(session, stream: id)
             session.succeed(stream: id)
         }
-        guard !loads.isEmpty, session.isOpen(id), let database = session.identity.privateDatabase,
-            let load = loads[database]
+        guard let database = session.identity.privateDatabase, let load = databases.load(of: database),
+            session.isOpen(id)
         else { return end() }
         // After the opening of the stream and its acknowledgements, which wait for the database.
         do throws(ServiceError) {

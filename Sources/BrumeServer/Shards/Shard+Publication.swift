@@ -17,7 +17,7 @@ extension Shard {
             eventsOfTurn += max(1, hub.publish(atMost: room))
             if !isListed, hub.hasUndelivered { undeliveredHubs.append(hub) }
             publishedCommits += hub.takePublishedCommits()
-            measureBacklog(loaded)
+            databases.measureBacklog(loaded)
             publishingHubs.removeFirst()
             if hub.isPublishing { publishingHubs.append(loaded) }
             let after = loop.currentNanoseconds

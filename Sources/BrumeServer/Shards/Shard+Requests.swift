@@ -40,8 +40,7 @@ extension Shard {
         let identity = client.identity
         if !client.hasUserRecords, request.leavesTrace(for: identity) { noteTrace(of: client) }
         // Most requests are for the client's own database, which belongs to this loop and stays while the client does.
-        if request.scope == .private, let home = client.home, loads.isEmpty {
-            databases.use(home)
+        if request.scope == .private, let home = client.home, databases.isUsable(home) {
             return serve(request, ticket: ticket, in: home, to: responder)
         }
         let id: DatabaseID
@@ -51,7 +50,7 @@ extension Shard {
         }
         let owner = server.shard(at: identity.placement(of: id))
         if owner === self {
-            switch access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+            switch databases.access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
                 if client.home == nil, identity.privateDatabase == id { settle(client, in: loaded) }
                 return serve(request, ticket: ticket, in: loaded, to: responder)
@@ -136,24 +135,18 @@ extension Shard {
         _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
         share: ClientShare, _ give: @escaping (Outcome, Int) -> Void
     ) {
-        func begin(in loaded: LoadedDatabase) {
+        let keepsEmpty = request.keepsEmptyDatabase(of: identity)
+        databases.withDatabase(id, of: share.key, byteCount: byteCount, keepsEmpty: keepsEmpty) { [self] outcome in
+            let loaded: LoadedDatabase
+            switch outcome {
+            case .success(let database): loaded = database
+            case .failure(let error): return give(.failure(error), 0)
+            }
             if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
             run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] outcome, position in
                 let output = share.output.hold(outcome.heldByteCount)
                 gate.whenDurable(position, outcome.compact) { give($0, output) }
             }
-        }
-        switch access(id, of: share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
-        case .loaded(let loaded): begin(in: loaded)
-        case .unavailable(let error): give(.failure(error), 0)
-        case .loading(let load):
-            let refusal = wait(for: load, of: share.key, byteCount: byteCount) { outcome in
-                switch outcome {
-                case .success(let loaded): begin(in: loaded)
-                case .failure(let error): give(.failure(error), 0)
-                }
-            }
-            if let refusal { give(.failure(refusal), 0) }
         }
     }
 

@@ -22,13 +22,8 @@ final class Shard: @unchecked Sendable {
     let cursorSealer: CursorSealer
 
     let server: ServerCore
-    /// Databases whose snapshot on disk is damaged.
-    var unloadable: Set<DatabaseID> = []
-    @exclusivity(unchecked) var databases = LoadedDatabases()
-    /// Databases that are being loaded on another thread, and those that were loaded and still have waiting calls.
-    @exclusivity(unchecked) var loads: [DatabaseID: DatabaseLoad] = [:]
-    /// Bytes of all calls that wait for them.
-    var waitingCallBytes = 0
+    /// The databases of this loop.
+    @exclusivity(unchecked) private(set) var databases: DatabaseCache!
     /// The schemas of all containers, as the admin loop last sent them; see ``SchemaRegistry``.
     var schemas: [String: ContainerSchemas] {
         didSet { schemasVersion += 1 }
@@ -41,11 +36,6 @@ final class Shard: @unchecked Sendable {
     var changed: [DatabaseID] = []
     /// The sessions of this loop.
     private(set) var sessions: SessionTable!
-    /// Whether something changed since the last look at what could be dropped.
-    var mayDrop = false
-    var isSavingToDrop = false
-    var nextSaveToDropNanoseconds: UInt64 = 0
-    var nextBudgetWarningNanoseconds: UInt64 = 0
     /// What is counted here, for the operator.
     @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
@@ -95,16 +85,21 @@ final class Shard: @unchecked Sendable {
         sealer = TokenSealer(key: server.secrets.key)
         eventFrames = EventFrames(PositionSealer(sealer))
         cursorSealer = CursorSealer(key: server.secrets.key)
+        databases = DatabaseCache(
+            loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
+            ledger: server.storage, log: server.log, host: self)
         sessions = SessionTable(loop: loop, server: server) { [unowned self] in figures.refusedConnections += 1 }
     }
 
     /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
     func prepare(_ log: ShardLog) throws(StoreError) {
         self.log = log
+        databases.source = DatabaseCache.Source(
+            snapshots: log.snapshots, loading: server.loading, isLoading: { [server] in server.isLoading })
         gate.writeRefusal = { [unowned log] in log.writeRefusal }
         for id in log.adoptedIDs {
             let database = try log.open(id)
-            let loaded = keep(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
+            let loaded = databases.keep(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
             if database.sequence > loaded.snapshotSequence { noteChange(of: loaded) }
         }
         loop.turnEnded = { [unowned self] in
@@ -112,7 +107,7 @@ final class Shard: @unchecked Sendable {
             deliverEvents()
             queryBudget.turnEnded()
             turnNumber += 1
-            if mayDrop { dropIdleDatabases() }
+            if databases.mayDrop { databases.dropIdleDatabases() }
         }
         sweepLater()
     }
@@ -122,14 +117,13 @@ final class Shard: @unchecked Sendable {
     func disassemble() {
         sessions.abandon()
         gate.abandon()
-        loads = [:]
         queries = FairQueue()
         turns = FairQueue()
         timeShares = [:]
         undeliveredHubs = []
         publishingHubs = []
         lessonScans = FairQueue()
-        databases = LoadedDatabases()
+        databases.abandon()
         loop.turnEnded = nil
         log = nil
     }
@@ -155,7 +149,7 @@ final class Shard: @unchecked Sendable {
                 share?.key ?? .operator, pending: IndexDebts.work(pendingIn: loaded.database))
             bringIndexesInStep(of: loaded)
         }
-        measure(loaded)
+        databases.measure(loaded)
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
             hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)
@@ -186,7 +180,7 @@ final class Shard: @unchecked Sendable {
         client.timeShare.sessionCount += 1
         guard let database = client.identity.privateDatabase else { return }
         // A database that can't be loaded is reported when a request asks for it.
-        switch access(database, of: client.share.key) {
+        switch databases.access(database, of: client.share.key) {
         case .loaded(let loaded): settle(client, in: loaded)
         case .loading(let load): load.arrived(client) { settle(client, in: $0) }
         case .unavailable: break
@@ -202,9 +196,9 @@ final class Shard: @unchecked Sendable {
         if let home = client.home {
             client.home = nil
             home.sessionCount -= 1
-            dropIfEmpty(home)
+            databases.dropIfEmpty(home)
         }
-        if !loads.isEmpty, let id = client.identity.privateDatabase { loads[id]?.left(client) }
+        if let id = client.identity.privateDatabase { databases.load(of: id)?.left(client) }
     }
 
     /// Makes the user's records in both databases, unless they exist.
@@ -247,7 +241,7 @@ final class Shard: @unchecked Sendable {
 
     private func ensureUserRecord(of user: String, in id: DatabaseID, account: ClientShare.Key) {
         if log.writeRefusal != nil { return }
-        switch access(id, of: account) {
+        switch databases.access(id, of: account) {
         case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
         case .loading(let load): load.userArrived(user) { ensureUserRecord(of: user, in: $0) }
         case .unavailable: break
@@ -271,7 +265,7 @@ final class Shard: @unchecked Sendable {
             sessions.sweep()
             forgetTimeShares()
             giveTurnsNextTurn()
-            mayDrop = true
+            databases.mayDrop = true
             sweepLater()
         }
     }

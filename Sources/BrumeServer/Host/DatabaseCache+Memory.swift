@@ -3,14 +3,14 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything
-/// are dropped, least recently used first, and loaded again when they are used. On the shard's loop.
+/// are dropped, least recently used first, and loaded again when they are used.
 ///
 /// The budget counts roughly what records, names, look-ups, feeds and the events kept for devices take, over all
-/// shards. Databases with a session or a stream stay in memory, so the sum may exceed the budget; the log says so.
-extension Shard {
+/// loops. Databases with a session or a stream stay in memory, so the sum may exceed the budget; the log says so.
+extension DatabaseCache {
     /// Counts what the database takes. Called after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {
-        guard server.configuration.memoryBudgetBytes > 0 else { return databases.noteUnmeasured(loaded) }
+        guard limits.memoryBudgetBytes > 0 else { return databases.noteUnmeasured(loaded) }
         // Measuring costs time for each zone, so a database with many zones is not measured at every commit.
         let zones = loaded.database.zoneCount
         if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
@@ -19,22 +19,22 @@ extension Shard {
 
     /// Counts the events that the database keeps for devices. Called whenever some were published.
     func measureBacklog(_ loaded: LoadedDatabase) {
-        guard server.configuration.memoryBudgetBytes > 0 else { return }
+        guard limits.memoryBudgetBytes > 0 else { return }
         count(databases.measureBacklog(loaded))
     }
 
     private func count(_ growth: Int) {
-        server.memory.add(growth)
+        memory.add(growth)
         if growth > 0 { mayDrop = true }
     }
 
     /// At the end of a turn, when nothing holds a database: drops some if there are too many.
     func dropIdleDatabases() {
-        let budget = server.configuration.memoryBudgetBytes
+        let budget = limits.memoryBudgetBytes
         guard mayDrop, budget > 0 else { return }
         mayDrop = false
-        // Each shard drops its part of the excess.
-        let total = server.memory.bytes
+        // Each loop drops its part of the excess.
+        let total = memory.bytes
         guard total > budget, databases.bytes > 0 else { return }
         var excess = Int(Double(total - budget) * (Double(databases.bytes) / Double(max(total, databases.bytes)))) + 1
         let canSave = !isSavingToDrop && loop.nowNanoseconds >= nextSaveToDropNanoseconds
@@ -44,7 +44,7 @@ extension Shard {
             if excess <= 0 { break }
             if loaded.isInUse {
                 databases.use(loaded)
-            } else if loaded.database.sequence > loaded.snapshotSequence || loaded.lastPosition > log.durablePosition {
+            } else if loaded.database.sequence > loaded.snapshotSequence || !host.isDurable(loaded.lastPosition) {
                 if canSave, unsaved.count < ServerLimits.dropSnapshots {
                     unsaved.append(loaded.database.id)
                     excess -= loaded.countedBytes
@@ -57,13 +57,13 @@ extension Shard {
         }
         if dropped > 0 {
             mayDrop = true
-            server.log.debug("databases dropped from memory", [("count", String(dropped))])
+            log.debug("databases dropped from memory", [("count", String(dropped))])
         }
         if !unsaved.isEmpty {
             snapshotToDrop(unsaved)
         } else if dropped == 0, canSave, loop.nowNanoseconds >= nextBudgetWarningNanoseconds {
             nextBudgetWarningNanoseconds = loop.nowNanoseconds + ServerLimits.budgetWarningNanoseconds
-            server.log.warning(
+            log.warning(
                 "databases in use take more than the memory budget",
                 [("bytes", String(total)), ("budget", String(budget))])
         }
@@ -75,36 +75,25 @@ extension Shard {
         guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
             return
         }
-        // A device that listened to it will be unknown when it listens again, here or to another such database.
-        if loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
         drop(loaded)
     }
 
     private func drop(_ loaded: LoadedDatabase) {
-        if server.configuration.memoryBudgetBytes > 0 { server.memory.add(-loaded.countedBytes) }
-        figures.drops += 1
+        if limits.memoryBudgetBytes > 0 { memory.add(-loaded.countedBytes) }
+        dropCount += 1
         databases.remove(loaded)
-        log.close(loaded.database.id)
-        if loaded.storage != nil { server.storage.dropped(loaded.database.id) }
-        // Runs after everything that holds the database in this turn, so that its memory is freed on the snapshots'
-        // loop and not here.
-        let remains = Remains(of: loaded.database)
-        loop.execute { [server] in server.giveBack(remains) }
+        if loaded.storage != nil { ledger.dropped(loaded.database.id) }
+        host.databaseLeaves(loaded)
     }
 
     /// Writes snapshots of databases whose last commits only the journal holds, so that ``dropIdleDatabases()`` can
     /// drop them later.
     private func snapshotToDrop(_ ids: [DatabaseID]) {
         isSavingToDrop = true
-        server.snapshots.write(ids, of: self) { [self] isWritten in
+        host.writeSnapshots(of: ids) { [self] isWritten in
             isSavingToDrop = false
             mayDrop = true
             if !isWritten { nextSaveToDropNanoseconds = loop.nowNanoseconds + ServerLimits.dropPauseNanoseconds }
         }
     }
-}
-
-extension ServerCore {
-    /// Gives memory back on the snapshots' loop, where nobody waits. Any thread.
-    func giveBack(_ remains: Remains) { snapshots.loop.execute { remains.giveBack() } }
 }

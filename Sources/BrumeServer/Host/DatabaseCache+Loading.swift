@@ -2,20 +2,12 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// How databases come into memory. On the shard's loop.
+/// How databases come into memory.
 ///
 /// A small database is loaded where it is needed: most are small, and a round trip through another thread would take
 /// longer. Larger ones are loaded by the loader's thread, one after the other, and handed over whole; calls for them
 /// wait meanwhile, and the loop goes on with its other databases.
-extension Shard {
-    /// Whether a database can be used now, is being loaded, or can't be used.
-    enum Access {
-        case loaded(LoadedDatabase)
-        /// Wait for it with ``wait(for:of:byteCount:_:)``.
-        case loading(DatabaseLoad)
-        case unavailable(ServiceError)
-    }
-
+extension DatabaseCache {
     /// The database, if it is in memory or quick to load; a new one when it has no snapshot.
     ///
     /// - Parameters:
@@ -31,14 +23,12 @@ extension Shard {
         if let known = databases.use(id) { return .loaded(known) }
         if unloadable.contains(id) { return .unavailable(Self.unloadableDatabase) }
         do throws(StoreError) {
-            let limits = ShortLoadLimits(
-                fileBytes: server.configuration.shortLoadBytes, items: ServerLimits.shortLoadItems,
-                contentBytes: ServerLimits.shortLoadContentBytes)
-            if let database = try log.snapshots.openIfShort(id, limits: limits) {
+            if let database = try source.snapshots.openIfShort(id, limits: limits.shortLoad) {
                 if database.sequence > 0 || keepsEmpty {
                     return .loaded(keep(database, snapshotSequence: database.sequence))
                 }
-                return .loaded(loaded(database, storage: nil, snapshotSequence: database.sequence))
+                return .loaded(
+                    host.makeLoaded(database, storage: nil, snapshotSequence: database.sequence))
             }
         } catch {
             return .unavailable(loadFailed(id, error))
@@ -50,16 +40,32 @@ extension Shard {
         return .loading(load)
     }
 
+    /// Calls `body` with the database as soon as it can be used: at once, or after the account's calls that wait for it
+    /// already.
+    ///
+    /// - Parameter byteCount: The bytes that are held while it waits.
+    func withDatabase(
+        _ id: DatabaseID, of account: ClientShare.Key, byteCount: Int = 0, keepsEmpty: Bool,
+        _ body: @escaping (Outcome) -> Void
+    ) {
+        switch access(id, of: account, keepsEmpty: keepsEmpty) {
+        case .loaded(let loaded): body(.success(loaded))
+        case .unavailable(let error): body(.failure(error))
+        case .loading(let load):
+            if let refusal = wait(for: load, of: account, byteCount: byteCount, body) { body(.failure(refusal)) }
+        }
+    }
+
     /// Runs `body` when the load has ended, after the account's calls that wait already. Returns an error if the call
     /// can't wait, nil if it does.
     func wait(
         for load: DatabaseLoad, of account: ClientShare.Key, byteCount: Int,
-        _ body: @escaping (DatabaseLoad.Outcome) -> Void
+        _ body: @escaping (Outcome) -> Void
     ) -> ServiceError? {
         let byteCount = byteCount + ServerLimits.heldReplyBytes
         // An account may take at most as many places as are left free, so that accounts that come later always find
         // some.
-        guard load.callCount(of: account) < server.configuration.callsPerLoad - load.callCount,
+        guard load.callCount(of: account) < limits.callsPerLoad - load.callCount,
             waitingCallBytes + byteCount <= ServerLimits.waitingCallBytes
         else { return Self.tooManyCalls }
         waitingCallBytes += byteCount
@@ -78,32 +84,6 @@ extension Shard {
         .serviceUnavailable, "the database is being loaded, and many calls wait for it; try again shortly",
         retryAfterMilliseconds: ServerLimits.loadRetryMilliseconds)
 
-    /// Puts a database into memory.
-    func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
-        let isPrivate = database.id.scope == .private
-        let storage = isPrivate ? server.storage.opened(database.id, bytes: database.quotaBytes) : nil
-        let loaded = loaded(database, storage: storage, snapshotSequence: snapshotSequence)
-        figures.loads += 1
-        databases.insert(loaded)
-        measure(loaded)
-        return loaded
-    }
-
-    private func loaded(
-        _ database: Database, storage: DatabaseStorage?, snapshotSequence: UInt64
-    ) -> LoadedDatabase {
-        database.subscriptionGate = subscriptionGate(for: database.id)
-        database.giveBack = { [unowned server] in server.giveBack($0) }
-        database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
-        return LoadedDatabase(
-            database: database,
-            hub: NotificationHub(
-                database: database, head: .end(ofSequence: database.sequence), coder: coder,
-                mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
-                waitingEventsLimit: server.configuration.waitingEvents, figures: push),
-            storage: storage, snapshotSequence: snapshotSequence)
-    }
-
     // MARK: On another thread
 
     /// A database on its way from the thread that loaded it to the loop that owns it.
@@ -118,12 +98,12 @@ extension Shard {
     /// asked for it first.
     private func lineUp(_ load: DatabaseLoad, of account: ClientShare.Key) {
         guard load.isNew(to: account) else { return }
-        let snapshots = log.snapshots
-        server.loading.add(of: account) { [self, server, id = load.id, ticket = load.ticket] in
+        let (snapshots, isLoading) = (source.snapshots, source.isLoading)
+        source.loading.add(of: account) { [self, id = load.id, ticket = load.ticket] in
             guard ticket.take() else { return }
             let handover: Handover
             do throws(StoreError) {
-                handover = Handover(result: .success(try snapshots.open(id, while: { server.isLoading })))
+                handover = Handover(result: .success(try snapshots.open(id, while: isLoading)))
             } catch {
                 handover = Handover(result: .failure(error))
             }
@@ -137,9 +117,8 @@ extension Shard {
         case .success(let database):
             let loaded = keep(database, snapshotSequence: database.sequence)
             loaded.isAwaited = true
-            let arrived = load.ended(.success(loaded))
-            for client in arrived.clients { settle(client, in: loaded) }
-            for user in arrived.users { ensureUserRecord(of: user, in: loaded) }
+            let (clients, users) = load.ended(.success(loaded))
+            host.databaseArrived(loaded, clients: clients, users: users)
         case .failure(let error):
             _ = load.ended(.failure(loadFailed(id, error)))
         }
@@ -152,15 +131,15 @@ extension Shard {
         let began = loop.currentNanoseconds
         for _ in 0..<ServerLimits.awaitedCallsPerTurn
         where loop.currentNanoseconds - began < ServerLimits.awaitedCallsNanoseconds {
-            let next = load.nextCall { mayGoOn(timeShare(of: $0)) }
+            let next = load.nextCall { host.mayRunCall(of: $0) }
             if let (account, run, byteCount) = next {
                 waitingCallBytes -= byteCount
-                charge(timeShare(of: account), run)
+                host.runCall(of: account, run)
             }
             if !load.beginNextListener(), next == nil { break }
         }
         let id = load.id
-        if load.mayGoOn(where: { !waitsForDisk(timeShare(of: $0)) }) {
+        if load.mayGoOn(where: host.mayRunCallSoon) {
             return loop.execute { self.answerCalls(ofLoadOf: id) }
         }
         if load.isAwaited {
@@ -183,12 +162,11 @@ extension Shard {
     private func loadFailed(_ id: DatabaseID, _ error: StoreError) -> ServiceError {
         // A damaged snapshot stays as it is: its owner gets an error, the operator a line that names the file. It is
         // read again after the next start; one that the disk failed to read, at the next use.
-        server.log.error("a database can't be loaded", [("reason", "\(error)")])
-        if case .disk = error {
-        } else {
-            unloadable.insert(id)
-            server.noteDamage()
-        }
+        log.error("a database can't be loaded", [("reason", "\(error)")])
+        var isDamaged = true
+        if case .disk = error { isDamaged = false }
+        if isDamaged { unloadable.insert(id) }
+        host.databaseFailed(isDamaged: isDamaged)
         return Self.unloadableDatabase
     }
 }
