@@ -3,7 +3,7 @@ public import Foundation
 /// What a share's URL leads to, before the share is accepted: used as `CKShare.Metadata`.
 ///
 /// Differs from CloudKit: a server that shares makes these, and there is none yet, so an app never gets one.
-public class CKShareMetadata: NSObject, NSCopying, @unchecked Sendable {
+public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all is immutable.
 
     /// The container of the share.
@@ -38,10 +38,53 @@ public class CKShareMetadata: NSObject, NSCopying, @unchecked Sendable {
         self.ownerIdentity = ownerIdentity
     }
 
+    /// The earlier form of ``participantRole``.
+    @available(*, deprecated, renamed: "participantRole")
+    public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
+
     /// The root of what is shared; the share itself for a zone.
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
     /// The receiver itself, which can't change.
     public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// Archives are read under secure coding.
+    public class var supportsSecureCoding: Bool { true }
+
+    /// Writes the metadata into a keyed archive, with the share and the root record.
+    public func encode(with coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKShareMetadata.self)
+        coder.encode(containerIdentifier as NSString, forKey: "ContainerIdentifier")
+        coder.encode(share, forKey: "Share")
+        if let hierarchicalRootRecordID { coder.encode(hierarchicalRootRecordID, forKey: "HierarchicalRootRecordID") }
+        if let rootRecord { coder.encode(rootRecord, forKey: "RootRecord") }
+        coder.encode(Int64(participantRole.rawValue), forKey: "ParticipantRole")
+        coder.encode(Int64(participantStatus.rawValue), forKey: "ParticipantStatus")
+        coder.encode(Int64(participantPermission.rawValue), forKey: "ParticipantPermission")
+        coder.encode(ownerIdentity, forKey: "OwnerIdentity")
+    }
+
+    /// Reads archived metadata; nil when the archive holds none.
+    public required init?(coder: NSCoder) {
+        coder.requireKeyedCoding(for: CKShareMetadata.self)
+        func number(_ key: String) -> Int {
+            coder.containsValue(forKey: key) ? Int(truncatingIfNeeded: coder.decodeInt64(forKey: key)) : 0
+        }
+        guard let containerIdentifier = coder.stringIfPresent(forKey: "ContainerIdentifier"),
+            let share = coder.objectIfPresent(of: CKShare.self, forKey: "Share"),
+            let role = CKShare.ParticipantRole(rawValue: number("ParticipantRole")),
+            let status = CKShare.ParticipantAcceptanceStatus(rawValue: number("ParticipantStatus")),
+            let permission = CKShare.ParticipantPermission(rawValue: number("ParticipantPermission")),
+            let ownerIdentity = coder.objectIfPresent(of: CKUserIdentity.self, forKey: "OwnerIdentity")
+        else { return nil }
+        self.containerIdentifier = containerIdentifier
+        self.share = share
+        hierarchicalRootRecordID = coder.objectIfPresent(of: CKRecordID.self, forKey: "HierarchicalRootRecordID")
+        rootRecord = coder.objectIfPresent(of: CKRecord.self, forKey: "RootRecord")
+        participantRole = role
+        participantStatus = status
+        participantPermission = permission
+        self.ownerIdentity = ownerIdentity
+    }
 }

@@ -156,6 +156,30 @@ struct SharingTests {
         #expect(try archived(info, as: CKUserIdentityLookupInfo.self) == info)
     }
 
+    @Test("what a share's URL leads to is archived with the share and the root record", arguments: [true, false])
+    func metadataArchive(hasRoot: Bool) throws {
+        let root = note("root")
+        root["title"] = "Shopping"
+        let share = hasRoot ? CKShare(rootRecord: root) : CKShare(recordZoneID: zone)
+        let owner = CKUserIdentity(userRecordID: CKRecord.ID(recordName: "_ada"), hasiCloudAccount: true)
+        let metadata = CKShare.Metadata(
+            containerIdentifier: "iCloud.notes", share: share, hierarchicalRootRecordID: hasRoot ? root.recordID : nil,
+            rootRecord: hasRoot ? root : nil, participantRole: .publicUser, participantStatus: .accepted,
+            participantPermission: .readWrite, ownerIdentity: owner)
+        let read = try archived(metadata, as: CKShareMetadata.self)
+        #expect(read.containerIdentifier == "iCloud.notes")
+        #expect(read.share.recordID == share.recordID && read.share.owner == share.owner)
+        #expect(read.hierarchicalRootRecordID == metadata.hierarchicalRootRecordID)
+        #expect(read.rootRecord?["title"] == (hasRoot ? "Shopping" : nil))
+        #expect(read.participantRole == .publicUser)
+        #expect(read.participantStatus == .accepted)
+        #expect(read.participantPermission == .readWrite)
+        #expect(read.ownerIdentity == owner)
+        let older: any DeprecatedShareMetadata = read
+        #expect(older.participantType.rawValue == CKShare.ParticipantRole.publicUser.rawValue)
+        #expect(older.rootRecordID == (hasRoot ? root.recordID : share.recordID))
+    }
+
     @Test("a field is an asset or a value, whichever was set last")
     func assetFields() {
         let record = note("n")
@@ -284,3 +308,13 @@ struct SharingTests {
         withExtendedLifetime(folder) {}
     }
 }
+
+// What is deprecated, without the warnings.
+
+private protocol DeprecatedShareMetadata {
+    associatedtype Kind: RawRepresentable<Int>
+    var participantType: Kind { get }
+    var rootRecordID: CKRecord.ID { get }
+}
+
+extension CKShareMetadata: DeprecatedShareMetadata {}
