@@ -51,6 +51,18 @@ extension CKContainer {
         throw CKError.noSharing
     }
 
+    /// The users of any lookup infos. Fails: there is no sharing yet.
+    public func shareParticipants(
+        for lookupInfos: [CKUserIdentity.LookupInfo]
+    ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
+        throw CKError.noSharing
+    }
+
+    /// Asks the owners of shares for access. Fails: there is no sharing yet.
+    public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
+        throw CKError.noSharing
+    }
+
     /// What a share's URL leads to. Fails: there is no sharing yet.
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         throw CKError.noSharing

@@ -7,8 +7,8 @@ public import Foundation
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var shareURLs: [URL]?
-        var each: ((URL, (any Error)?) -> Void)?
-        var ended: (((any Error)?) -> Void)?
+        var each: ((URL, Result<Void, any Error>) -> Void)?
+        var ended: ((Result<Void, any Error>) -> Void)?
     }
 
     private let parameters = Guarded(Parameters())
@@ -25,21 +25,21 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         set { parameters.shareURLs = newValue }
     }
 
-    /// Called once for each URL.
-    public var perShareAccessRequestCompletionBlock: ((URL, (any Error)?) -> Void)? {
+    /// Called once for each URL, with the failure.
+    public var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)? {
         get { parameters.each }
         set { parameters.each = newValue }
     }
 
     /// Called last.
-    public var shareRequestAccessCompletionBlock: (((any Error)?) -> Void)? {
+    public var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { parameters.ended }
         set { parameters.ended = newValue }
     }
 
     override func execute(_ run: OperationRun) async {
-        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }
-        for url in parameters.shareURLs ?? [] { parameters.each?(url, failure) }
-        parameters.ended?(failure)
+        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }!
+        for url in parameters.shareURLs ?? [] { parameters.each?(url, .failure(failure)) }
+        parameters.ended?(.failure(failure))
     }
 }

@@ -282,8 +282,8 @@ struct SharingTests {
         participants.fetchShareParticipantsResultBlock = { transcript.add("end", $0) }
         await participants.finished { container.add(participants) }
         let access = CKShareRequestAccessOperation(shareURLs: [url])
-        access.perShareAccessRequestCompletionBlock = { transcript.add("access to \($0.lastPathComponent)", $1) }
-        access.shareRequestAccessCompletionBlock = { transcript.add("end", $0) }
+        access.perShareAccessRequestResultBlock = { transcript.add("access to \($0.lastPathComponent)", $1) }
+        access.shareAccessRequestResultBlock = { transcript.add("end", $0) }
         await access.finished { container.add(access) }
         let token = CKFetchWebAuthTokenOperation(apiToken: "t")
         token.fetchWebAuthTokenResultBlock = { transcript.add("token", $0) }
@@ -301,6 +301,12 @@ struct SharingTests {
             ])
         await #expect(
             performing: { try await container.shareParticipants(forEmailAddresses: ["a@example.com"]) },
+            throws: { CKError.serverRejectedRequest ~= $0 })
+        await #expect(
+            performing: { try await container.shareParticipants(for: [info]) },
+            throws: { CKError.serverRejectedRequest ~= $0 })
+        await #expect(
+            performing: { try await container.requestShareAccess(for: [url]) },
             throws: { CKError.serverRejectedRequest ~= $0 })
         await #expect(
             performing: { try await container.shareMetadata(for: url) },
