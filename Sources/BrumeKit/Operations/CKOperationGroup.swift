@@ -4,7 +4,7 @@ public import Foundation
 /// theirs carries the group's name.
 ///
 /// A group has no effect on what the operations do. May be used from several threads.
-public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
+public class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the id is immutable, all else is behind the lock.
 
     /// Powers of ten of an expected amount of data. Raw values are CloudKit's.
@@ -35,14 +35,19 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         var expectedReceiveSize = TransferSize.unknown
     }
 
-    private let values = Guarded(Values())
+    private let values: Guarded<Values>
 
     /// The group's identity, a new one for each that is made.
     public let operationGroupID: String
 
     /// A new group.
-    public override init() {
-        operationGroupID = UUID().uuidString
+    public override convenience init() {
+        self.init(operationGroupID: UUID().uuidString, values: Values())
+    }
+
+    private init(operationGroupID: String, values: Values) {
+        self.operationGroupID = operationGroupID
+        self.values = Guarded(values)
     }
 
     /// What the group's operations use where their own configurations say nothing. Set to nil, it is an empty one.
@@ -89,6 +94,13 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         return String(name[..<end])
     }
 
+    /// A group object of its own with the same id and values: to the server's log both are one group.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        var values = values.current
+        values.configuration = CKOperationConfiguration(values.configuration.settings)
+        return CKOperationGroup(operationGroupID: operationGroupID, values: values)
+    }
+
     // MARK: Archiving
 
     /// Archives are read under secure coding.
@@ -117,6 +129,7 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         coder.requireKeyedCoding(for: CKOperationGroup.self)
         guard let id = coder.stringIfPresent(forKey: "OperationGroupID"), !id.isEmpty else { return nil }
         operationGroupID = id
+        values = Guarded(Values())
         func number(_ key: String) -> Int? {
             coder.containsValue(forKey: key) ? Int(truncatingIfNeeded: coder.decodeInt64(forKey: key)) : nil
         }

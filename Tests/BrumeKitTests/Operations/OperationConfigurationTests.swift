@@ -162,7 +162,7 @@ struct OperationConfigurationTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("of a group keeps its values in an archive, and its name fits the wire")
+    @Test("of a group keeps its values in an archive and a copy, and its name fits the wire")
     func groups() throws {
         let group = CKOperationGroup()
         #expect(group.wireName == group.operationGroupID)
@@ -173,15 +173,22 @@ struct OperationConfigurationTests {
         group.defaultConfiguration.qualityOfService = .userInitiated
         group.defaultConfiguration.timeoutIntervalForResource = 30
         let data = try NSKeyedArchiver.archivedData(withRootObject: group, requiringSecureCoding: true)
-        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data))
-        #expect(read.operationGroupID == group.operationGroupID)
-        #expect(read.name == "täglich")
-        #expect(read.quantity == 12)
-        #expect(read.expectedSendSize == .megabytes)
-        #expect(read.expectedReceiveSize == .hundredsOfGigabytes)
-        #expect(read.defaultConfiguration.settings.qualityOfService == .userInitiated)
-        #expect(read.defaultConfiguration.settings.timeoutIntervalForResource == 30)
-        #expect(read.defaultConfiguration.settings.timeoutIntervalForRequest == nil)
+        let unarchived = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data)
+        let copy = try #require(group.copy() as? CKOperationGroup)
+        for read in [try #require(unarchived), copy] {
+            #expect(read.operationGroupID == group.operationGroupID)
+            #expect(read.name == "täglich")
+            #expect(read.quantity == 12)
+            #expect(read.expectedSendSize == .megabytes)
+            #expect(read.expectedReceiveSize == .hundredsOfGigabytes)
+            #expect(read.defaultConfiguration.settings.qualityOfService == .userInitiated)
+            #expect(read.defaultConfiguration.settings.timeoutIntervalForResource == 30)
+            #expect(read.defaultConfiguration.settings.timeoutIntervalForRequest == nil)
+        }
+        copy.name = "once"
+        copy.defaultConfiguration.timeoutIntervalForResource = 5
+        #expect(group.name == "täglich")
+        #expect(group.defaultConfiguration.settings.timeoutIntervalForResource == 30)
         group.name = String(repeating: "ä", count: 200)
         #expect(group.wireName == String(repeating: "ä", count: 127))
         group.defaultConfiguration = nil
