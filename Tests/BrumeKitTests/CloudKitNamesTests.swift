@@ -75,6 +75,17 @@ struct CloudKitNamesTests {
         operation.group = own
         #expect(operation.group === own)
     }
+
+    @available(*, deprecated)
+    @Test("a zone's owner who may be nil, and users to look up who may not")
+    func olderForms() {
+        func zone(of owner: String?) -> CKRecordZone.ID { CKRecordZone.ID(zoneName: "Notes", ownerName: owner) }
+        #expect(zone(of: nil) == CKRecordZone.ID(zoneName: "Notes", ownerName: CKOwnerDefaultName))
+        #expect(zone(of: "_ada").ownerName == "_ada")
+        #expect(CKRecordZone.ID(ownerName: nil as String?) == .default)
+        let infos: [CKUserIdentity.LookupInfo] = CKDiscoverUserIdentitiesOperation().userIdentityLookupInfos
+        #expect(infos.isEmpty)
+    }
 }
 
 @available(*, deprecated)

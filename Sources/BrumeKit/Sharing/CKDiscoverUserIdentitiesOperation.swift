@@ -2,7 +2,7 @@
 @available(*, deprecated, message: "No longer supported")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
-        var infos: [CKUserIdentity.LookupInfo]?
+        var infos: [CKUserIdentity.LookupInfo] = []
         var found: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
         var ended: ((Result<Void, any Error>) -> Void)?
         var completed: (((any Error)?) -> Void)?
@@ -17,7 +17,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     }
 
     /// The users.
-    public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
+    public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
         get { parameters.infos }
         set { parameters.infos = newValue }
     }

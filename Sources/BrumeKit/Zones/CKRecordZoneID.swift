@@ -44,6 +44,17 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         self.ownerName = ownerName.isEmpty ? CKCurrentUserDefaultName : ownerName
     }
 
+    /// Names a zone of an owner who may be nil, as code from before ``CKCurrentUserDefaultName`` does.
+    ///
+    /// - Parameters:
+    ///   - zoneName: See `init(zoneName:ownerName:)` with an owner.
+    ///   - ownerName: The owner's user record name; nil, it is the current user's.
+    @_disfavoredOverload
+    @available(*, deprecated, message: "Use an ownerName that is not optional, or leave it out")
+    public convenience init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String?) {
+        self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
+    }
+
     /// Whether the zone is the one that each database has from the start.
     package var isDefault: Bool { zoneName == Names.defaultZone }
 
