@@ -94,3 +94,11 @@ private func older(
     _ status: CKShare.Participant.AcceptanceStatus, _ type: CKShare.Participant.ParticipantType,
     _ permissions: CKContainer.Application.Permissions, _ answer: CKContainer.Application.PermissionStatus
 ) -> CKContainer.Application.PermissionBlock? { nil }
+
+@available(*, deprecated)
+private func transitional(
+    _ permission: CKShare_Participant_Permission, _ role: CKShare_Participant_Role,
+    _ status: CKShare_Participant_AcceptanceStatus, _ action: CKRecord_Reference_Action,
+    _ permissions: CKContainer_Application_Permissions, _ answer: CKContainer_Application_PermissionStatus,
+    _ block: CKContainer.ApplicationPermissionBlock
+) -> CKContainer_Application_PermissionBlock? { nil }
