@@ -121,7 +121,7 @@ def is_there(symbol, declarations, aliases, superclasses):
     path = resolved(symbol.path, aliases)
     found = declarations.get(path, [])
     if symbol.declaration.startswith(": "):
-        return symbol.declaration in found
+        return symbol.declaration in declarations.get(aliases.get(path, path), [])
     if path.endswith(".init()"):  # The graph does not repeat what a superclass requires.
         owner = path.removesuffix(".init()")
         while not found and owner in superclasses:
