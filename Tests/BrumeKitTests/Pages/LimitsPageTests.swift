@@ -1,0 +1,355 @@
+import BrumeModel
+import BrumeProtocol
+import BrumeStore
+import BrumeSystem
+import Foundation
+import Testing
+
+@testable import BrumeKit
+@testable import BrumeServer
+
+/// The figures in the tables of the pages, held against the constants that the server and the SDK work with.
+///
+/// Each row is named by how its line begins, and gives its figures in the order of the line: those of the first two
+/// columns, then those in the last one that have a unit. Times are in milliseconds. A figure that stands here as a
+/// number is no constant in the code.
+@Suite("Pages of limits")
+struct LimitsPageTests {
+    private typealias Model = BrumeModel.Limits
+    private typealias Server = ServerLimits
+    private typealias Rows = [(beginning: String, figures: [Int])]
+
+    private static let connection = ServerConnectionLimits()
+    private static let socket = BrumeSystem.ConnectionLimits()
+    private static let outputBudget = ServerConfiguration.standardOutputBudgetBytes
+    private static let inputBudget = ServerConfiguration.standardInputBudgetBytes
+    private static let listed = HistoryLimits.standard
+
+    @Test("say what the code does: the protocol's page")
+    func protocolPage() throws {
+        try Self.compare(
+            try Self.rows(of: "proto/README.md", section: "## 10. Limits"),
+            with: Self.connections + Self.calls + Self.requests + Self.records + Self.databases + Self.queries
+                + Self.notifications + Self.schemas)
+    }
+
+    @Test("say what the code does: the protocol's page on key-value stores")
+    func keyValueStores() throws {
+        try Self.compare(
+            try Self.rows(of: "proto/README.md", section: "## 15. Key-value stores", table: "| what | limit |"),
+            with: [
+                ("keys of a store", [KeyValueStoreLimits.keysMax]),
+                ("a key", [KeyValueStoreLimits.keyBytesMax]),
+                ("a value, encoded", [KeyValueStoreLimits.valueBytesMax]),
+                ("all keys and values", [KeyValueStoreLimits.bytesMax]),
+                ("arrays and dictionaries", [KeyValueStoreLimits.nestingMax]),
+            ])
+    }
+
+    @Test("say what the code does: the README")
+    func readme() throws {
+        let account = Server.connectionsPerAccount
+        try Self.compare(
+            try Self.rows(of: "README.md", section: "## Limits"),
+            with: [
+                ("items in one request", [Model.itemsPerRequest]),
+                ("bytes of one request", [Model.requestBytes]),
+                ("bytes of one record", [Model.recordBytes]),
+                ("stored records that one request saves again", [Model.mergedBytesPerRequest]),
+                ("fields of one record", [Model.fieldsPerRecord]),
+                ("names of records", [Model.nameCharacters]),
+                ("custom zones", [Model.zonesPerDatabase]),
+                ("records of an account's private", [Server.quotaBytes, Server.publicQuotaBytes]),
+                ("subscriptions of one user", [Model.subscriptionsPerUser]),
+                ("references with `deleteSelf` to one", [Model.cascadeReferencesPerTarget]),
+                ("references with `deleteSelf` in one", [Model.cascadeReferencesPerRecord]),
+                ("such references that one request", [Model.cascadeReferencesPerRequest]),
+                ("records that go with those", [Model.cascadesPerRequest]),
+                ("locations and references in the lists", [Model.listMessagesPerRequest]),
+                ("open calls of one connection", [Self.connection.concurrentCalls]),
+                ("open calls of one account", [Server.callsPerAccount]),
+                ("connections, and notification streams", [account]),
+                ("connections of one address", [Server.openingPerAddress]),
+                ("connections of one server", [Server.connections]),
+                ("answers that a server holds", [Self.outputBudget]),
+                ("requests that are not whole", [Self.inputBudget]),
+                (
+                    "changes that wait for the disk",
+                    [Server.undurableBytes, Server.undurableTurnBytes, Server.undurableTurnBytesAlone]
+                ),
+                ("accounts of one server", [Server.accounts]),
+            ])
+        // The parts of the budgets that these rows name in words: an eighth, a half.
+        #expect(Server.accountPart == 8 && Server.anonymousPart == 2)
+        #expect(Server.undurableAccountBytes == Server.undurableBytes / 8)
+    }
+
+    @Test("notice a figure that is another one")
+    func notices() throws {
+        let page = ["| items | 400 | call: 27 |", "| a wait | | call: 7, 100 ms |", "| nesting | none | |"]
+        #expect(Self.faults(in: page, with: [("items", [400]), ("a wait", [100])]).isEmpty)
+        #expect(Self.faults(in: page, with: [("items", [401]), ("a wait", [100])]).count == 1)
+        #expect(Self.faults(in: page, with: [("items", [400]), ("a wait", [1_000])]).count == 1)
+        #expect(Self.faults(in: page, with: [("items", [400])]).count == 1, "a row that is not compared")
+        #expect(Self.faults(in: page, with: [("items", [400]), ("a wait", [100]), ("gone", [1])]).count == 1)
+    }
+
+    @Test("are read with their units")
+    func units() {
+        #expect(
+            Self.figures(
+                in:
+                    "| a (`stream_credit`, `limit` 0) in UTF-8 above 4 KiB | 3.5 MiB, 1,000 and 5 GiB, 2 MB | 6, 10 s; 27 |"
+            )
+                == [4_096, 3_670_016, 1_000, 5_368_709_120, 2_000_000, 10_000])
+    }
+}
+
+// MARK: - The protocol's tables
+
+extension LimitsPageTests {
+    private static let connections: Rows = [
+        ("connections of the server", [Server.connections]),
+        ("connections of an account", [Server.connectionsPerAccount, Int(Server.connectionRetryMilliseconds)]),
+        ("connections without an account", [Server.connectionsPerAccount]),
+        ("the same, of all addresses", [Int(Server.connectionRetryMilliseconds)]),
+        ("connections of an address before", [Server.openingPerAddress]),
+        ("connections at the operator's socket", [Server.operatorConnections]),
+        ("TLS handshake", [Int(socket.handshakeTimeoutMilliseconds)]),
+        ("hello |", [connection.helloBytes]),
+        ("hello after", [Int(connection.helloTimeoutMilliseconds)]),
+        ("`device_id`", [16]),
+        ("`container`", [Model.nameCharacters]),
+        ("`client_version`", [255]),
+        ("a token in the hello", [1_024]),
+        ("containers that an account opens", [Server.containersPerAccount]),
+        ("payload of a client's frame", [Model.frameBytes, Server.anonymousFrameBytes]),
+        ("payload of a server's frame", [Model.frameBytes]),
+        ("a frame from its first", [Int(connection.frameTimeoutMilliseconds)]),
+        ("pings", [connection.pingsPerSecond, 1_000]),
+        ("silence", [Int(connection.idleMilliseconds), Int(connection.idleMilliseconds) / 3]),
+        ("output that the client doesn't read", [Int(socket.writeStallTimeoutMilliseconds)]),
+        ("output that waits", [Server.outputBytes]),
+    ]
+
+    private static let calls: Rows = [
+        ("open calls of a connection", [connection.concurrentCalls, Int(Server.callRetryMilliseconds)]),
+        ("open calls of an account", [Server.callsPerAccount, Int(Server.callRetryMilliseconds)]),
+        ("notification streams of an account", [Int(Server.streamRetryMilliseconds)]),
+        (
+            "notification streams of a user",
+            [Server.streamsPerDatabase, Int(Server.streamRetryMilliseconds)]
+        ),
+        ("notification streams of a device", [1]),
+        ("stream ids", [Int(UInt32.max)]),
+        ("time of a unary call", [Int(connection.callTimeoutMilliseconds)]),
+        ("`request_id`, `operation_group`", [64, 255]),
+        ("messages without credit", [connection.streamCredit]),
+        ("unused credit", [connection.streamCreditMax]),
+        (
+            "unread answers and events of an account",
+            [outputBudget / Server.accountPart, outputBudget / Server.addressPart, Int(Server.bytesRetryMilliseconds)]
+        ),
+        (
+            "requests under way of an account",
+            [inputBudget / Server.accountPart, inputBudget / Server.addressPart, Int(Server.bytesRetryMilliseconds)]
+        ),
+        ("frames above", [Server.unreservedFrameBytes]),
+        ("unread answers and events, requests", [outputBudget, inputBudget, Int(Server.bytesRetryMilliseconds)]),
+        ("events of a database that wait", [Server.eventsWaiting]),
+        ("streams opened and ended", [Server.farTasksPerSession]),
+        ("calls that wait for a database", [Server.callsPerLoad, Int(Server.loadRetryMilliseconds)]),
+        (
+            "bytes of all calls that wait",
+            [Server.waitingCallBytes, Server.loads, Int(Server.loadRetryMilliseconds)]
+        ),
+        ("answers that wait for the disk", [Server.heldAnswerBytes, 1_000]),
+        (
+            "changes of an account that wait for the disk, on a loop",
+            [Server.undurableTurnBytes, Server.undurableTurnBytesAlone]
+        ),
+        (
+            "changes of an account that wait for the disk |",
+            [Server.undurableAccountBytes, Int(Server.undurableRetryMilliseconds)]
+        ),
+        ("changes that wait for the disk, of all", [Server.undurableBytes, 1_000]),
+        ("a full disk", [Int(Server.diskFullRetryMilliseconds)]),
+    ]
+
+    private static let requests: Rows = [
+        ("bytes of a request", [Model.requestBytes]),
+        ("memory of a decoded request", [16 * Model.requestBytes]),
+        ("items", [Model.itemsPerRequest]),
+        ("zones in a request", [Model.itemsPerRequest]),
+        ("`operation_id`", [16]),
+        ("`client_token`", [Model.clientTokenBytes]),
+        ("`desired_keys` of a fetch", [Model.fieldsPerRecord]),
+        ("records in an answer of `Modify`", [3_584 * 1_024]),
+        ("stored records that one request", [Model.mergedBytesPerRequest, Model.mergedFieldsPerRequest]),
+        ("records in an answer of `Fetch`", [Model.pageBytes]),
+        ("a page of `Records.Changes`", [Model.changesPerPage, Model.pageBytes, 3_584 * 1_024]),
+        ("the same with a limit of your own", [Model.pageBytes]),
+        ("a page of `Databases.Changes`", [400, 2_048]),
+        ("fields passed", [Model.pageFieldsRead]),
+        ("bytes of any answer", [Model.frameBytes]),
+    ]
+
+    private static let records: Rows = [
+        ("bytes of a record", [Model.recordBytes]),
+        ("fields of a record", [Model.fieldsPerRecord]),
+        ("locations and references", [Model.listMessagesPerRequest]),
+        ("names of records", [Model.nameCharacters]),
+        ("`DELETE_SELF` references in a record", [Model.cascadeReferencesPerRecord]),
+        ("`DELETE_SELF` references to one name", [Model.cascadeReferencesPerTarget]),
+        ("`DELETE_SELF` references that a request", [Model.cascadeReferencesPerRequest]),
+        ("fields and references of any kind", [StoreLimits.referenceStepsPerRequest]),
+        ("records deleted together", [Model.cascadesPerRequest]),
+    ]
+
+    private static let databases: Rows = [
+        ("custom zones", [Model.zonesPerDatabase]),
+        (
+            "encoded bytes of the records and client tokens",
+            [Model.zoneBytes, Model.tombstoneBytes, Model.overheadAllowanceBytes, Server.quotaBytes]
+        ),
+        ("encoded bytes of the records of a public", [Server.publicQuotaBytes]),
+        ("deletions that a zone remembers", [listed.tombstonesPerZone]),
+        ("deleted zones", [listed.deletedZones / 2]),
+        ("starts of the server", [listed.runs]),
+        ("deletions that all zones", [listed.tombstones]),
+        ("client tokens of a zone", [Model.clientTokensPerZone]),
+        ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
+        ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),
+        (
+            "changes of a database that are not indexed",
+            [StoreLimits.pendingIndexBytes, StoreLimits.pendingIndexChanges, StoreLimits.promptIndexBytes, 1_000]
+        ),
+        ("those of one account", [1_000]),
+    ]
+
+    private static let queries: Rows = [
+        ("levels", [Model.predicateDepth]),
+        ("terms", [Model.predicateTerms]),
+        ("nodes", [Model.predicateNodes]),
+        ("values", [Model.predicateValues]),
+        ("bytes of a predicate", [Model.predicateBytes]),
+        ("bytes of the texts", [Model.predicateSearchBytes]),
+        ("sort keys", [Model.querySortKeys]),
+        ("bytes of a cursor", [Model.queryCursorBytes]),
+        ("matches of a page", [Model.matchesPerPage, Model.matchesPerPageMax, Model.pageBytes]),
+        ("queries that run for a connection", [Server.queriesPerSession, 100]),
+        ("queries that run for an account", [Server.queriesPerAccount, 100]),
+        ("queries that run on one", [Server.queriesPerLoop, 1_000]),
+        ("queries for record types", [Server.lessonScansPerLoop, 1_000]),
+    ]
+
+    private static let notifications: Rows = [
+        ("subscriptions of a user", [Model.subscriptionsPerUser]),
+        ("their texts", [Model.subscriptionTextBytesPerUser, Model.subscriptionPredicateBytesPerUser]),
+        (
+            "subscriptions of a public database",
+            [Model.subscriptionsPerDatabase, Model.subscriptionBytesPerDatabase]
+        ),
+        ("a subscription without", [Model.subscriptionBytes]),
+        ("id of a subscription", [1, Model.nameCharacters]),
+        ("`desired_keys`", [Model.notificationDesiredKeys]),
+        ("text in a notification", [Model.notificationTextCharacters, Model.notificationTextBytes]),
+        ("events kept for a user", [Server.backlogEvents, Server.backlogBytes]),
+        ("events kept for all users", [Server.publicBacklogBytes]),
+        ("users of a database", [Server.mailboxesPerDatabase]),
+        ("users without a subscription", [Model.formerSubscribersPerDatabase]),
+        ("work on matching", [Model.matchingCostPerCommit, Model.matchingCostPerUserAndCommit]),
+        ("devices whose", [Server.rememberedDevices, Server.rememberedPublicDevices]),
+        (
+            "events that a commit makes",
+            [
+                Model.queryEventsPerUserAndCommit, Model.queryEventBytesPerUserAndCommit,
+                Model.queryEventsPerCommit,
+            ]
+        ),
+        ("records that are reported", [Model.recordsToldPerZoneDeletion]),
+    ]
+
+    private static let schemas: Rows = [
+        ("record types, fields of a schema", [Model.recordTypesPerSchema, Model.fieldsPerSchema]),
+        ("roles, grants", [Model.rolesPerSchema, Model.grantsPerSchema]),
+        ("bytes of a schema's text", [Model.importedSchemaTextBytes]),
+        ("record types, fields that an account's", [Model.recordTypesPerTeacher, Model.fieldsPerTeacher]),
+        ("unknown fields", [Model.fieldsTaughtPerRequest]),
+        ("accounts in roles", [Model.roleMembersPerSchema]),
+        ("accounts of a server", [Server.accounts, Server.tokensPerAccount]),
+        ("name of an account", [64, 254]),
+        (
+            "pages of",
+            [Server.accountsPerPage, Server.roleMembersPerPage, Server.roleMemberBytesPerPage]
+        ),
+    ]
+}
+
+// MARK: - Reading a page
+
+extension LimitsPageTests {
+    /// The rows of a section's tables, or of the one table with this head.
+    private static func rows(of page: String, section: String, table: String? = nil) throws -> [String] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../../"
+        let text = try String(contentsOfFile: root + page, encoding: .utf8)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let start = try #require(lines.firstIndex(of: section), "\(page) has no section \(section)")
+        let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("## ") } ?? lines.endIndex
+        var rows: [String] = []
+        var head: String?
+        for (line, next) in zip(lines[start..<end], lines[(start + 1)..<end] + [""]) {
+            if !line.hasPrefix("| ") {
+                if !line.hasPrefix("| -") { head = nil }
+            } else if next.hasPrefix("| ---") {
+                head = line
+            } else if !line.hasPrefix("| ---"), table == nil || head == table {
+                rows.append(line)
+            }
+        }
+        return rows
+    }
+
+    private static func compare(_ rows: [String], with expected: Rows) throws {
+        try #require(!rows.isEmpty)
+        for fault in faults(in: rows, with: expected) { Issue.record("\(fault)") }
+    }
+
+    private static func faults(in rows: [String], with expected: Rows) -> [String] {
+        var faults: [String] = []
+        var open = rows.filter { !figures(in: $0).isEmpty }
+        for (beginning, figures) in expected {
+            guard let index = open.firstIndex(where: { $0.dropFirst(2).hasPrefix(beginning) }) else {
+                faults.append("no row begins with \"\(beginning)\"")
+                continue
+            }
+            let row = open.remove(at: index)
+            if Self.figures(in: row) != figures {
+                faults.append("the page says \(Self.figures(in: row)), the code \(figures): \(row)")
+            }
+        }
+        return faults + open.map { "this row is compared with nothing, add it here: \($0)" }
+    }
+
+    /// The figures of a row. Names in backticks are left out, with a value of theirs, and in the last of three columns
+    /// what has no unit, which is a code.
+    private static func figures(in row: String) -> [Int] {
+        let columns = row.replacing(/`[^`]*`(?: 0)?/, with: "").replacing("UTF-8", with: "")
+            .split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
+        return columns.enumerated().flatMap { index, column in
+            column.matches(of: /([0-9][0-9,]*(?:\.[0-9]+)?)(?: (KiB|MiB|GiB|MB|ms|s)\b)?/).compactMap { match in
+                if index == 2, match.2 == nil { return nil }
+                let factor =
+                    switch match.2 {
+                    case "KiB": 1_024.0
+                    case "MiB": 1_048_576.0
+                    case "GiB": 1_073_741_824.0
+                    case "MB": 1_000_000.0
+                    case "s": 1_000.0
+                    default: 1.0
+                    }
+                return Double(match.1.replacing(",", with: "")).map { Int($0 * factor) }
+            }
+        }
+    }
+}
