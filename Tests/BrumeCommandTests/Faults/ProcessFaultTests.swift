@@ -117,6 +117,31 @@ struct ProcessFaultTests {
         #expect(try await server.end() == 0)
     }
 
+    @Test(
+        "does not start before the name of its data folder is durable: one that it makes, and one that stood there",
+        arguments: [false, true])
+    func unsyncedParent(stoodThere: Bool) async throws {
+        let folder = try TestFolder()
+        // Both have this name in their path. The parent is the first of them to be synced.
+        let parent = folder.path + "/parent"
+        let server = try FaultyServer(folder: folder, dataFolder: parent + "/data")
+        try FileManager.default.createDirectory(
+            atPath: stoodThere ? server.dataFolder : parent, withIntermediateDirectories: true)
+        let trigger = try folder.write("trigger", "")
+        let faults = [
+            "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": "fsync", "FAULT_PATH": "/parent",
+            "FAULT_TRIGGER": trigger,
+        ]
+        #expect(throws: CommandError.self) { try server.start(environment: faults) }
+        #expect(try await server.end() == ExitCode.failed.rawValue)
+        #expect(server.log.contains("the data folder can't be made: fsync \(parent):"), "\(server.log)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: server.dataFolder).isEmpty, "nothing is written")
+        try FileManager.default.removeItem(atPath: trigger)
+        try server.start(environment: faults)
+        server.send(SIGTERM)
+        #expect(try await server.end() == 0)
+    }
+
     @Test("that stands still for two seconds loses nothing, and who can't wait is told in time")
     func standstill() async throws {
         let server = try FaultyServer(folder: TestFolder())
