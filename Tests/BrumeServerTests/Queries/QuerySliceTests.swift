@@ -141,6 +141,39 @@ struct QuerySliceTests {
         #expect(server.turns - before <= 3)
     }
 
+    @Test("a query that is over its deadline ends within the one record that it looks at")
+    func deadlineWithinRecord() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        // Some 900 KB, and the terms of the predicate times the elements of the list: 300 million comparisons.
+        let numbers = (0..<300_000).map { Int64($0 + 16_384) }
+        try peer.save(["large", "small"]) { ["n": .int64s($0 == "large" ? numbers : [])] }
+        let terms = (0..<999).map { Predicate.anyElement(.field("n"), .equal, .int64(-1 - Int64($0))) }
+        var request = Self.scan
+        request.query.predicate = .or(terms)
+        let stream = peer.startQuery(request, timeoutMilliseconds: 1_000)
+        let coder = MessageCoder()
+        let fetch = coder.encodeFetchRecordsRequest(
+            FetchRecordsRequest(database: .private, zones: [.init(zone: .defaultZone, names: ["small"])]))
+        for _ in 0..<3 {
+            server.turn()
+            let other = peer.start(.recordsFetch, fetch)
+            #expect(peer.isAnswered(other), "nothing waits for the record")
+        }
+        #expect(!peer.isAnswered(stream), "the record takes many turns")
+        server.turn(after: 1_500_000_000)
+        guard case .failure(let error)? = peer.outcome(stream) else {
+            Issue.record("the call goes on")
+            return
+        }
+        #expect(error.code == .networkFailure)
+        let before = server.turns
+        server.settle()
+        #expect(server.turns - before <= 3, "nothing of the record is looked at any more")
+        let last = peer.start(.recordsFetch, fetch)
+        #expect(peer.isAnswered(last), "the connection goes on")
+    }
+
     @Test("a session has 16 queries at most, and one more is told when to come back")
     func sessionLimit() throws {
         let (server, peer) = try Self.server(records: 6_000)
