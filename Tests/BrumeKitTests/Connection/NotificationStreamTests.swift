@@ -252,6 +252,33 @@ struct NotificationStreamTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("say once, on the standard error output, that another process with the same state folder takes the stream")
+    func displacedSentence() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let transport = FakeTransport()
+            let (container, folder) = try fakeContainer(transport)
+            let listening = Task {
+                for try await notification in container.notifications { return notification }
+                throw CancellationError()
+            }
+            let connection = try await transport.welcomed()
+            for number: UInt8 in 0..<3 {
+                connection.status(try await transport.call().stream, .operationCancelled, "another stream was opened")
+                connection.send(FrameWriter.frame(.ping, payload: [UInt8](repeating: number, count: 8)))
+                _ = try await transport.message(.pong)
+                transport.advance(seconds: 30.1)
+            }
+            connection.event(try await transport.call().stream, event(1))
+            _ = try await listening.value
+            withExtendedLifetime(folder) {}
+        }
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        let sentences = said.split(separator: "\n").filter { $0.hasPrefix("Brume: ") }
+        #expect(sentences.count == 1, "\(said)")
+        #expect(sentences.first?.contains("another process with the same state folder") == true)
+        #expect(sentences.first?.contains("BRUME_STATE") == true, "it says what to do")
+    }
+
     @Test("need an account")
     func noAccount() async throws {
         let (container, folder) = try fakeContainer(transport, token: nil)
