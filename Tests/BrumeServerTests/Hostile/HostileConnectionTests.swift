@@ -140,6 +140,41 @@ struct HostileConnectionTests {
         }
     }
 
+    @Test("peers without an account who use up their address's connections and calls leave another address its own")
+    func addresses() async throws {
+        try await HostileServer.running(adjust: {
+            $0.connectionsPerAddress = 4
+            $0.callsPerAccount = 8
+        }) { server in
+            /// As many peers and open calls as an address may have; the call after them is refused.
+            func useUp(host: UInt8) async throws -> [HostilePeer] {
+                var peers: [HostilePeer] = []
+                for device in 0..<4 {
+                    peers.append(
+                        try await HostilePeer.welcomed(server, token: nil, device: UInt8(device), host: host))
+                }
+                for peer in peers {
+                    for _ in 0..<2 { _ = peer.openCall(Method.healthCheck) }
+                    // The server has read them all when it answers the pong that follows them.
+                    try await peer.roundTrip()
+                }
+                let refused = try await peers[0].answer(to: peers[0].openCall(Method.healthCheck))
+                guard case .failure(let status) = refused else {
+                    Issue.record("127.0.0.\(host) had a ninth call")
+                    return peers
+                }
+                #expect(status.code == .requestRateLimited)
+                return peers
+            }
+            let others = try await useUp(host: 2)
+            let socket = try PlainSocket(port: server.port, host: 2)
+            #expect(try socket.readToEnd(seconds: 20).isEmpty, "a fifth connection of the address was taken")
+            // The other one has as many of each.
+            let own = try await useUp(host: 1)
+            withExtendedLifetime((others, own)) {}
+        }
+    }
+
     @Test("an account's notification streams are bounded over all of its connections")
     func streamsOfAccount() async throws {
         try await HostileServer.running(adjust: { $0.connectionsPerAccount = 2 }) { server in

@@ -81,12 +81,15 @@ final class HostilePeer: ConnectionDelegate, @unchecked Sendable {
     }
 
     /// Connects and says hello with an account's token; the welcome is checked.
+    ///
+    /// - Parameter host: Where the server sees the peer come from: `127.0.0.` and this number.
     static func welcomed(
-        _ server: HostileServer, token: String?, device: UInt8 = 7, answersPings: Bool = true
+        _ server: HostileServer, token: String?, device: UInt8 = 7, answersPings: Bool = true, host: UInt8 = 1
     ) async throws -> HostilePeer {
         let hello = HostileRequests.hello(token: token, device: [UInt8](repeating: device, count: 16))
         let peer = try await connect(
-            server, first: FrameWriter.frame(.hello, payload: hello), answersPings: answersPings)
+            server, port: host == 1 ? nil : Forwarder(to: server.port, host: host).port,
+            first: FrameWriter.frame(.hello, payload: hello), answersPings: answersPings)
         let welcome = try await peer.nextFrame()
         guard welcome.type == .welcome else { throw Failure(description: "no welcome: \(peer.describe(welcome))") }
         return peer
