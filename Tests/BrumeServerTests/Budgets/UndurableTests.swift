@@ -171,6 +171,64 @@ struct UndurableTests {
         #expect(succeeded(calls) == 3)
     }
 
+    /// Three accounts beside that of ``flood(_:)``, which have each saved something.
+    private func others(_ server: SteppedServer) throws -> [SteppedPeer] {
+        try ["b", "c", "d"].enumerated().map { index, account in
+            let peer = try server.connect(account: account, device: UInt8(90 + index))
+            try peer.save(["r"]) { _ in ["body": .bytes([])] }
+            return peer
+        }
+    }
+
+    @Test("who writes beside accounts that only stay connected has as much on its way to the disk as alone")
+    func beside() throws {
+        let server = try SteppedServer()
+        let others = try others(server)
+        try server.connect(account: "a", device: 1).save(["first"])
+        server.turn(after: DiskSharing.nanoseconds)
+        let calls = try flood(server)
+        for _ in 0..<5 {
+            server.turn(after: 20_000_000)
+            server.stepJournal()
+            server.turn()
+        }
+        let expected = 4 * (ServerLimits.undurableTurnBytesAlone / 900_000)
+        #expect(succeeded(calls) >= expected, "\(succeeded(calls)) after five times 20 ms")
+        server.settle()
+        #expect(succeeded(calls) == 40)
+        withExtendedLifetime(others) {}
+    }
+
+    @Test("while three accounts that waited for the disk leave it to others, each save of a fourth one begins at once")
+    func besideRest() throws {
+        let server = try SteppedServer()
+        let busy = try server.connect(account: "a", device: 1)
+        try busy.save(["r"]) { _ in ["body": .bytes([])] }
+        let resting = try others(server).flatMap { peer in
+            (0..<3).map { (peer: peer, stream: peer.start(.recordsModify, save("r\($0)"))) }
+        }
+        server.turn()
+        // The disk takes so long for the first two of each, which then rest for 18 ms.
+        server.turn(after: 400_000_000)
+        server.stepJournal()
+        server.turn()
+        #expect(succeeded(resting) == 6)
+        for index in 0..<100 {
+            let small = RecordSave<DecodedFields>(name: "small\(index)", type: "Note", fields: [:])
+            let request = ModifyRecordsRequest<DecodedFields>(
+                database: .private, zones: [ZoneModification(zone: .defaultZone, saves: [small])])
+            let call = busy.start(.recordsModify, coder.encodeModifyRecordsRequest(request))
+            server.turn(after: 100_000)
+            server.stepJournal()
+            server.turn()
+            #expect(isSaved(busy.outcome(call)), "save \(index) waited for the rest of others")
+        }
+        #expect(succeeded(resting) == 6, "they have rested until now")
+        server.turn(after: 10_000_000)
+        server.settle()
+        #expect(succeeded(resting) == 9)
+    }
+
     @Test("who writes alone has four times as much on its way to the disk, and rests never")
     func alone() throws {
         let server = try SteppedServer()

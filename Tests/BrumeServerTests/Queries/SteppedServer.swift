@@ -31,7 +31,7 @@ final class SteppedServer: @unchecked Sendable {
         configuration.log = .none
         adjust(&configuration)
         loopCount = configuration.loopCount
-        let accounts = ["a", "b"].enumerated().map { index, name in
+        let accounts = ["a", "b", "c", "d"].enumerated().map { index, name in
             StoredAccount(
                 name: name, email: "", createdMilliseconds: 0, id: [UInt8](repeating: UInt8(index + 1), count: 16),
                 tokenHashes: [SHA256.digest(Array(Self.token(name).utf8))])
