@@ -124,8 +124,11 @@ struct StoredRecordTests {
 
     @Test("bytes that are no record are an error")
     func damage() {
-        let noKind = ProtoBytes().text(1, "n").message(15, ProtoBytes().text(1, "k").message(2, ProtoBytes())).bytes
-        #expect(throws: ServiceError.self) { try noKind.decoded(StoredRecord.decode) }
+        func record(_ field: ProtoBytes) -> [UInt8] { ProtoBytes().text(1, "n").message(15, field).bytes }
+        let noValue = record(ProtoBytes().text(1, "k"))
+        #expect(throws: ServiceError.self) { try noValue.decoded(StoredRecord.decode) }
+        let noText = record(ProtoBytes().text(1, "k").message(2, ProtoBytes().bytes(1, [0xFF])))
+        #expect(throws: ServiceError.self) { try noText.decoded(StoredRecord.decode) }
         for bytes: [UInt8] in [[0x0A, 0x05, 0x61], [0x0A, 0x01, 0xFF], [0x0B], [0x80], [0x78, 0x01]] {
             #expect(throws: ServiceError.self) { try bytes.decoded(StoredRecord.decode) }
             #expect(throws: ServiceError.self) { try StoredRecord.parts(of: bytes) }

@@ -103,7 +103,8 @@ extension MessageCoder {
                 case BRUME__SERVER__V1__RECORD_RESULT_VIEW__OUTCOME_DEFERRED:
                     return .deferred
                 default:
-                    throw Self.unreadableAnswer("the result of a fetch is neither a record nor an error")
+                    return .failure(
+                        Self.unreadableAnswer("the result of a fetch is neither a record nor an error"))
                 }
             }
         }

@@ -53,7 +53,7 @@ extension MessageCoder {
         case BRUME__SERVER__V1__SAVE_RESULT_VIEW__OUTCOME_ERROR:
             outcome = .failure(ServiceError(save.pointee.error))
         default:
-            throw Self.unreadableAnswer("the result of a save is neither a record nor an error")
+            outcome = .failure(Self.unreadableAnswer("the result of a save is neither a record nor an error"))
         }
         return SaveResult(outcome: outcome, fieldsOmitted: save.pointee.fields_omitted != 0)
     }

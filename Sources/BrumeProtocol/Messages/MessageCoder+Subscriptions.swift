@@ -169,7 +169,7 @@ extension MessageCoder {
         case BRUME__V1__SUBSCRIPTION_RESULT__OUTCOME_ERROR:
             return .failure(ServiceError(result.pointee.error))
         default:
-            throw unreadableAnswer("the result of a subscription is neither a subscription nor an error")
+            return .failure(unreadableAnswer("the result of a subscription is neither a subscription nor an error"))
         }
     }
 }

@@ -120,7 +120,7 @@ extension MessageCoder {
         switch result.pointee.outcome_case {
         case BRUME__V1__ZONE_RESULT__OUTCOME_ZONE: return .success(try zone(result.pointee.zone))
         case BRUME__V1__ZONE_RESULT__OUTCOME_ERROR: return .failure(ServiceError(result.pointee.error))
-        default: throw unreadableAnswer("the result of a zone is neither a zone nor an error")
+        default: return .failure(unreadableAnswer("the result of a zone is neither a zone nor an error"))
         }
     }
 

@@ -79,7 +79,8 @@ package enum StoredRecord {
         return try decode(bytes, fieldArena: arena)
     }
 
-    /// Decodes a record. The arena holds only one field at a time.
+    /// Decodes a record. The arena holds only one field at a time. A value of a kind that this version doesn't know is
+    /// left out: a newer version wrote it.
     package static func decode(_ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena) throws(ServiceError) -> Record
     {
         var fields: [String: FieldValue] = [:]
@@ -89,8 +90,10 @@ package enum StoredRecord {
                 throw damaged("a field is no protobuf message, or too large to decode")
             }
             guard let key = field.pointee.key.text else { throw damaged("a field key is not valid UTF-8") }
-            guard let message = field.pointee.value, let value = FieldValue(message) else {
-                throw damaged("the field \"\(key.prefix(64))\" has a value of a kind that this version doesn't know")
+            guard let message = field.pointee.value else { throw damaged("a field has no value") }
+            if message.pointee.kind_case == BRUME__V1__VALUE__KIND__NOT_SET { return }
+            guard let value = FieldValue(message) else {
+                throw damaged("the field \"\(key.prefix(64))\" has text that is not valid UTF-8")
             }
             fields[key] = value
         }
