@@ -6,13 +6,17 @@ internal import Testing
 
 @testable internal import brume
 
-/// What the fixtures hold: `Tests/Fixtures/version-1`, a data folder as a killed server left it, and `version-1.brume`,
-/// a backup of an earlier moment.
+/// What the fixtures of each version of the format hold: `Tests/Fixtures/version-N`, a data folder as a killed server
+/// left it, and `version-N.brume`, a backup of an earlier moment.
 ///
 /// They stay as they are for as long as their formats are read, and so does this file. With BRUME_WRITE_FIXTURES set
-/// they are written anew, by the code as it is then.
+/// those of ``writtenVersion`` are written anew, by the code as it is then.
 enum FixtureContent {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Fixtures"
+    /// The versions that there are fixtures of.
+    static let versions = 1...2
+    /// The version of what today's code writes.
+    static let writtenVersion = 2
     static let container = "iCloud.fixture"
     static let operationID = [UInt8](1...16)
     static let notes = ZoneID(name: "Notes")
@@ -37,14 +41,16 @@ enum FixtureContent {
         "references": .references([Reference(recordName: "parent", deletesSelf: false)]), "list": .emptyList,
     ]
 
-    /// What clients of the fixtures knew: `Tests/Fixtures/version-1.json`.
+    /// The path of a version's data folder; its other files' paths are longer.
+    static func path(version: Int) -> String { folder + "/version-\(version)" }
+
+    /// What clients of the fixtures knew: `Tests/Fixtures/version-N.json`.
     struct Knowledge {
         /// By name: of accounts, and of changes, in base64.
         var texts: [String: String] = [:]
 
-        static var path: String { folder + "/version-1.json" }
-
-        static func read() throws -> Knowledge {
+        static func read(version: Int) throws -> Knowledge {
+            let path = FixtureContent.path(version: version) + ".json"
             let json = try JSONParser.value(
                 of: String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self))
             guard case .object(let members) = json else { throw CommandError(.failed, "\(path) is no object") }
@@ -57,7 +63,8 @@ enum FixtureContent {
 
         func write() throws {
             let members = texts.sorted { $0.key < $1.key }.map { (key: $0.key, value: JSONValue.string($0.value)) }
-            try Data((JSONValue.object(members).pretty + "\n").utf8).write(to: URL(fileURLWithPath: Self.path))
+            let path = FixtureContent.path(version: writtenVersion) + ".json"
+            try Data((JSONValue.object(members).pretty + "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
 
         subscript(name: String) -> String { get throws { try #require(texts[name], "\(name)") } }

@@ -16,9 +16,9 @@ struct FixtureTests {
         let bob: ClientSession
         let database: CKDatabase
 
-        init(_ folder: TestFolder) throws {
+        init(_ folder: TestFolder, version: Int) throws {
             server = try FaultyServer(folder: folder)
-            known = try FixtureContent.Knowledge.read()
+            known = try FixtureContent.Knowledge.read(version: version)
             try server.start()
             ada = try ClientSession.unshared(Self.configuration(server, known["ada"]))
             bob = try ClientSession.unshared(Self.configuration(server, known["bob"]))
@@ -96,17 +96,21 @@ struct FixtureTests {
         #expect(saved[0].record != nil)
     }
 
-    @Test("a data folder that a killed server left is opened, with all that was acknowledged")
-    func dataFolder() async throws {
+    @Test(
+        "a data folder that a killed server left is opened, with all that was acknowledged",
+        arguments: FixtureContent.versions)
+    func dataFolder(version: Int) async throws {
         let folder = try TestFolder()
         try FileManager.default.copyItem(
-            atPath: FixtureContent.folder + "/version-1", toPath: folder.path + "/data")
+            atPath: FixtureContent.path(version: version), toPath: folder.path + "/data")
+        let meta = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/data/brume.meta"))
+        #expect(meta[8] == UInt8(version), "the fixture is of the version that its name says")
         // Repositories are searched for keys by name; this one opens nothing that anybody runs.
         try FileManager.default.moveItem(
             atPath: folder.path + "/data/secret", toPath: folder.path + "/data/secret.key")
         let verified = try CommandRun(["verify", folder.path + "/data"], in: folder)
         #expect(verified.status == 0, "\(verified.output)")
-        let desk = try Desk(folder)
+        let desk = try Desk(folder, version: version)
         let names = ["parent", "everything", "child", "once", "after-restore", "tail"]
         #expect(try await desk.ada.page(of: FixtureContent.notes).live == names)
         try await desk.expectChanges(since: "early", ["after-restore", "tail"], ["old1", "old2", "old3"])
@@ -119,14 +123,14 @@ struct FixtureTests {
         try desk.server.expectSound()
     }
 
-    @Test("a backup file is verified and restored; tokens from behind it expire")
-    func backupFile() async throws {
+    @Test("a backup file is verified and restored; tokens from behind it expire", arguments: FixtureContent.versions)
+    func backupFile(version: Int) async throws {
         let folder = try TestFolder()
-        let path = FixtureContent.folder + "/version-1.brume"
+        let path = FixtureContent.path(version: version) + ".brume"
         #expect(try CommandRun(["verify", path], in: folder).status == 0)
         let restore = try CommandRun(["restore", path, "--data", folder.path + "/data"], in: folder)
         #expect(restore.status == 0, "\(restore.errors)")
-        let desk = try Desk(folder)
+        let desk = try Desk(folder, version: version)
         #expect(
             try await desk.ada.page(of: FixtureContent.notes).live == ["parent", "everything", "child", "once", "old3"])
         try await desk.expectChanges(since: "early", ["old3"], ["old1", "old2"])

@@ -56,8 +56,8 @@ struct FixtureWriter {
         var known = FixtureContent.Knowledge()
         let (data, restored) = (folder.path + "/data", folder.path + "/restored")
         try FileManager.default.createDirectory(atPath: FixtureContent.folder, withIntermediateDirectories: true)
-        let backup = FixtureContent.folder + "/version-1.brume"
-        let target = FixtureContent.folder + "/version-1"
+        let target = FixtureContent.path(version: FixtureContent.writtenVersion)
+        let backup = target + ".brume"
         for path in [backup, target] { try? FileManager.default.removeItem(atPath: path) }
 
         var run = try Run(data, folder)
@@ -93,8 +93,11 @@ struct FixtureWriter {
         _ = try await ada.save(Self.notes, [.note("tail")], deletions: ["old3"])
         known.set("last", token: try await ada.page(of: Self.notes).token)
         // As a kill would leave it: the last commits are in the journal alone.
-        try FileManager.default.copyItem(atPath: restored, toPath: target)
-        for name in ["lock", "server.json"] { try? FileManager.default.removeItem(atPath: target + "/" + name) }
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: restored)
+        where !["lock", "server.json", "operator"].contains(name) {
+            try FileManager.default.copyItem(atPath: restored + "/" + name, toPath: target + "/" + name)
+        }
         try FileManager.default.moveItem(atPath: target + "/secret.key", toPath: target + "/secret")
         run.stop()
         try known.write()
