@@ -25,9 +25,11 @@ struct IndexDebts {
             + database.pendingIndexChanges * (StoreLimits.pendingIndexBytes / StoreLimits.pendingIndexChanges)
     }
 
-    /// Whether an account has no more than what is left free.
+    /// Whether an account has no more than what is left free. One that has nothing waiting always may: when nothing is
+    /// left, the database refuses its large changes, and its small ones cost the indexes little.
     func mayAdd(_ account: ClientShare.Key) -> Bool {
-        total == 0 || ofAccount[account, default: 0] <= StoreLimits.pendingIndexBytes - total
+        guard let owed = ofAccount[account] else { return true }
+        return owed <= StoreLimits.pendingIndexBytes - total
     }
 
     /// A commit of the account has left so much to the indexes, with what was left to them before.

@@ -52,6 +52,9 @@ struct IndexDebtsTests {
         #expect(abs(fill(bob) - room / 4) < 2_000)
         #expect(abs(fill(.account("eve")) - room / 8) < 2_000)
         #expect(pending < room)
+        // Small changes may exceed it: who had no part in that is not refused for it.
+        debts.committed(ada, pending: 2 * room)
+        #expect(!debts.mayAdd(ada) && !debts.mayAdd(bob) && debts.mayAdd(.account("new")))
     }
 
     @Test("however many commits there are, what is kept of them is little, and ends with the last")
