@@ -186,7 +186,9 @@ package struct Recovery {
             let header = try SnapshotReader.header(of: id, from: disk)
             try ManifestFile.check(path, holds: header?.sequence, atLeast: least)
             guard let header else { return 0 }
-            if header.quotaBytes > 0 || header.recordCount == 0 { return Int(clamping: header.quotaBytes) }
+            if header.quotaBytes > 0 || header.recordCount == 0 {
+                return Int(min(header.quotaBytes, StoreLimits.quotaBytesOfSnapshot))
+            }
             return try SnapshotReader.load(id, epoch: epoch, from: disk)?.quotaBytes ?? 0
         }
 

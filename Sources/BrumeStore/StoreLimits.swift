@@ -79,4 +79,8 @@ package enum StoreLimits {
 
     /// The same for their number: each query looks at them one by one.
     package static let pendingIndexChanges = 16_384
+
+    /// The most that a snapshot's header is believed to count towards a quota: a petabyte, so that sums over an
+    /// account's databases stay numbers.
+    static let quotaBytesOfSnapshot: UInt64 = 1 << 50
 }

@@ -41,6 +41,12 @@ struct SnapshotQuotaTests {
         #expect(try Self.quotaBytes(on: disk) == bytes)
     }
 
+    @Test("are no number that sums of them could not take, whatever the file says")
+    func forged() throws {
+        let (disk, _) = try Self.folder { $0.quotaBytes = .max }
+        #expect(try Self.quotaBytes(on: disk) == 1 << 50)
+    }
+
     @Test("are none of a database that never was")
     func none() throws {
         let other = DatabaseID(
