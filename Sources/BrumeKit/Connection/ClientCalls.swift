@@ -150,8 +150,8 @@ struct ClientCalls: Sendable {
         return ended
     }
 
-    /// A server that is about to stop has not taken a call: it waits again, first among its like, for the next
-    /// connection.
+    /// A server that is about to stop has not taken a call: it waits again for the next connection, among its like in
+    /// the order in which they were started.
     mutating func notTaken(_ id: UInt64) {
         guard var call = calls[id], call.isInFlight else { return }
         call.isInFlight = false
@@ -159,7 +159,12 @@ struct ClientCalls: Sendable {
         bytesInFlight -= call.work.byteCount
         calls[id] = call
         let priority = priority(id)
-        let place = waiting.firstIndex { self.priority($0) <= priority } ?? waiting.endIndex
+        waiting.removeAll { calls[$0] == nil }
+        let place =
+            waiting.firstIndex { other in
+                let others = self.priority(other)
+                return others < priority || (others == priority && other > id)
+            } ?? waiting.endIndex
         waiting.insert(id, at: place)
     }
 

@@ -59,6 +59,18 @@ struct ClientCallsTests {
         #expect(calls.earliestDeadline == .max)
     }
 
+    @Test("that a server did not take wait again in the order in which they were started, by priority")
+    mutating func notTaken() {
+        for id in 1...3 as ClosedRange<UInt64> { start(id, call()) }
+        start(4, call(priority: .userInitiated))
+        start(5, call())
+        start(6, call())
+        for _ in 0..<4 { calls.sent(calls.next()!.id, now: 0) }
+        calls.remove(5)
+        for id in [1, 2, 3, 4] as [UInt64] { calls.notTaken(id) }
+        #expect(calls.waiting == [4, 1, 2, 3, 6])
+    }
+
     @Test("in flight are bounded in bytes, and one always may be")
     mutating func flight() {
         let large = ClientSessionLimits.bytesInFlightMax + 1
