@@ -17,6 +17,8 @@ struct IndexDebts {
     private var first = 0
     private var ofAccount: [ClientShare.Key: Int] = [:]
     private var total = 0
+    /// Time spent on changes that are not done with.
+    private var unchargedNanoseconds: UInt64 = 0
 
     /// What is pending in a database: bytes of versions, where a change counts as its share of the changes that may be
     /// pending.
@@ -25,11 +27,14 @@ struct IndexDebts {
             + database.pendingIndexChanges * (StoreLimits.pendingIndexBytes / StoreLimits.pendingIndexChanges)
     }
 
-    /// Whether an account has no more than what is left free. One that has nothing waiting always may: when nothing is
-    /// left, the database refuses its large changes, and its small ones cost the indexes little.
+    /// What an account may have waiting in any case. One request of somebody else may leave more than the whole room:
+    /// those who have little there are not refused for it.
+    private static let smallWork = StoreLimits.pendingIndexBytes / 64
+
+    /// Whether an account has no more than what is left free, or little. Where nothing is left, the database refuses
+    /// its large changes.
     func mayAdd(_ account: ClientShare.Key) -> Bool {
-        guard let owed = ofAccount[account] else { return true }
-        return owed <= StoreLimits.pendingIndexBytes - total
+        ofAccount[account, default: 0] <= max(Self.smallWork, StoreLimits.pendingIndexBytes - total)
     }
 
     /// A commit of the account has left so much to the indexes, with what was left to them before.
@@ -69,6 +74,15 @@ struct IndexDebts {
             first = 0
         }
         return parts
+    }
+
+    /// The indexes have worked for so long, and so much is left. Returns whom to charge for how long: time is charged
+    /// when a change is done with, since a large one takes many steps.
+    mutating func worked(nanoseconds: UInt64, pending: Int) -> [(account: ClientShare.Key, nanoseconds: UInt64)] {
+        unchargedNanoseconds += nanoseconds
+        let charged = done(pending: pending).map { ($0.account, UInt64(Double(unchargedNanoseconds) * $0.part)) }
+        if !charged.isEmpty || total == 0 { unchargedNanoseconds = 0 }
+        return charged
     }
 
     /// What an account is told that has to wait for the indexes.

@@ -161,9 +161,9 @@ extension Shard {
     /// Charges what the indexes took to the accounts whose changes they took over: each commits less as long as its
     /// changes keep them busy.
     private func charge(indexesOf loaded: LoadedDatabase, nanoseconds: UInt64) {
-        for (account, part) in loaded.indexDebts.done(pending: IndexDebts.work(pendingIn: loaded.database)) {
-            timeShare(of: account).spend(
-                nanoseconds: UInt64(Double(nanoseconds) * part), count: 0, inTurn: turnNumber)
+        let pending = IndexDebts.work(pendingIn: loaded.database)
+        for (account, spent) in loaded.indexDebts.worked(nanoseconds: nanoseconds, pending: pending) {
+            timeShare(of: account).spend(nanoseconds: spent, count: 0, inTurn: turnNumber)
         }
     }
 }

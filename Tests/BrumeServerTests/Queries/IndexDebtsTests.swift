@@ -57,6 +57,23 @@ struct IndexDebtsTests {
         #expect(!debts.mayAdd(ada) && !debts.mayAdd(bob) && debts.mayAdd(.account("new")))
     }
 
+    @Test("who has little waiting is not refused for what one request of somebody else left")
+    func backlog() {
+        var debts = IndexDebts()
+        debts.committed(ada, pending: 5 * room)
+        debts.committed(bob, pending: 5 * room + 4_200)
+        #expect(debts.mayAdd(bob) && !debts.mayAdd(ada))
+    }
+
+    @Test("a change that takes many steps is charged for all of them when it is done with")
+    func manySteps() {
+        var debts = IndexDebts()
+        debts.committed(ada, pending: 1_000)
+        for _ in 0..<9 { #expect(debts.worked(nanoseconds: 100, pending: 1_000).isEmpty) }
+        let charged = debts.worked(nanoseconds: 100, pending: 0)
+        #expect(charged.map(\.account) == [ada] && charged.map(\.nanoseconds) == [1_000])
+    }
+
     @Test("however many commits there are, what is kept of them is little, and ends with the last")
     func compaction() {
         var debts = IndexDebts()
