@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeRandom
 import Testing
 
 @testable import BrumeStore
@@ -189,6 +190,46 @@ struct PendingIndexTests {
         #expect(try find(.text("w7", .anyWord), desk).names == ["r7", "many"])
         #expect(try find(.text("w8", .anyWord), desk).read == 1)
         try expectInStep(desk)
+    }
+
+    @Test("an index is whole whatever changes at whatever step of its making", arguments: 0..<12)
+    func changesWhileAnIndexIsMade(number: UInt64) throws {
+        let seed = UInt64.random(in: 0...(.max)) &+ number
+        var generator = SeededGenerator(seed: seed)
+        let desk = Desk()
+        desk.database.indexLimits = IndexLimits(elements: .max, promptBytes: 400)
+        func save(_ name: String) {
+            let count = Bool.random(using: &generator) ? 3 : Int.random(in: 300...900, using: &generator)
+            let tags = (0..<count).map { _ in Int64.random(in: 0..<2_000, using: &generator) }
+            _ = desk.modify(policy: .allKeys, saves: [.of(name, ["tags": .int64s(tags)])])
+        }
+        for number in 0..<260 { save("r\(number)") }
+        var created = 260
+        // A query makes it, or gives it up after so many changes, and another one goes on.
+        for _ in 0..<8 {
+            let run = try desk.database.startQuery(
+                Query(recordType: "Note", predicate: Self.tag(7)), zone: Desk.zone, resultsLimit: 400, desiredKeys: [])
+            run.testOnly_choice = 1
+            while !run.step(Int.random(in: 1...40, using: &generator)) {
+                // Often one of the newest, which the index takes in last.
+                switch Int.random(in: 0..<40, using: &generator) {
+                case 0:
+                    save("r\(created)")
+                    created += 1
+                case 1: _ = desk.modify(deletions: ["r\(Int.random(in: 0..<created, using: &generator))"])
+                case 2: save("r\(Int.random(in: 0..<created, using: &generator))")
+                case 3...4: save("r\(Int.random(in: 0..<3, using: &generator))")
+                case 5...7: save("r\(Int.random(in: created - 5..<created, using: &generator))")
+                case 8...9: _ = desk.database.applyPendingIndexes(Int.random(in: 1...400, using: &generator))
+                default: break
+                }
+            }
+        }
+        while desk.database.applyPendingIndexes(1_000) {}
+        _ = try find(Self.tag(7), desk, way: 1)
+        let position = try desk.database.zoneIndex(of: Desk.zone).get()
+        #expect(
+            try indexes(desk).testOnly_differences(desk.database.zoneStates[position].slots).isEmpty, "seed \(seed)")
     }
 
     @Test(

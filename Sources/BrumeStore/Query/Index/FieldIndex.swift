@@ -247,15 +247,15 @@ final class FieldIndex {
         if let known = making, known.ordinal == ordinal {
             making = nil
             // Else it is read anew, from the beginning.
-            if table != nil, known.right > 0 {
-                outdated[ordinal] = known.newKeys
+            if known.right > 0 {
+                outdated[ordinal] = known.keysInIndex
                 builtCount += 1
             }
             return false
         }
         if ordinal >= builtCount { return false }
         if let known = mending, known.ordinal == ordinal {
-            outdated[ordinal] = known.oldKeys + known.newKeys
+            outdated[ordinal] = known.keysInIndex
             mending = nil
         }
         return outdated[ordinal] == nil

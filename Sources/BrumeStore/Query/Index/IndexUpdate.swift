@@ -42,6 +42,10 @@ struct IndexUpdate {
         phase = .readingNew
     }
 
+    /// The keys under which the record stands now, in rising order: of what is done the new ones, of the rest the old
+    /// ones, which are all larger.
+    var keysInIndex: [Key] { phase == .changing ? Array(newKeys[..<right]) + oldKeys[left...] : oldKeys }
+
     /// Continues to read the keys of the record.
     mutating func read(for index: FieldIndex, _ units: inout Int) {
         switch phase {
