@@ -47,6 +47,7 @@ package final class QueryRun {
     @exclusivity(unchecked) var waitingLooks: [Look] = []
 
     private var builtIndexes: [IndexID] = []
+    private var indexEffort = IndexEffort()
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
     var partsAsked: [Int]?
@@ -148,13 +149,15 @@ package final class QueryRun {
             phase = .building(zone: position + 1)
             return 1
         }
-        guard let id = planner.missingIndex(indexes) else {
+        guard indexEffort.isWorthIt, let id = planner.missingIndex(indexes) else {
             phase = .building(zone: position + 1)
             return planner.planUnits
         }
         if builtIndexes.last != id { builtIndexes.append(id) }
-        _ = indexes.build(
-            id, database.zoneStates[index].slots, zoneBytes: database.zoneStates[index].storedBytes, budget)
+        let state = database.zoneStates[index]
+        indexEffort.begin(id, ofZone: state.incarnation, progress: indexes.progress(of: id))
+        indexes.build(id, state.slots, zoneBytes: state.storedBytes, budget)
+        indexEffort.spend(budget, progress: indexes.progress(of: id))
         return budget
     }
 
@@ -238,7 +241,13 @@ package final class QueryRun {
         if moment.zones.count != 1 {
             steps.insert("\(moment.zones.count) zones that hold records, one after the other", at: 0)
         }
-        for id in builtIndexes { steps.append("made the index \(id.name) first") }
+        for id in builtIndexes {
+            let isGivenUp = !indexEffort.isWorthIt && id == builtIndexes.last
+            steps.append(
+                isGivenUp
+                    ? "gave up making the index \(id.name), which changes keep from being made"
+                    : "made the index \(id.name) first")
+        }
         if let filter { steps.append(filter) }
         if mostTied > QueryRun.fewTied, let sort = query.sortDescriptors.first {
             steps.append(

@@ -192,6 +192,41 @@ struct PendingIndexTests {
         try expectInStep(desk)
     }
 
+    @Test(
+        "a query gives its index up where others' changes keep it from being made, and reads the records one by one",
+        arguments: [20, 2_000])
+    func changesThatKeepAnIndexFromBeingMade(elements: Int) throws {
+        let desk = Desk()
+        let recordCount = 2_000
+        for first in stride(from: 0, to: recordCount, by: 400) {
+            _ = desk.modify(
+                saves: (first..<first + 400).map { .of("r\($0)", ["tags": .int64s([Int64($0), -1])]) })
+        }
+        let changed = (0..<25).map { "r\($0 * 80)" }
+        var round: Int64 = 0
+        func change() {
+            round += 1
+            let tags = FieldValue.int64s((0..<Int64(elements)).map { $0 * 1_000 + 1_000_000 + round })
+            let saves = changed.map { RecordSave<CheckedFields>.of($0, ["tags": tags]) }
+            #expect(desk.modify(policy: .allKeys, saves: saves).result.saves.allSatisfy { $0.record != nil })
+        }
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: Self.tag(7)), zone: Desk.zone, resultsLimit: 400, desiredKeys: [])
+        var steps = 0
+        repeat {
+            // What the server does in its turns: the indexes that are made go on beside the query.
+            change()
+            _ = desk.database.applyPendingIndexes(100)
+            steps += 1
+        } while !run.step() && steps < 1_000
+        #expect(steps < 400, "\(steps)")
+        #expect(run.plan.steps.contains { $0.hasPrefix("gave up making the index") } == (elements > 20))
+        #expect(run.results?.matches.map { Record(stored: $0.record).system.name } == ["r7"])
+        while desk.database.applyPendingIndexes(1_000) {}
+        #expect(try find(Self.tag(7), desk).names == ["r7"])
+        try expectInStep(desk)
+    }
+
     @Test("an index is whole whatever changes at whatever step of its making", arguments: 0..<12)
     func changesWhileAnIndexIsMade(number: UInt64) throws {
         let seed = UInt64.random(in: 0...(.max)) &+ number

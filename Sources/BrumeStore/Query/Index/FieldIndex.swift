@@ -15,6 +15,13 @@ final class FieldIndex {
     /// Records with smaller numbers are in it, or in `table`.
     private(set) var builtCount: UInt32 = 0
     private(set) var isReady = false
+    /// The units of a query that went into what the index holds of the records that were there when it was begun. Not
+    /// what is done again because of changes, nor what newer records add, so it has a limit that no change can move.
+    private(set) var progress = 0
+    /// The number of records when the index was begun.
+    private var firstCount: Int?
+    /// What of ``progress`` is in `making`, and is lost if that is.
+    private var makingProgress = 0
     /// The number of the zone's next change (``IndexChanges``) that it takes over.
     private(set) var nextChange: Int
     private var table: TermTable?
@@ -93,13 +100,18 @@ final class FieldIndex {
             needsTable = false
             table = TermTable(recordCount: ordinals.count, recordBytes: zoneBytes)
         }
+        if firstCount == nil { firstCount = ordinals.count }
         var budget = budget
         while budget > 0, !isReady { budget -= buildNext(ordinals, zone) }
     }
 
     /// Returns the work in units.
     private func buildNext(_ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
-        if let table, isTableComplete { return move(table) }
+        if let table, isTableComplete {
+            let work = move(table)
+            progress += work
+            return work
+        }
         if mending != nil { return mend() }
         if table == nil, let (ordinal, keys) = outdated.popFirst() {
             mending = IndexUpdate(ordinal, from: keys, to: bytes(of: ordinal, ordinals, zone))
@@ -141,14 +153,18 @@ final class FieldIndex {
     /// Returns the work in units.
     private func insertNext(_ ordinals: OrdinalTable, _ zone: RecordSlots) -> Int {
         if making != nil { return make() }
+        let isOfFirst = builtCount < firstCount ?? 0
         guard let slot = ordinals.slot(of: builtCount), id.covers(zone[slot].type) else {
             builtCount += 1
+            if isOfFirst { progress += 1 }
             return 1
         }
         // So small that it can't have more keys than the index takes in.
         if zone.byteCount(of: slot) <= min(limits.promptBytes, limits.words, limits.elements) {
             builtCount += 1
-            return zone.withBytes(of: slot) { insertSmall(builtCount - 1, $0) }
+            let work = zone.withBytes(of: slot) { insertSmall(builtCount - 1, $0) }
+            if isOfFirst { progress += work }
+            return work
         }
         making = IndexUpdate(builtCount, from: [], to: zone.bytes(of: slot))
         return make()
@@ -156,11 +172,18 @@ final class FieldIndex {
 
     private func make() -> Int {
         var units = FieldIndex.stepUnits
-        if table == nil ? advance(&making!, &units) : addToTable(&units) {
+        let isMade = table == nil ? advance(&making!, &units) : addToTable(&units)
+        let work = 1 + (FieldIndex.stepUnits - units) / FieldIndex.updateUnits
+        if builtCount < firstCount ?? 0 {
+            progress += work
+            makingProgress += work
+        }
+        if isMade {
             making = nil
+            makingProgress = 0
             builtCount += 1
         }
-        return 1 + (FieldIndex.stepUnits - units) / FieldIndex.updateUnits
+        return work
     }
 
     /// Returns whether all of the record's keys are in the table.
@@ -245,12 +268,15 @@ final class FieldIndex {
     private func concerns(_ ordinal: UInt32) -> Bool {
         if isReady { return true }
         if let known = making, known.ordinal == ordinal {
-            making = nil
-            // Else it is read anew, from the beginning.
-            if known.right > 0 {
+            if known.right == 0 {
+                // It is read anew, from the beginning.
+                progress -= makingProgress
+            } else {
                 outdated[ordinal] = known.keysInIndex
                 builtCount += 1
             }
+            making = nil
+            makingProgress = 0
             return false
         }
         if ordinal >= builtCount { return false }

@@ -8,6 +8,8 @@ final class ZoneIndexes {
 
     /// Unchecked: the check takes longer than the access, and nothing that has the table calls what changes it.
     @exclusivity(unchecked) private(set) var ordinals = OrdinalTable()
+    /// What the making of `ordinals` took, in units of a query.
+    private var numberingUnits = 0
     /// The most recently used last.
     private var indexes: [FieldIndex] = []
     private let breaker: WordBreaker
@@ -37,14 +39,20 @@ final class ZoneIndexes {
         return indexes.last
     }
 
-    /// Continues to build the numbers and then the index, for about so many units of a query. Returns whether it is
-    /// ready.
+    /// How far the making of an index has come, in units of a query, with the numbers that it needs; 0 when it has not
+    /// begun.
+    func progress(of id: IndexID) -> Int {
+        numberingUnits + (indexes.first { $0.id == id }?.progress ?? 0)
+    }
+
+    /// Continues to build the numbers and then the index, for about so many units of a query.
     ///
     /// - Parameter zoneBytes: The bytes of the zone's records.
-    func build(_ id: IndexID, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) -> Bool {
+    func build(_ id: IndexID, _ zone: RecordSlots, zoneBytes: Int, _ budget: Int) {
         if !ordinals.isReady {
             ordinals.step(zone, budget)
-            return false
+            numberingUnits += budget
+            return
         }
         let index: FieldIndex
         if let known = indexes.first(where: { $0.id == id }) {
@@ -59,11 +67,10 @@ final class ZoneIndexes {
         // Building reads the zone as it is now, so all earlier changes have to be taken over first.
         var left = budget * FieldIndex.updateUnits
         while index.nextChange < changes.endNumber {
-            if left <= 0 { return false }
+            if left <= 0 { return }
             left -= index.follow(changes[index.nextChange], left)
         }
         index.build(ordinals, zone, zoneBytes: zoneBytes, max(1, left / FieldIndex.updateUnits))
-        return index.isReady
     }
 
     /// Notes that a record was put, where `old` is nil or its older version, or deleted, where `new` is nil.
