@@ -73,9 +73,16 @@ package enum StoreLimits {
     package static let promptIndexUnits = 2_000
 
     /// Bytes of records whose changes the indexes of a database have not taken over, above which a commit that would
-    /// add much is refused: seconds of work at worst. One commit may add ``Limits/commitBytes`` of new versions, and
-    /// any number of old ones that are in memory anyway.
+    /// add much is refused: seconds of work at worst. They are kept in both versions for as long. One zone's part of a
+    /// request may change as many bytes and no more: it has no other end to wait for.
     package static let pendingIndexBytes = 64 * 1024 * 1024
+
+    /// Bytes beyond them, for requests of those who have little waiting: one request of somebody else may leave as much
+    /// as there is room for.
+    package static let pendingIndexReserveBytes = 64 * 1024 * 1024
+
+    /// What counts as little: of a request, and of all that an account has waiting.
+    package static let smallIndexBytes = 1024 * 1024
 
     /// The same for their number: each query looks at them one by one.
     package static let pendingIndexChanges = 16_384

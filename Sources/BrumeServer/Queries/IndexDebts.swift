@@ -27,14 +27,15 @@ struct IndexDebts {
             + database.pendingIndexChanges * (StoreLimits.pendingIndexBytes / StoreLimits.pendingIndexChanges)
     }
 
-    /// What an account may have waiting in any case. One request of somebody else may leave more than the whole room:
-    /// those who have little there are not refused for it.
-    private static let smallWork = StoreLimits.pendingIndexBytes / 64
+    /// Whether an account has so little waiting that it is not refused for what others have: one request of somebody
+    /// else may fill the whole room (``StoreLimits/pendingIndexReserveBytes``).
+    func hasLittle(_ account: ClientShare.Key) -> Bool {
+        ofAccount[account, default: 0] <= StoreLimits.smallIndexBytes
+    }
 
-    /// Whether an account has no more than what is left free, or little. Where nothing is left, the database refuses
-    /// its large changes.
+    /// Whether an account has no more than what is left free, or little.
     func mayAdd(_ account: ClientShare.Key) -> Bool {
-        ofAccount[account, default: 0] <= max(Self.smallWork, StoreLimits.pendingIndexBytes - total)
+        hasLittle(account) || ofAccount[account, default: 0] <= StoreLimits.pendingIndexBytes - total
     }
 
     /// A commit of the account has left so much to the indexes, with what was left to them before.

@@ -221,7 +221,8 @@ extension Shard {
             }
             var decision = database.modifyRecords(
                 request, caller: caller, nowMilliseconds: now,
-                quota: server.quota(of: loaded, for: identity, share.key))
+                quota: server.quota(of: loaded, for: identity, share.key),
+                mayUseIndexReserve: database.id.scope == .public && loaded.indexDebts.hasLittle(share.key))
             figures.modified(decision.answer)
             return commit(
                 &decision.commit, outcome: coder.encodeModifyRecordsResponse(decision.answer),

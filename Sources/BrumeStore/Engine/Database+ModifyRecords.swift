@@ -9,11 +9,14 @@ extension Database {
     /// commit. Names, values and sizes of fields have been checked before (``CheckedFields``); the rules that are
     /// checked here are those of Documentation/CloudKit.md, Change tags and save policies, Atomic batches, References.
     ///
-    /// - Parameter quota: Limits what ``quotaBytes`` may reach; nil for no limit. A save that would exceed it fails
-    ///   with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
+    /// - Parameters:
+    ///   - quota: Limits what ``quotaBytes`` may reach; nil for no limit. A save that would exceed it fails
+    ///     with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
+    ///   - mayUseIndexReserve: Whether what others have left to the indexes does not keep small requests back
+    ///     (``StoreLimits/pendingIndexReserveBytes``).
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
-        quota: StorageQuota? = nil
+        quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(request.database == id.scope, "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -46,7 +49,8 @@ extension Database {
                 let before = bytesLeft
                 bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(
-                    inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots))
+                    inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots),
+                    mayUseReserve: mayUseIndexReserve)
                 {
                     results.append(ZoneBatch.refusal(of: modification, refusal))
                     // The refusal takes no room in the answer; what was read stays counted.

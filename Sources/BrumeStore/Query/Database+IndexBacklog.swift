@@ -36,18 +36,35 @@ extension Database {
         return !indexRemains.isEmpty
     }
 
-    /// Why a zone's part of a request has to wait: it would leave more work to the indexes than may be pending. Returns
-    /// nil when it need not wait.
+    /// Why a zone's part of a request can't be done, or has to wait: it would leave more work to the indexes than one
+    /// request may, or than may be pending. Returns nil when it can be done.
     ///
-    /// - Parameter byteCount: The bytes of the records that it would change, all their versions together.
-    func indexRefusal(inZoneAt index: Int, byteCount: @autoclosure () -> Int) -> ServiceError? {
-        if indexBacklog.zones.isEmpty || zoneIndexes[zoneStates[index].incarnation] == nil { return nil }
+    /// - Parameters:
+    ///   - byteCount: The bytes of the records that it would change, all their versions together.
+    ///   - mayUseReserve: Whether the account has so little waiting that the work of others does not keep its small
+    ///     requests back.
+    func indexRefusal(
+        inZoneAt index: Int, byteCount: @autoclosure () -> Int, mayUseReserve: Bool
+    ) -> ServiceError? {
+        if zoneIndexes.isEmpty || zoneIndexes[zoneStates[index].incarnation] == nil { return nil }
+        let byteCount = byteCount()
+        if byteCount > indexLimits.pendingBytes { return Database.tooMuchForIndexes(indexLimits.pendingBytes) }
+        if indexBacklog.zones.isEmpty || byteCount <= indexLimits.promptBytes { return nil }
+        let reserve = mayUseReserve && byteCount <= indexLimits.smallBytes ? indexLimits.reserveBytes : 0
         guard
-            pendingIndexBytes > indexLimits.pendingBytes || pendingIndexChanges > indexLimits.pendingChanges,
-            byteCount() > indexLimits.promptBytes
+            pendingIndexBytes > indexLimits.pendingBytes + reserve
+                || pendingIndexChanges > indexLimits.pendingChanges && reserve == 0
         else { return nil }
         return ServiceError(
             .zoneBusy, "the zone's indexes are behind by many large changes; try again shortly",
             retryAfterMilliseconds: 1_000)
+    }
+
+    private static func tooMuchForIndexes(_ limit: Int) -> ServiceError {
+        ServiceError(
+            .limitExceeded,
+            "the records that the request changes, before and after, have more than the \(limit) bytes that it may"
+                + " change at once in a zone that queries search: send fewer at a time, and delete what refers to a record"
+                + " before the record")
     }
 }

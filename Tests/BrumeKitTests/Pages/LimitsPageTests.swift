@@ -56,6 +56,7 @@ struct LimitsPageTests {
                 ("bytes of one request", [Model.requestBytes]),
                 ("bytes of one record", [Model.recordBytes]),
                 ("stored records that one request saves again", [Model.mergedBytesPerRequest]),
+                ("stored records that one request changes", [StoreLimits.pendingIndexBytes]),
                 ("fields of one record", [Model.fieldsPerRecord]),
                 ("names of records", [Model.nameCharacters]),
                 ("custom zones", [Model.zonesPerDatabase]),
@@ -222,9 +223,13 @@ extension LimitsPageTests {
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),
         (
             "changes of a database that are not indexed",
-            [StoreLimits.pendingIndexBytes, StoreLimits.pendingIndexChanges, StoreLimits.promptIndexBytes, 1_000]
+            [
+                StoreLimits.pendingIndexBytes, StoreLimits.pendingIndexChanges, StoreLimits.pendingIndexReserveBytes,
+                StoreLimits.smallIndexBytes, StoreLimits.promptIndexBytes, 1_000,
+            ]
         ),
-        ("those of one account", [1_000]),
+        ("those of one account", [StoreLimits.smallIndexBytes, 1_000]),
+        ("in a zone with indexes", [StoreLimits.pendingIndexBytes]),
     ]
 
     private static let queries: Rows = [

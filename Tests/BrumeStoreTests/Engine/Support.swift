@@ -45,13 +45,14 @@ struct Desk {
 
     func modify(
         _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
-        saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = []
+        saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = [],
+        mayUseIndexReserve: Bool = false
     ) -> (result: ZoneModificationResult<SharedBytes>, commit: Commit?) {
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
                 database: database.id.scope, savePolicy: policy, isAtomic: isAtomic,
                 zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)], clientToken: clientToken),
-            caller: caller, nowMilliseconds: now)
+            caller: caller, nowMilliseconds: now, mayUseIndexReserve: mayUseIndexReserve)
         return (decision.answer[0], decision.commit)
     }
 

@@ -148,9 +148,10 @@ struct PendingIndexTests {
 
     @Test("above the limit of what may wait a large change is refused for a while, and a small one is not")
     func refusal() throws {
-        let desk = try desk(IndexLimits(promptBytes: 400, pendingBytes: 10_000))
+        let desk = try desk(IndexLimits(promptBytes: 400, pendingBytes: 30_000))
         let text = FieldValue.string(String(repeating: "some words and more ", count: 1_000))
         try desk.save("large", ["body": text])
+        try desk.save("larger", ["body": text])
         let before = desk.database.sequence
         let (saved, _) = desk.modify(saves: [.of("another", ["body": text])])
         guard case .failure(let error) = saved.saves[0].outcome else {
@@ -167,6 +168,49 @@ struct PendingIndexTests {
         while desk.database.applyPendingIndexes(1_000) {}
         try desk.save("another", ["body": text])
         #expect(try find(Self.number(2_000), desk).names == ["small"])
+    }
+
+    @Test(
+        "small requests of those who have little waiting go on beside one that leaves all that may wait, up to a limit")
+    func reserve() throws {
+        let desk = try desk(
+            IndexLimits(promptBytes: 400, pendingBytes: 30_000, reserveBytes: 12_000, smallBytes: 4_000))
+        let body = { (bytes: Int) in FieldValue.string(String(repeating: "word ", count: bytes / 5)) }
+        try desk.save("large", ["body": body(20_000)])
+        try desk.save("larger", ["body": body(20_000)])
+        func outcome(_ name: String, _ bytes: Int, mayUseReserve: Bool) -> ErrorCode? {
+            let save = RecordSave<CheckedFields>.of(name, ["body": body(bytes)])
+            let result = desk.modify(saves: [save], mayUseIndexReserve: mayUseReserve).result.saves[0].outcome
+            guard case .failure(let error) = result else { return nil }
+            return error.code
+        }
+        #expect(outcome("a", 3_000, mayUseReserve: false) == .zoneBusy)
+        #expect(outcome("a", 5_000, mayUseReserve: true) == .zoneBusy)
+        #expect(outcome("a", 3_000, mayUseReserve: true) == nil)
+        #expect(outcome("b", 3_000, mayUseReserve: true) == .zoneBusy, "the reserve ends too")
+        while desk.database.applyPendingIndexes(1_000) {}
+        #expect(outcome("b", 3_000, mayUseReserve: false) == nil)
+    }
+
+    @Test("one request can't leave more to the indexes than may wait: it is told to be sent in parts")
+    func tooMuchAtOnce() throws {
+        let desk = try desk(IndexLimits(promptBytes: 400, pendingBytes: 30_000))
+        let body = FieldValue.string(String(repeating: "word ", count: 4_000))
+        for name in ["a", "b"] {
+            try desk.save(name, ["body": body])
+            while desk.database.applyPendingIndexes(1_000) {}
+        }
+        let before = desk.database.sequence
+        #expect(desk.modify(deletions: ["a", "b"]).result.deletions.allSatisfy { $0?.code == .limitExceeded })
+        #expect(desk.database.sequence == before && desk.record("a") != nil)
+        for name in ["a", "b"] {
+            #expect(desk.modify(deletions: [name]).result.deletions == [nil])
+            while desk.database.applyPendingIndexes(1_000) {}
+        }
+        desk.makeZone("other")
+        for name in ["a", "b"] { try desk.save(name, ["body": body], in: ZoneID(name: "other")) }
+        let deleted = desk.modify(ZoneID(name: "other"), deletions: ["a", "b"]).result
+        #expect(deleted.deletions == [nil, nil], "a zone without indexes leaves nothing to them")
     }
 
     @Test(

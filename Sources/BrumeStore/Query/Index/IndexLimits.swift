@@ -11,6 +11,10 @@ struct IndexLimits {
     var promptUnits = StoreLimits.promptIndexUnits
     /// The bytes of record versions that may be pending before large changes have to wait.
     var pendingBytes = StoreLimits.pendingIndexBytes
+    /// How many bytes beyond them may be pending for small requests of those who have little waiting.
+    var reserveBytes = StoreLimits.pendingIndexReserveBytes
+    /// The bytes of record versions that a small request changes at most.
+    var smallBytes = StoreLimits.smallIndexBytes
     /// The number of changes that may be pending before large changes have to wait.
     var pendingChanges = StoreLimits.pendingIndexChanges
 }
