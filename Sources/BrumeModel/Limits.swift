@@ -79,14 +79,18 @@ package enum Limits {
     /// take 640 bytes: 64 MB in all, where 10,000 zones would otherwise take 64 GB.
     package static let tombstonesPerDatabase = 100_000
 
-    /// What a private database may keep besides records before its quota counts it: some thousand deletions, or a
-    /// thousand zones.
+    /// What a database may keep besides the bytes of its records before its quota counts it: the places of some
+    /// thousand records and deletions, or a thousand zones.
     package static let overheadAllowanceBytes = 1024 * 1024
 
-    /// What a quota counts for a deletion that the feeds report: about what one takes whose names are usual.
-    package static let tombstoneBytes = 256
+    /// What a quota counts for a record besides its bytes: its place in the zone, in the feed and among the names.
+    package static let recordOverheadBytes = 128
 
-    /// The same for a zone that exists, or whose deletion is reported.
+    /// What a quota counts for a deletion that the feeds report, of a record or of a zone: about what one takes whose
+    /// names are usual, and less than the smallest record counts, so that a deletion always makes room.
+    package static let tombstoneBytes = 160
+
+    /// What a quota counts for a zone.
     package static let zoneBytes = 1_024
 
     /// Deleted zones that a database's feed reports, or the number of zones where that is greater. At the limit the

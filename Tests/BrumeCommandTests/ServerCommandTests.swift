@@ -80,7 +80,9 @@ struct ServerCommandTests {
         }
         #expect(try save("one").status == 0)
         let refused = try save("two")
-        #expect(refused.status != 0 && refused.errors.contains("of the quota of 4096 are left"), "\(refused.errors)")
+        #expect(
+            refused.status != 0 && refused.errors.contains("of the account's quota of 4096 are left"),
+            "\(refused.errors)")
         let shown = try quota("a").json()
         #expect(shown["limit"] == .integer(4_096) && shown["default"] == .bool(true))
         guard case .integer(let used)? = shown["used"], case .integer(let other)? = try quota("b").json()["used"] else {

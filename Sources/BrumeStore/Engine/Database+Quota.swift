@@ -2,18 +2,20 @@ internal import BrumeModel
 
 /// What a database counts towards a quota.
 extension Database {
-    /// ``storedBytes`` and, in a private database, its overhead beyond an allowance that usual apps stay below: a quota
-    /// of 100 MiB must not be one of 6 GiB for who makes zones, subscriptions and deletions in place of records.
-    ///
-    /// In a public database the overhead is that of all users together, and has limits of its own for each of them.
-    package var quotaBytes: Int {
-        id.scope == .public ? storedBytes : storedBytes + max(0, overheadBytes - Limits.overheadAllowanceBytes)
-    }
+    /// ``storedBytes``, and the overhead beyond an allowance that small apps stay below: a quota of 100 MiB must not be
+    /// one of 6 GiB for who makes zones, subscriptions, deletions and the smallest of records.
+    package var quotaBytes: Int { storedBytes + max(0, overheadBytes - Limits.overheadAllowanceBytes) }
 
-    /// About what is kept besides records: deletions that devices have yet to be told of, zones, and subscriptions.
+    /// About what is kept besides the bytes of records: their places, zones, subscriptions, and the deletions of both
+    /// that the feeds report.
     private var overheadBytes: Int {
-        let zones = zoneStates.count - freeZoneIndexes.count
-        return tombstoneCount * Limits.tombstoneBytes + zones * Limits.zoneBytes + subscriptionTable.approximateBytes
+        let places = recordCount * Limits.recordOverheadBytes
+        // The rest of a public database is that of all users together, and has limits of its own for each of them.
+        if id.scope == .public { return places }
+        let zones = zoneIndexOfIncarnation.count
+        let deletedZones = zoneStates.count - freeZoneIndexes.count - zones
+        return places + (tombstoneCount + deletedZones) * Limits.tombstoneBytes + zones * Limits.zoneBytes
+            + subscriptionTable.approximateBytes
     }
 
     /// How much room a quota leaves; nil without a quota.
@@ -27,7 +29,8 @@ extension Database {
         guard quotaBytes > storedBytes, let room = room(in: quota), room.bytes <= 0 else { return nil }
         return ServiceError(
             .quotaExceeded,
-            "the quota of \(room.limit) bytes is used up, to which this database's zones, subscriptions and deletions add"
-                + " \(quotaBytes - storedBytes): delete some of the account, or ask the operator for more")
+            "the account's quota of \(room.limit) bytes is used up, \(quotaBytes - storedBytes) of them by what this database"
+                + " keeps besides its records' bytes (zones, subscriptions, the places of records and deletions): delete"
+                + " zones or records of the account, or ask the operator for more")
     }
 }

@@ -87,9 +87,6 @@ package final class Database {
         zoneIndexOfIncarnation = [0: 0]
     }
 
-    /// Records that exist, in all zones.
-    package var recordCount: Int { zoneStates.reduce(0) { $0 + $1.liveCount } }
-
     /// Users' records among them. Looks at every record of the default zone.
     package var userRecordCount: Int {
         zoneStates[0].liveSlots.reduce(0) { $0 + ($1.record.type == Names.userRecordType ? 1 : 0) }
@@ -112,22 +109,26 @@ package final class Database {
     /// Encoded bytes of the records that exist, and client tokens, in all zones: exact, after every commit. A
     /// quota counts more: ``quotaBytes``.
     @exclusivity(unchecked) package internal(set) var storedBytes = 0
+    /// Records that exist, in all zones.
+    @exclusivity(unchecked) package private(set) var recordCount = 0
     /// Deleted records that the feeds of all zones still report.
     @exclusivity(unchecked) private(set) var tombstoneCount = 0
 
     /// Changes a zone, and keeps the database's counts up to date. `change` must not use the database otherwise.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
-        let (value, grownBytes, newTombstones, changesPopulation) = zoneStates.withUnsafeMutableBufferPointer { zones in
-            let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
-            let wasEmpty = zones[index].liveCount == 0
-            let value = change(&zones[index])
-            return (
-                value, zones[index].storedBytes - bytes, zones[index].tombstoneCount - tombstones,
-                (zones[index].liveCount == 0) != wasEmpty
-            )
-        }
+        let (value, grownBytes, newRecords, newTombstones, changesPopulation) =
+            zoneStates.withUnsafeMutableBufferPointer { zones in
+                let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
+                let records = zones[index].liveCount
+                let value = change(&zones[index])
+                return (
+                    value, zones[index].storedBytes - bytes, zones[index].liveCount - records,
+                    zones[index].tombstoneCount - tombstones, (zones[index].liveCount == 0) != (records == 0)
+                )
+            }
         storedBytes += grownBytes
+        recordCount += newRecords
         tombstoneCount += newTombstones
         if changesPopulation { populationChanged(ofZoneAt: index) }
         return value

@@ -45,16 +45,15 @@ extension ZoneBatch {
             if bytes <= room {
                 room -= bytes
             } else {
-                fail(stagedSave: index, overQuota(by: bytes, of: quota))
+                fail(stagedSave: index, overQuota("the record needs \(bytes) more bytes", left: room, of: quota))
                 refused.insert(index)
             }
         }
         if refused.isEmpty { return false }
         if allThatGrow {
             for (index, save) in staged.enumerated() where !refused.contains(index) {
-                let bytes = grownBytes(save, in: zone)
-                if bytes <= 0 { continue }
-                fail(stagedSave: index, overQuota(by: bytes, of: quota))
+                if grownBytes(save, in: zone) <= 0 { continue }
+                fail(stagedSave: index, overQuota("the records of the request need more bytes", left: room, of: quota))
                 refused.insert(index)
             }
         }
@@ -67,13 +66,15 @@ extension ZoneBatch {
     }
 
     /// Figures are for the owner alone.
-    private func overQuota(by bytes: Int, of quota: QuotaRoom) -> ServiceError {
+    ///
+    /// - Parameter left: What the saves before this one in the request, and its deletions, leave.
+    private func overQuota(_ need: String, left: Int, of quota: QuotaRoom) -> ServiceError {
         switch scope {
         case .private:
             ServiceError(
                 .quotaExceeded,
-                "the record needs \(bytes) more bytes, and \(max(0, quota.bytes)) of the quota of \(quota.limit) are left:"
-                    + " delete records of the account, or ask the operator for more")
+                "\(need), and \(max(0, left)) of the account's quota of \(quota.limit) are left: delete records or zones of"
+                    + " the account, or ask the operator for more")
         case .public:
             ServiceError(
                 .quotaExceeded,

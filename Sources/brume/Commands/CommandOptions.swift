@@ -19,10 +19,12 @@ enum CommandOptions {
     }
 
     static let quotaNote = """
-        Quotas count the encoded bytes of the records that exist and, in a private database beyond 1 MiB, zones, subscriptions and \
-        deletions that devices have yet to be told. A save that would go beyond one fails with quotaExceeded; \
-        deletions, and saves that store no more than before, go through. --quota is for all private databases \
-        of an account together, in every container and environment; brume account quota NAME gives one account another limit.
+        Quotas count the encoded bytes of the records that exist. What a database keeps besides them has 1 MiB free, and \
+        counts beyond it: 128 bytes for each record's place and, in a private database, 1 KiB for each zone, 160 bytes for \
+        each remembered deletion (the latest 10,000 of a zone), and subscriptions. A save that would go beyond a quota \
+        fails with quotaExceeded; deletions, and saves that store no more than before, go through. --quota is for all \
+        private databases of an account together, in every container and environment; brume account quota NAME gives one \
+        account another limit.
         """
 
     static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {

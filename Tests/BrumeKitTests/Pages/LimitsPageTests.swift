@@ -211,9 +211,15 @@ extension LimitsPageTests {
         ("custom zones", [Model.zonesPerDatabase]),
         (
             "encoded bytes of the records and client tokens",
-            [Model.zoneBytes, Model.tombstoneBytes, Model.overheadAllowanceBytes, Server.quotaBytes]
+            [
+                Model.overheadAllowanceBytes, Model.zoneBytes, Model.recordOverheadBytes, Model.tombstoneBytes,
+                Server.quotaBytes,
+            ]
         ),
-        ("encoded bytes of the records of a public", [Server.publicQuotaBytes]),
+        (
+            "encoded bytes of the records of a public",
+            [Model.recordOverheadBytes, Model.overheadAllowanceBytes, Server.publicQuotaBytes]
+        ),
         ("deletions that a zone remembers", [listed.tombstonesPerZone]),
         ("deleted zones", [listed.deletedZones / 2]),
         ("starts of the server", [listed.runs]),

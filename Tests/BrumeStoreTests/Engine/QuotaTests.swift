@@ -41,7 +41,9 @@ struct QuotaTests {
         let refused = modify(quota: 2 * size - 1, saves: [save("bbbbb", bytes: 1_000)])
         #expect(refused.saveCodes == [.quotaExceeded])
         let message = try #require(refused.saves[0].error?.message)
-        #expect(message.contains("\(size) more bytes") && message.contains("\(size - 1) of the quota"), "\(message)")
+        #expect(
+            message.contains("\(size) more bytes") && message.contains("\(size - 1) of the account's quota"),
+            "\(message)")
         #expect(modify(quota: 2 * size, saves: [save("bbbbb", bytes: 1_000)]).saveCodes == [nil])
     }
 
@@ -182,18 +184,52 @@ struct QuotaTests {
         #expect(desk.database.quotaBytes == desk.database.storedBytes)
     }
 
-    @Test("a deletion that devices have yet to be told of counts as some bytes beyond the allowance")
+    @Test(
+        "a record's place and a deletion that feeds report count as some bytes beyond the allowance, and a deletion makes room"
+    )
     func deletions() throws {
         let perRound = 400
+        func names(_ round: Int) -> [String] { (0..<perRound).map { "\(round)-\($0)" } }
         var rounds = 0
-        while desk.database.quotaBytes == 0, rounds < 20 {
-            #expect(
-                modify(quota: 0, saves: (0..<perRound).map { save("r\(rounds)-\($0)", bytes: 1) }).saveCodes
-                    .allSatisfy { $0 == nil })
-            _ = modify(quota: 0, deletions: (0..<perRound).map { "r\(rounds)-\($0)" })
+        while desk.database.quotaBytes == desk.database.storedBytes, rounds < 30 {
+            let saves = names(rounds).map { save($0, bytes: 1) }
+            #expect(modify(quota: .max, saves: saves).saveCodes.allSatisfy { $0 == nil })
             rounds += 1
         }
-        #expect(abs(rounds * perRound - Limits.overheadAllowanceBytes / Limits.tombstoneBytes) <= perRound)
+        #expect(abs(rounds * perRound - Limits.overheadAllowanceBytes / Limits.recordOverheadBytes) <= perRound)
+        for round in 0..<rounds {
+            let before = desk.database.quotaBytes
+            _ = modify(quota: 0, deletions: names(round))
+            #expect(desk.database.quotaBytes < before, "round \(round)")
+        }
+        #expect(desk.database.recordCount == 0 && desk.database.storedBytes == 0)
+        let overhead = rounds * perRound * Limits.tombstoneBytes + Limits.zoneBytes * 2
+        #expect(abs(desk.database.quotaBytes - (overhead - Limits.overheadAllowanceBytes)) < 1_000)
+    }
+
+    @Test("a zone that was deleted counts as a deletion")
+    func deletedZones() throws {
+        let count = 4_000
+        _ = makeZones(0..<count, quota: .max)
+        #expect(desk.database.quotaBytes > (count - 10) * Limits.zoneBytes - Limits.overheadAllowanceBytes)
+        for number in 0..<count / 2 { _ = desk.deleteZone("z\(number)") }
+        let left = count / 2 * (Limits.zoneBytes + Limits.tombstoneBytes) - Limits.overheadAllowanceBytes
+        #expect(abs(desk.database.quotaBytes - left) < 10 * Limits.zoneBytes, "\(desk.database.quotaBytes), \(left)")
+    }
+
+    @Test("a save is told what is left where its turn comes, after the request's deletions and the saves before it")
+    func sentence() throws {
+        let saved = modify(quota: 10_000, saves: [save("a", bytes: 1_000), save("b", bytes: 1_000)])
+        #expect(saved.saveCodes == [nil, nil])
+        let used = desk.database.storedBytes
+        let answer = modify(
+            quota: used + 10, isAtomic: false, saves: [save("c", bytes: 500), save("d", bytes: 5_000)], deletions: ["a"]
+        )
+        #expect(answer.saveCodes == [nil, .quotaExceeded])
+        let left = used + 10 - desk.database.storedBytes
+        #expect(
+            try #require(answer.saves[1].error).message.contains(", and \(left) of the account's quota of \(used + 10)")
+        )
     }
 
     @Test("a public database tells no figures")
