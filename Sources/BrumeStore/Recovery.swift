@@ -177,19 +177,26 @@ package struct Recovery {
             }
         }
 
-        /// ``Database/quotaBytes`` as the snapshot has it; 0 when there is none. Reads the file's beginning or, when an
-        /// earlier version wrote it, all of it.
-        package func quotaBytes(of id: DatabaseID) throws(StoreError) -> Int {
+        /// ``Database/quotaBytes`` as the snapshot has it; 0 when there is none, nil when an earlier version wrote it,
+        /// which did not say it. Reads the file's beginning.
+        package func quotaBytes(of id: DatabaseID) throws(StoreError) -> Int? {
             let path = SnapshotFormat.path(of: id, on: disk)
             // Asked of many databases that never were: a look into memory tells.
             guard let least = manifest.leastSequence(of: path) else { return 0 }
             let header = try SnapshotReader.header(of: id, from: disk)
             try ManifestFile.check(path, holds: header?.sequence, atLeast: least)
             guard let header else { return 0 }
-            if header.quotaBytes > 0 || header.recordCount == 0 {
-                return Int(min(header.quotaBytes, StoreLimits.quotaBytesOfSnapshot))
-            }
-            return try SnapshotReader.load(id, epoch: epoch, from: disk)?.quotaBytes ?? 0
+            if header.quotaBytes == 0, header.recordCount > 0 { return nil }
+            return Int(min(header.quotaBytes, StoreLimits.quotaBytesOfSnapshot))
+        }
+
+        /// The same where the snapshot does not say it. Reads all of it.
+        ///
+        /// - Parameter goesOn: As for ``open(_:while:)``.
+        package func countedQuotaBytes(
+            of id: DatabaseID, while goesOn: @escaping @Sendable () -> Bool
+        ) throws(StoreError) -> Int {
+            try SnapshotReader.load(id, epoch: epoch, from: disk, with: threads, while: goesOn)?.quotaBytes ?? 0
         }
 
         /// The database as its snapshot has it; empty when there is none. Its next commits belong to this run of the

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeStore
 
 @Suite("Quotas of a server")
 struct ServerQuotaTests {
@@ -50,8 +51,14 @@ struct ServerQuotaTests {
         #expect(try save("other", bytes: 3_000, by: second) == nil)
     }
 
-    @Test("what an account's databases hold from before the start counts, used or not", arguments: [false, true])
-    func restart(isSnapshotted: Bool) throws {
+    enum Kept: CaseIterable {
+        case inJournal, inSnapshots
+        /// By a version that did not write down what a quota counts.
+        case inEarlierSnapshots
+    }
+
+    @Test("what an account's databases hold from before the start counts, used or not", arguments: Kept.allCases)
+    func restart(kept: Kept) throws {
         let disk = SimulatedDisk()
         func start() throws -> SteppedServer { try SteppedServer(disk: disk) { $0.quotaBytes = 20_000 } }
         do {
@@ -60,7 +67,15 @@ struct ServerQuotaTests {
                 #expect(try save("record", bytes: 9_000, by: server.connect(account: "a", container: container)) == nil)
             }
             #expect(server.storedBytes(ofAccount: "a") > 18_000)
-            if isSnapshotted { server.snapshot() }
+            if kept != .inJournal { server.snapshot() }
+            if kept == .inEarlierSnapshots {
+                for id in server.loadedIDs {
+                    guard let database = try SnapshotReader.load(id, epoch: 1, from: disk) else { continue }
+                    var capture = database.capture()
+                    capture.quotaBytes = 0
+                    _ = try SnapshotWriter.write(capture, to: disk)
+                }
+            }
         }
         disk.crash(seed: 1, .nothing)
         let server = try start()

@@ -22,31 +22,59 @@ extension ServerCore {
     }
 
     /// Looks for the private databases that an account has from before the start, and counts those that are not known.
-    /// `done` is called on the snapshots' loop, where nobody waits for the disk. Any thread.
+    /// `done` is called on a loop where nobody waits for the disk. Any thread.
+    ///
+    /// Snapshots of earlier versions do not say their bytes: these are loaded to be counted, one after the other, as if
+    /// the account had asked for them.
     ///
     /// In a container that is not looked through, because there are very many or its name is very long, a database
     /// counts when the account uses it.
     func countStorage(of account: AccountStorage, asking key: ClientShare.Key, _ done: @escaping @Sendable () -> Void) {
         counting.add(of: key) { [self] in
+            var silent: [DatabaseID] = []
             for container in containersAtStart.prefix(ServerLimits.countedContainers) {
                 for environment in [Environment.production, .development] {
                     let user = secrets.userRecordName(
                         accountID: account.id, container: container, environment: environment)
                     let id = DatabaseID(container: container, environment: environment, scope: .private, owner: user)
                     if storage.attach(id, to: account) { continue }
-                    let bytes: Int
                     do throws(StoreError) {
-                        bytes = try shards[0].log.snapshots.quotaBytes(of: id)
+                        switch try shards[0].log.snapshots.quotaBytes(of: id) {
+                        case 0?: break
+                        case let bytes?: storage.add(id, bytes: bytes, of: account)
+                        case nil: silent.append(id)
+                        }
                     } catch {
-                        // Whoever uses the database is told, and then the log says it as an error.
-                        log.warning("a database's bytes can't be counted", [("reason", "\(error)")])
-                        continue
+                        logUncounted(error)
                     }
-                    if bytes > 0 { storage.add(id, bytes: bytes, of: account) }
                 }
             }
-            done()
+            loadToCount(silent[...], of: account, asking: key, done)
         }
+    }
+
+    private func loadToCount(
+        _ ids: ArraySlice<DatabaseID>, of account: AccountStorage, asking key: ClientShare.Key,
+        _ done: @escaping @Sendable () -> Void
+    ) {
+        guard let id = ids.first else { return done() }
+        loading.add(of: key) { [self] in
+            // By now somebody may have loaded it.
+            if isLoading, !storage.attach(id, to: account) {
+                do throws(StoreError) {
+                    let bytes = try shards[0].log.snapshots.countedQuotaBytes(of: id) { [self] in isLoading }
+                    storage.add(id, bytes: bytes, of: account)
+                } catch {
+                    if isLoading { logUncounted(error) }
+                }
+            }
+            loadToCount(ids.dropFirst(), of: account, asking: key, done)
+        }
+    }
+
+    /// Whoever uses the database is told, and then the log says it as an error.
+    private func logUncounted(_ error: StoreError) {
+        log.warning("a database's bytes can't be counted", [("reason", "\(error)")])
     }
 
     /// On the admin loop: changes the quota, if that is asked for, and reports it with what the account's private

@@ -21,7 +21,7 @@ struct SnapshotQuotaTests {
         return (folder.disk, folder.desk.database.quotaBytes)
     }
 
-    private static func quotaBytes(of id: DatabaseID = Desk.privateID, on disk: SimulatedDisk) throws -> Int {
+    private static func quotaBytes(of id: DatabaseID = Desk.privateID, on disk: SimulatedDisk) throws -> Int? {
         try snapshots(on: disk).quotaBytes(of: id)
     }
 
@@ -35,10 +35,13 @@ struct SnapshotQuotaTests {
         #expect(try Self.quotaBytes(on: disk) == bytes && bytes > 0)
     }
 
-    @Test("are counted where an earlier version, which did not say it, has written the snapshot")
+    @Test("are counted from its records where an earlier version, which did not say it, has written the snapshot")
     func earlier() throws {
         let (disk, bytes) = try Self.folder { $0.quotaBytes = 0 }
-        #expect(try Self.quotaBytes(on: disk) == bytes)
+        #expect(try Self.quotaBytes(on: disk) == nil)
+        let snapshots = try Self.snapshots(on: disk)
+        #expect(try snapshots.countedQuotaBytes(of: Desk.privateID) { true } == bytes)
+        #expect(throws: StoreError.self) { try snapshots.countedQuotaBytes(of: Desk.privateID) { false } }
     }
 
     @Test("are no number that sums of them could not take, whatever the file says")
