@@ -15,6 +15,8 @@ struct ClientCalls: Sendable {
         fileprivate(set) var sentNanoseconds: UInt64 = 0
         /// Connections that broke while it was in flight.
         fileprivate(set) var losses = 0
+        /// Servers that did not take it because they were about to stop.
+        fileprivate(set) var timesTurnedAway = 0
 
         /// Whether the server may have done what it asks for, and nobody knows.
         var mayHaveHadEffect: Bool {
@@ -154,6 +156,7 @@ struct ClientCalls: Sendable {
     /// the order in which they were started.
     mutating func notTaken(_ id: UInt64) {
         guard var call = calls[id], call.isInFlight else { return }
+        call.timesTurnedAway += 1
         call.isInFlight = false
         call.deadlineNanoseconds = call.waitsUntilNanoseconds
         bytesInFlight -= call.work.byteCount

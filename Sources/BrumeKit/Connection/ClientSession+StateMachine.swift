@@ -166,9 +166,13 @@ package struct ClientSessionStateMachine: Sendable {
                 pause.reset()
                 result += finish(id, .success(.message(payload)))
             case .callFailed(let id, let status):
-                pause.reset()
                 let error = ServiceError(status)
-                if isTurnedAway(id, error) { calls.notTaken(id) } else { result += finish(id, .failure(error)) }
+                if isTurnedAway(id, error) {
+                    calls.notTaken(id)
+                } else {
+                    pause.reset()
+                    result += finish(id, .failure(error))
+                }
             case .streamMessageReceived(let id, let payload):
                 pause.reset()
                 stream.pause.reset()
@@ -193,11 +197,14 @@ package struct ClientSessionStateMachine: Sendable {
     }
 
     /// Whether a call failed because it met the server's goodbye on its way: the server did nothing of it, and it goes
-    /// to the next connection as if it had been made a moment later.
+    /// to the next connection as if it had been made a moment later. What else a server can't do then, such as a write
+    /// when its disk is full, can be asked of the next connection as well. But not for ever.
     private func isTurnedAway(_ id: UInt64, _ error: ServiceError) -> Bool {
         // With the last call the connection is closed already.
-        guard let state = connection?.state, state != .open, case .unary? = calls[id]?.work else { return false }
-        return error.code == .serviceUnavailable
+        guard let state = connection?.state, state != .open, let call = calls[id], case .unary = call.work else {
+            return false
+        }
+        return error.code == .serviceUnavailable && call.timesTurnedAway < ClientSessionLimits.lossesMax
     }
 
     /// The server answered our hello with a status.

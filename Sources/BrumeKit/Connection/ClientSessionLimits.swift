@@ -31,8 +31,8 @@ enum ClientSessionLimits {
     static let refusedAccountPauseNanosecondsMin: UInt64 = 60_000_000_000
     static let refusedAccountPauseNanosecondsMax: UInt64 = 1_800_000_000_000
 
-    /// How often a call is sent again because its connection broke before the answer. A request that always breaks the
-    /// connection would otherwise break it until its time is over.
+    /// How often a call is sent again because its connection broke before the answer, or because the server was about
+    /// to stop. A request that always breaks the connection would otherwise break it until its time is over.
     static let lossesMax = 10
 
     /// TCP and TLS; the connection's greeting has a time of its own.

@@ -321,6 +321,39 @@ struct ClientSessionStateMachineTests {
             ])
     }
 
+    @Test("comes back after growing pauses to a server that always says goodbye, and passes its refusal on in the end")
+    func alwaysGoodbye() {
+        var session = ClientSessionStateMachine(
+            hello: Hello(clientVersion: "", deviceID: [], container: "c", environment: .development),
+            serverName: "s", seed: 1)
+        let call = UnaryCall(method: .recordsFetch, payload: [1], effect: .none, requestID: "r")
+        var now: UInt64 = 0
+        var actions = session.callStarted(id: 1, .unary(call), deadline: .max, now: now)
+        var pauses: [UInt64] = []
+        var refusal: ServiceError?
+        while refusal == nil, pauses.count < 100 {
+            let left = now
+            while !actions.contains(.connect), now < left + 60_000_000_000 {
+                now += 50_000_000
+                actions = session.timePassed(now: now)
+            }
+            pauses.append(now - left)
+            _ = session.connected(now: now)
+            let welcome = Welcome(serverVersion: "", userRecordName: "", serverEpoch: 1)
+            let sent = session.frameReceived(.welcome(welcome), now: now).compactMap { action in
+                if case .send(.call(let stream, _, _, _)) = action { stream } else { nil }
+            }
+            #expect(sent.count == 1)
+            _ = session.frameReceived(.goaway(Goaway(reconnectAfterMilliseconds: 1)), now: now)
+            let status = CallStatus(.serviceUnavailable, "about to stop", retryAfterMilliseconds: 1_000)
+            actions = session.frameReceived(.status(stream: sent.first ?? 0, status), now: now)
+            for case .finish(1, .failure(let error)) in actions { refusal = error }
+            #expect(actions.contains(.disconnect))
+        }
+        #expect(refusal?.code == .serviceUnavailable && pauses.count == ClientSessionLimits.lossesMax + 1, "\(pauses)")
+        #expect(pauses.last! > 10_000_000_000, "\(pauses)")
+    }
+
     @Test("has no more than 8 MiB of requests in flight, and goes on as they end")
     func bytesInFlight() {
         var session = ClientSessionStateMachine(
