@@ -6,13 +6,16 @@ internal import BrumeSystem
 extension ServerCore {
     /// What limits the records of a database; nil when nothing does. On the loop of the database.
     ///
+    /// In a public database all users share it, so the records of one take at most half of it: whoever fills their part
+    /// leaves as much to the others.
+    ///
     /// An account's private databases have one quota together. Those that are in memory, or were since the start, count
     /// at once; the others a moment after the account's first save, when they have been looked for. Databases on
     /// different loops may each take what is left at the same time, and so exceed the quota by a request each.
     func quota(of loaded: LoadedDatabase, for identity: Identity, _ key: ClientShare.Key) -> StorageQuota? {
         guard loaded.database.id.scope == .private, let account = identity.storage else {
             let limit = configuration.publicQuotaBytes
-            return limit > 0 ? StorageQuota(limitBytes: limit) : nil
+            return limit > 0 ? StorageQuota(limitBytes: limit, limitBytesOfUser: limit / 2) : nil
         }
         let limit = account.quotaBytes ?? configuration.quotaBytes
         if limit == 0 { return nil }

@@ -20,7 +20,10 @@ extension Database {
 
     /// How much room a quota leaves; nil without a quota.
     func room(in quota: StorageQuota?) -> QuotaRoom? {
-        quota.map { QuotaRoom(limit: $0.limitBytes, used: $0.bytesElsewhere + quotaBytes) }
+        quota.map {
+            QuotaRoom(
+                limit: $0.limitBytes, used: $0.bytesElsewhere + quotaBytes, limitOfUser: $0.limitBytesOfUser)
+        }
     }
 
     /// Why no zone and no subscription may be added: the quota is used up, and the database's overhead is beyond the

@@ -12,6 +12,8 @@ package struct DatabaseAudit: Equatable, Sendable {
         package var tombstones = 0
         /// See ``Database/storedBytes``.
         package var storedBytes = 0
+        /// What each user's records take, of a public database.
+        var creatorBytes = CreatorBytes()
         /// See ``Database/approximateBytes``.
         package var approximateBytes = 0
         package var operations = 0
@@ -61,7 +63,7 @@ extension Database {
         var audit = DatabaseAudit(limits: history)
         audit.kept = DatabaseAudit.Counts(
             records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes,
-            approximateBytes: approximateBytes,
+            creatorBytes: zoneStates[0].creatorBytes, approximateBytes: approximateBytes,
             operations: operations.count, operationBytes: operations.bytes)
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
@@ -72,6 +74,8 @@ extension Database {
             sums.operationBytes += operation.answer.count
         }
         sums.approximateBytes += sums.operationBytes
+        sums.creatorBytes = zoneStates[0].recountedCreatorBytes
+        sums.approximateBytes += sums.creatorBytes.approximateBytes
         var zones = DatabaseAudit.History(zone: "", feedEntries: zoneFeed.count)
         for state in zoneStates {
             sums.approximateBytes += ZoneState.emptyBytes + state.clientTokens.approximateBytes

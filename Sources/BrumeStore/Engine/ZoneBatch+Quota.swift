@@ -6,10 +6,13 @@ package struct StorageQuota: Sendable {
     package var limitBytes: Int
     /// What the account's other databases hold.
     package var bytesElsewhere: Int
+    /// How much of it the records of one user may take; nil in a private database, where all of it is one account's.
+    package var limitBytesOfUser: Int?
 
-    package init(limitBytes: Int, bytesElsewhere: Int = 0) {
+    package init(limitBytes: Int, bytesElsewhere: Int = 0, limitBytesOfUser: Int? = nil) {
         self.limitBytes = limitBytes
         self.bytesElsewhere = bytesElsewhere
+        self.limitBytesOfUser = limitBytesOfUser
     }
 }
 
@@ -17,6 +20,7 @@ package struct StorageQuota: Sendable {
 struct QuotaRoom: Sendable {
     let limit: Int
     let used: Int
+    let limitOfUser: Int?
 
     /// Negative when the quota is exceeded.
     var bytes: Int { limit - used }
@@ -34,19 +38,35 @@ extension ZoneBatch {
     @discardableResult
     mutating func failOverQuota(in zone: ZoneState, allThatGrow: Bool = false) -> Bool {
         // Usually there is room for all of it.
-        guard let quota, records.count > quota.bytes else { return false }
+        guard let quota else { return false }
+        var users = userRooms(of: quota, in: zone)
+        guard records.count > quota.bytes || users != nil else { return false }
         var room = quota.bytes
-        for deletion in deletions { room += zone.slots.byteCount(of: deletion.slot) }
-        for save in staged { room -= min(0, grownBytes(save, in: zone)) }
+        for deletion in deletions {
+            let bytes = zone.slots.byteCount(of: deletion.slot)
+            room += bytes
+            users?.grow(zone.references.user(of: zone[deletion.slot]), by: -bytes - Limits.recordOverheadBytes)
+        }
+        for save in staged {
+            let bytes = min(0, grownBytes(save, in: zone))
+            room -= bytes
+            users?.grow(creator(of: save, in: zone), by: bytes)
+        }
         var refused = Set<Int>()
         for (index, save) in staged.enumerated() {
             let bytes = grownBytes(save, in: zone)
             if bytes <= 0 { continue }
-            if bytes <= room {
-                room -= bytes
-            } else {
+            let creator = creator(of: save, in: zone)
+            let creatorBytes = bytes + (save.existing == nil ? Limits.recordOverheadBytes : 0)
+            if bytes > room {
                 fail(stagedSave: index, overQuota("the record needs \(bytes) more bytes", left: room, of: quota))
                 refused.insert(index)
+            } else if let users, users.left(to: creator) < creatorBytes {
+                fail(stagedSave: index, ZoneBatch.overUsersPart)
+                refused.insert(index)
+            } else {
+                room -= bytes
+                users?.grow(creator, by: creatorBytes)
             }
         }
         if refused.isEmpty { return false }
@@ -60,6 +80,23 @@ extension ZoneBatch {
         keepStaged { index, _ in !refused.contains(index) }
         return true
     }
+
+    /// What is left to each user; nil where nobody can come to the end of it.
+    private func userRooms(of quota: QuotaRoom, in zone: ZoneState) -> CreatorRoom? {
+        guard let limit = quota.limitOfUser else { return nil }
+        let most =
+            quota.used + Limits.overheadAllowanceBytes + records.count + staged.count * Limits.recordOverheadBytes
+        return most > limit ? CreatorRoom(limit: limit, stored: zone.creatorBytes) : nil
+    }
+
+    private func creator(of save: StagedSave, in zone: ZoneState) -> UserKey {
+        save.existing.map { zone.references.user(of: zone[$0]) } ?? UserKey(caller.user)
+    }
+
+    private static let overUsersPart = ServiceError(
+        .quotaExceeded,
+        "the records that one account has made take all that they may of the app's public database: delete some of them,"
+            + " or ask the operator for more")
 
     private func grownBytes(_ save: StagedSave, in zone: ZoneState) -> Int {
         save.range.count - (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0)

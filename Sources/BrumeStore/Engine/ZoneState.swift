@@ -36,6 +36,8 @@ struct ZoneState: Sendable {
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
     private(set) var references: ReferenceIndex
+    /// Of a public database alone.
+    private(set) var creatorBytes = CreatorBytes()
 
     /// - Parameter isPublic: Whether it is a public database's.
     init(
@@ -50,6 +52,9 @@ struct ZoneState: Sendable {
     }
 
     var isDefault: Bool { incarnation == 0 }
+
+    /// Whether it is a public database's, where each user's records count for them.
+    private var tellsUsersApart: Bool { references.tellsUsersApart }
 
     /// What stands in the place of a deleted zone whose name is forgotten.
     static let forgotten: ZoneState = {
@@ -90,7 +95,7 @@ struct ZoneState: Sendable {
     }
 
     /// About what the zone takes in memory.
-    var approximateBytes: Int { ownBytes + references.approximateBytes }
+    var approximateBytes: Int { ownBytes + references.approximateBytes + creatorBytes.approximateBytes }
 
     // MARK: Changes
 
@@ -127,6 +132,7 @@ struct ZoneState: Sendable {
                 compactDeletions()
             } else {
                 storedBytes -= slots.byteCount(of: known)
+                removeFromCreator(known)
                 if case .unknown = change { removeReferences(of: known) }
                 slots.replace(known, with: record, refersToOthers: refersToOthers, position: position)
             }
@@ -144,6 +150,7 @@ struct ZoneState: Sendable {
         }
         ownBytes += slots.approximateBytes(of: slot)
         storedBytes += record.count
+        addToCreator(slot)
         switch change {
         case .unknown: addReferences(of: slot)
         case .none: break
@@ -170,6 +177,7 @@ struct ZoneState: Sendable {
         let type = slots[slot].type
         ownBytes -= slots[slot].approximateBytes
         storedBytes -= slots.byteCount(of: slot)
+        removeFromCreator(slot)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
         if let packedBytes { leftPack(slot, bytes: packedBytes) }
@@ -234,6 +242,16 @@ struct ZoneState: Sendable {
         }
     }
 
+    private mutating func addToCreator(_ slot: Int32) {
+        guard tellsUsersApart else { return }
+        creatorBytes.add(slots.byteCount(of: slot), of: references.user(of: slots[slot]))
+    }
+
+    private mutating func removeFromCreator(_ slot: Int32) {
+        guard tellsUsersApart else { return }
+        creatorBytes.remove(slots.byteCount(of: slot), of: references.user(of: slots[slot]))
+    }
+
     private mutating func addReferences(of slot: Int32) {
         if !slots.refersToOthers(slot) { return }
         let record = slots[slot]
@@ -262,20 +280,24 @@ struct ZoneState: Sendable {
 
     /// Builds the look-ups and the feed from what was loaded. Returns what is wrong with it, or nil.
     mutating func finishLoading(with threads: LoadThreads = .one) -> String? {
-        let (slots, hashes, isDefault) = (slots, loadedHashes, isDefault)
+        let (slots, hashes, isDefault, references) = (slots, loadedHashes, isDefault, references)
         loadedHashes = []
-        // Two parts that have nothing to do with each other, and take about the same time.
-        let parts = Lock<(names: NameIndex?, feeds: (changes: Feed, deletions: Feed)?)>((nil, nil))
+        // Two parts that have nothing to do with each other, and take about the same time. A public database has no
+        // zone with a feed.
+        let parts = Lock<(names: NameIndex?, feeds: (changes: Feed, deletions: Feed)?, creatorBytes: CreatorBytes?)>(
+            (nil, nil, nil))
         threads.forEach(2) { part in
             if part == 0 {
                 let names = NameIndex(of: slots, hashes: hashes)
                 parts.withLock { $0.names = names }
             } else {
                 let feeds = isDefault ? nil : ZoneState.feeds(of: slots)
-                parts.withLock { $0.feeds = feeds }
+                let creatorBytes = ZoneState.creatorBytes(of: slots, references)
+                parts.withLock { ($0.feeds, $0.creatorBytes) = (feeds, creatorBytes) }
             }
         }
-        let (names, feeds) = parts.withLock { $0 }
+        let (names, feeds, creatorBytes) = parts.withLock { $0 }
+        if let creatorBytes { self.creatorBytes = creatorBytes }
         guard let names else { return "a record stands there twice" }
         self.names = names
         guard let feeds else { return nil }
@@ -287,6 +309,19 @@ struct ZoneState: Sendable {
         }
         return (before ?? .start) <= lastChange ? nil : "a change of a zone stands behind its last one"
     }
+
+    /// What the records of a public database take, counted anew; nothing in another one.
+    private static func creatorBytes(of slots: RecordSlots, _ references: ReferenceIndex) -> CreatorBytes {
+        var bytes = CreatorBytes()
+        if !references.tellsUsersApart { return bytes }
+        for slot in slots.chunks.joined() where !slot.isDeleted {
+            bytes.add(slot.byteCount, of: references.user(of: slot))
+        }
+        return bytes
+    }
+
+    /// ``creatorBytes``, counted anew.
+    var recountedCreatorBytes: CreatorBytes { ZoneState.creatorBytes(of: slots, references) }
 
     private static func feeds(of slots: RecordSlots) -> (changes: Feed, deletions: Feed) {
         var entries: [Feed.Entry] = []

@@ -24,7 +24,8 @@ enum CommandOptions {
         each remembered deletion (the latest 10,000 of a zone), and subscriptions. A save that would go beyond a quota \
         fails with quotaExceeded; deletions, and saves that store no more than before, go through. --quota is for all \
         private databases of an account together, in every container and environment; brume account quota NAME gives one \
-        account another limit.
+        account another limit. Of --public-quota the records that one user made take at most half, so that nobody fills \
+        a public database alone.
         """
 
     static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {

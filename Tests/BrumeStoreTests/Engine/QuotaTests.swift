@@ -245,6 +245,65 @@ struct QuotaTests {
         #expect(answer.saves[0].error?.message.contains { $0.isNumber } == false)
     }
 
+    private func savePublicly(
+        _ saves: [RecordSave<CheckedFields>], deletions: [String] = [], by user: String, in desk: Desk, part: Int
+    ) -> ZoneModificationResult<SharedBytes> {
+        desk.database.modifyRecords(
+            ModifyRecordsRequest(
+                database: .public, savePolicy: .allKeys, isAtomic: false,
+                zones: [ZoneModification(zone: .defaultZone, saves: saves, deletions: deletions)]),
+            caller: Caller(user: user, isOwner: false), nowMilliseconds: 2_000,
+            quota: StorageQuota(limitBytes: 1 << 30, limitBytesOfUser: part)
+        ).answer[0]
+    }
+
+    @Test("one user's records take no more than a part of a public database, and others' saves go on")
+    func partOfUser() throws {
+        let desk = Desk.ofPublicDatabase(user: "_alice")
+        let save = { (names: [String], bytes: Int, user: String) in
+            savePublicly(names.map { self.save($0, bytes: bytes) }, by: user, in: desk, part: 5_000).saveCodes
+        }
+        #expect(save(["a", "b", "c"], 2_000, "_alice") == [nil, nil, .quotaExceeded])
+        #expect(save(["d"], 2_000, "_bob") == [nil])
+        #expect(save(["a"], 3_500, "_alice") == [.quotaExceeded], "a record that grows")
+        #expect(save(["a"], 100, "_alice") == [nil], "and one that shrinks")
+        #expect(save(["c"], 2_000, "_alice") == [nil])
+        let deleted = savePublicly(
+            [self.save("e", bytes: 2_000)], deletions: ["b"], by: "_alice", in: desk, part: 5_000)
+        #expect(deleted.saveCodes == [nil] && deleted.deletionCodes == [nil])
+        let many = (0..<40).map { "small\($0)" }
+        let refused = save(many, 1, "_eve").count { $0 == .quotaExceeded }
+        #expect((1..<20).contains(refused), "places of records count: \(refused) of 40")
+        let message = savePublicly([self.save("f", bytes: 4_000)], by: "_alice", in: desk, part: 5_000).saves[0].error
+        #expect(try #require(message).message.contains { $0.isNumber } == false)
+        #expect(desk.database.audit().kept == desk.database.audit().recounted)
+    }
+
+    @Test("whatever users save and delete in a public database, none takes more than their part", arguments: 0..<10)
+    func randomUsers(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let desk = Desk.ofPublicDatabase(user: "_a")
+        let (users, part) = (["_a", "_b", "_c"], 6_000)
+        var refused = 0
+        for step in 0..<150 {
+            let user = generator.pick(users)
+            let names = (0..<6).map { "r\(user)-\($0)" }.shuffled(using: &generator)
+            let count = Int.random(in: 0...4, using: &generator)
+            let saves = names[..<count].map { save($0, bytes: Int.random(in: 0..<2_500, using: &generator)) }
+            let result = savePublicly(
+                saves, deletions: Array(names[count..<count + Int.random(in: 0...2, using: &generator)]), by: user,
+                in: desk, part: part)
+            refused += result.saveCodes.count { $0 == .quotaExceeded }
+            let audit = desk.database.audit()
+            #expect(audit.kept == audit.recounted, "seed \(seed), step \(step)")
+            for user in users {
+                let bytes = desk.database.zoneStates[0].creatorBytes[UserKey(user)]
+                #expect(bytes <= part, "seed \(seed), step \(step): \(user) has \(bytes)")
+            }
+        }
+        #expect(refused > 0, "seed \(seed)")
+    }
+
     @Test("whatever is saved and deleted, no save goes beyond it, and counting again gives the same", arguments: 0..<20)
     func random(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
