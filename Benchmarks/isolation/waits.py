@@ -5,7 +5,8 @@
 
 BRUME is the executable (a release build). It runs with one loop, so that all accounts share it. The victim reads from the public
 database, reads from its private one and saves there, in turn. For each attack: the victim's calls of each kind, their 50th and 99th
-percentile and the longest, in milliseconds, and what the attacker's calls came to. The rule of the design is 50 ms at the 99th. `random`
+percentile and the longest, in milliseconds, and what the attacker's calls came to. The rule of the design is 50 ms at the 99th. Under
+`overwrites` it queries the public database as well; a query may take longer, but it has to end. `random`
 mixes all attacks by a seed, which is printed. Needs protoc and python3-protobuf, like the tests of the Python client.
 """
 
@@ -89,6 +90,8 @@ class Attack:
     """What one connection of the attacker does: `prepare` once, then `act` again and again."""
 
     scope = 2
+    # Where the attack is on queries of others, what the victim asks the public database for: a type, and a number in its lists `n`.
+    victims_query = None
 
     def __init__(self, client, number, chance):
         self.client, self.number, self.chance, self.round = client, number, chance, 0
@@ -227,6 +230,23 @@ class Indexed(Attack):
         modify(self.client, self.scope, self.zone, deletions=names)
 
 
+class Overwrites(Attack):
+    """Long lists among many short ones, overwritten while the victim's queries want an index of them."""
+    scope = 1
+    victims_query = ("Overwritten", 7)
+
+    def prepare(self):
+        for start in range(0, 20_000 if self.number == 0 else 0, 400):
+            modify(self.client, self.scope, self.zone, [
+                record(self.key(f"o{start + index}"), "Overwritten", n=distinct(3, start + index)) for index in range(400)])
+
+    def act(self):
+        self.round += 1
+        modify(self.client, self.scope, self.zone, [
+            record(self.key(f"heavy{index}"), "Overwritten", n=distinct(8_000, 1_000_000 + self.round + 10_000 * index))
+            for index in range(25)])
+
+
 class Parts(Attack):
     """Records of 4,000 fields, shown without any."""
 
@@ -287,7 +307,8 @@ class Nothing(Attack):
 ATTACKS = {
     "nothing": Nothing,
     "references": References, "orphans": Orphans, "terms": Terms, "public-terms": PublicTerms, "words": Words,
-    "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed, "parts": Parts, "flood": Flood,
+    "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed,
+    "overwrites": Overwrites, "parts": Parts, "flood": Flood,
     "fragments": Fragments,
 }
 
@@ -331,12 +352,12 @@ def attacker(ready, name, number, seed, seconds, begun, counts):
     counts.put((done, last_refusal))
 
 
-def victim(ready, seconds):
-    """The victim's waits in milliseconds: those of reads, and those of saves."""
+def victim(ready, seconds, asked):
+    """The victim's waits in milliseconds: those of reads, those of saves, and those of the queries that it is to make."""
     client = connect(ready, "ada")
     for scope in (1, 2):
         modify(client, scope, "_defaultZone", [record("mine", "Victim", n=p.Value(int64_value=1))])
-    reads, saves, end = [], [], time.monotonic() + seconds
+    reads, saves, queries, end = [], [], [], time.monotonic() + seconds
     while time.monotonic() < end:
         for scope in (1, 2):
             began = time.monotonic()
@@ -350,7 +371,11 @@ def victim(ready, seconds):
         modify(client, 2, "_defaultZone", [record("mine", "Victim", n=p.Value(int64_value=len(saves)))])
         saves.append((time.monotonic() - began) * 1_000)
         time.sleep(0.003)
-    return sorted(reads), sorted(saves)
+        if asked:
+            began = time.monotonic()
+            query(client, 1, asked[0], any_equal("n", asked[1]))
+            queries.append((time.monotonic() - began) * 1_000)
+    return sorted(reads), sorted(saves), sorted(queries)
 
 
 def at(waits, part):
@@ -384,7 +409,7 @@ def run(brume, name, seed, seconds, connections):
             begun.wait(600)
             time.sleep(0.5)
             try:
-                reads, saves = victim(ready, seconds)
+                reads, saves, queries = victim(ready, seconds, None if name == "random" else ATTACKS[name].victims_query)
             except (ConnectionError, TimeoutError, OSError) as error:
                 print(f"{name:13} the victim's connection ended: {error}; server: {server.poll()}")
                 return False
@@ -397,8 +422,8 @@ def run(brume, name, seed, seconds, connections):
             refusals = {text[:70] for _, text in outcomes if text}
             held = max(at(reads, 0.99), at(saves, 0.99)) <= LIMIT_MILLISECONDS and server.poll() is None
             print(
-                f"{name:13} reads {shown(reads)}  saves {shown(saves)}"
-                f"  {'held' if held else 'BROKEN'}  attacker: {acts} acts" + (f", {'; '.join(sorted(refusals))}" if refusals else ""),
+                f"{name:13} reads {shown(reads)}  saves {shown(saves)}" + (f"  queries {shown(queries)}" if queries else "")
+                + f"  {'held' if held else 'BROKEN'}  attacker: {acts} acts" + (f", {'; '.join(sorted(refusals))}" if refusals else ""),
                 flush=True)
             return held
         finally:
