@@ -4,8 +4,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Warnings are errors, in the one debug build that checks, tests and daily work share.
-DEBUG_FLAGS := -Xswiftc -warnings-as-errors
+# Warnings are errors, and so is an import that goes against the arrows of Package.swift, in the one debug build that checks, tests and
+# daily work share.
+DEBUG_FLAGS := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 TEST_TARGETS := $(notdir $(wildcard Tests/*Tests))
