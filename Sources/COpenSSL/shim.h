@@ -39,6 +39,24 @@ static inline void brume_bio_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags
 
 static inline EVP_PKEY *brume_evp_generate_p256(void) { return EVP_EC_gen("P-256"); }
 
+/// A certificate's alternative names; NULL without any. GENERAL_NAMES_free frees them.
+static inline GENERAL_NAMES *brume_x509_alternative_names(const X509 *certificate) {
+    return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+}
+
+static inline int brume_general_names_count(const GENERAL_NAMES *names) { return sk_GENERAL_NAME_num(names); }
+
+/// Returns the kind of a name, GEN_DNS or GEN_IPADD, with its bytes; of another kind there are none.
+static inline int brume_general_name(const GENERAL_NAMES *names, int index, const unsigned char **bytes, int *count) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+    const ASN1_STRING *text = NULL;
+    if (name->type == GEN_DNS) text = name->d.dNSName;
+    if (name->type == GEN_IPADD) text = name->d.iPAddress;
+    *bytes = text ? ASN1_STRING_get0_data(text) : NULL;
+    *count = text ? ASN1_STRING_length(text) : 0;
+    return name->type;
+}
+
 static inline void brume_x509v3_set_ctx(X509V3_CTX *ctx, X509 *issuer, X509 *subject) {
     X509V3_set_ctx_nodb(ctx);
     X509V3_set_ctx(ctx, issuer, subject, NULL, NULL, 0);

@@ -19,6 +19,16 @@ import Testing
         #expect(try verify(["-verify_ip", "192.0.2.1"]) != 0)
     }
 
+    @Test("the names of a server's certificate are read back as they were given")
+    func names() throws {
+        let names = ["localhost", "*.example.com", "127.0.0.1", "2001:db8::1", "::1"]
+        let certificates = try TestCertificates(names: names)
+        #expect(try CertificateAuthority.names(ofCertificate: certificates.certificatePath) == names)
+        #expect(try CertificateAuthority.names(ofCertificate: certificates.caPath).isEmpty)
+        #expect(names.allSatisfy { CertificateAuthority.isServerName($0) })
+        #expect(!CertificateAuthority.isServerName("a,DNS:evil.example") && !CertificateAuthority.isServerName(""))
+    }
+
     @Test("a CA that is read back issues certificates that verify")
     func authorityIsReadBack() throws {
         let certificates = try TestCertificates()

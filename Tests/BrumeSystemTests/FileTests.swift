@@ -37,6 +37,17 @@ import Testing
         file.close()
     }
 
+    @Test("a folder is made with those above it, and a file in its way is named with what is wrong")
+    func directoryTree() throws {
+        let path = directory.file("a/b/c")
+        try FileSystem.makeDirectoryTree(path + "/")
+        try FileSystem.makeDirectoryTree(path)
+        #expect(FileSystem.isDirectory(path))
+        try FileSystem.atomicReplace(directory.file("file"), [])
+        let error = #expect(throws: SystemError.self) { try FileSystem.makeDirectoryTree(directory.file("file/b/c")) }
+        #expect(error?.errno == ENOTDIR && error?.call == "mkdir", "\(String(describing: error))")
+    }
+
     @Test("the leftover of a crash does not stop the next replacement")
     func leftoverIsReplaced() throws {
         let path = directory.file("settings")

@@ -130,6 +130,14 @@ package enum FileSystem {
         }
     }
 
+    /// Makes a folder with those above it that are missing. Succeeds when it exists already.
+    package static func makeDirectoryTree(_ path: String, permissions: UInt32 = 0o777) throws(SystemError) {
+        if isDirectory(path) { return }
+        let parent = directory(of: path)
+        if !exists(parent), parent != path { try makeDirectoryTree(parent, permissions: permissions) }
+        try makeDirectory(path, permissions: permissions)
+    }
+
     /// Makes a folder and makes its name durable, even if the folder exists already: the process that made it may have
     /// ended before it synced the name.
     ///

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// An X.509 certificate of OpenSSL, read from a file or being made.
 final class Certificate {
@@ -65,6 +66,29 @@ final class Certificate {
     func sign(with key: PrivateKey) throws(TLSError) {
         ERR_clear_error()
         guard X509_sign(pointer, key.pointer, EVP_sha256()) > 0 else { throw .takeQueue("cannot sign") }
+    }
+
+    /// The DNS names and IP addresses that it is valid for, in its order; names of other kinds are left out.
+    var names: [String] {
+        guard let list = brume_x509_alternative_names(pointer) else { return [] }
+        defer { GENERAL_NAMES_free(list) }
+        return (0..<brume_general_names_count(list)).compactMap { index -> String? in
+            var bytes: UnsafePointer<UInt8>?
+            var count: Int32 = 0
+            let kind = brume_general_name(list, index, &bytes, &count)
+            guard let bytes else { return nil }
+            let value = UnsafeBufferPointer(start: bytes, count: Int(count))
+            return kind == GEN_IPADD ? Self.addressText(value) : String(decoding: value, as: UTF8.self)
+        }
+    }
+
+    /// The text of an address of 4 or 16 bytes; nil for any other length.
+    private static func addressText(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard inet_ntop(family, bytes.baseAddress, &text, socklen_t(text.count)) != nil else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     func belongs(to key: PrivateKey) -> Bool {

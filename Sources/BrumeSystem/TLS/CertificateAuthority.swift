@@ -72,6 +72,14 @@ package final class CertificateAuthority {
         try CertificateAuthority.replace(certificatePath, server.pem(), 0o644)
     }
 
+    /// The DNS names and IP addresses that the server's certificate in a file is valid for.
+    package static func names(ofCertificate path: String) throws(TLSError) -> [String] {
+        try Certificate(pem: read(path), path: path).names
+    }
+
+    /// Whether a server's certificate can be valid for `name`: a DNS name, or an IP address.
+    package static func isServerName(_ name: String) -> Bool { (try? alternativeName(name)) != nil }
+
     /// OpenSSL's form of one name. The name is checked, because that form gives commas and colons a meaning.
     private static func alternativeName(_ name: String) throws(TLSError) -> String {
         var address = in6_addr()
