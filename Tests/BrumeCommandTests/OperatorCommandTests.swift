@@ -148,6 +148,27 @@ struct OperatorCommandTests {
         #expect(added.errors.contains("a new one is made"))
     }
 
+    @Test("health needs no account and sends no token, and says whether the server answers at all")
+    func health() throws {
+        let served = try Served()
+        let client = ["BRUME_SERVER": served.server, "BRUME_CA": served.ca]
+        let wrong = try served.run("health", "--json", environment: client.merging(["BRUME_TOKEN": "wrong"]) { $1 })
+        #expect(wrong.status == 0, "\(wrong.errors)")
+        #expect(try wrong.json()["serving"] == .bool(true))
+        let option = try served.run("health", "--token-file", served.ca, environment: client)
+        #expect(option.status == ExitCode.usage.rawValue && option.errors.contains("has no option"))
+        let nobody = try served.run("health", "--connect-timeout", "1", environment: ["BRUME_SERVER": "127.0.0.1:1"])
+        #expect(nobody.status == ExitCode.unreachable.rawValue, "\(nobody.errors)")
+
+        let limited = try Served(["--container", "iCloud.mine"])
+        let other = ["BRUME_SERVER": limited.server, "BRUME_CA": limited.ca]
+        let refused = try limited.run("health", environment: other)
+        #expect(refused.status == ExitCode.failed.rawValue)
+        #expect(refused.errors.contains("the server answers") && refused.errors.contains("--container"))
+        #expect(try limited.run("health", "--container", "iCloud.mine", environment: other).status == 0)
+        #expect(try limited.run("health", "--data", limited.data).status == 0)
+    }
+
     @Test("root does not write into a stopped server's folder that is another user's", .enabled(if: geteuid() == 0))
     func foreignFolder() throws {
         let folder = try TestFolder()

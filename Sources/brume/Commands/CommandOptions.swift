@@ -63,20 +63,30 @@ enum CommandOptions {
         it takes its operator there (brume serve --admin-on-port).
         """
 
-    /// How a client finds its server and says who it is.
-    static let client = [
+    /// How a client finds its server.
+    static let server = [
         OptionDefinition("server", "HOST:PORT", "the server"),
         OptionDefinition("ca", "FILE", "the CA certificate that the server's is verified with"),
-        OptionDefinition("token", "TOKEN", "the account's token", isSecret: true),
-        OptionDefinition(
-            "token-file", "FILE", "a file that holds it, which counts before the variable; -: the standard input"),
-        OptionDefinition("container", "NAME", "the container", fallback: "iCloud.brume"),
-        OptionDefinition(
-            "environment", "NAME", "development or production", fallback: "development"),
-        OptionDefinition("connect-timeout", "SECONDS", "how long to wait for the server", fallback: "5"),
-        OptionDefinition(
-            "state", "DIR", "where this device keeps its id (default: ~/.local/state/brume)"),
     ]
+
+    static let container = OptionDefinition("container", "NAME", "the container", fallback: "iCloud.brume")
+
+    static let connectTimeout = OptionDefinition(
+        "connect-timeout", "SECONDS", "how long to wait for the server", fallback: "5")
+
+    /// How a client finds its server and says who it is.
+    static let client =
+        server + [
+            OptionDefinition("token", "TOKEN", "the account's token", isSecret: true),
+            OptionDefinition(
+                "token-file", "FILE", "a file that holds it, which counts before the variable; -: the standard input"),
+            container,
+            OptionDefinition(
+                "environment", "NAME", "development or production", fallback: "development"),
+            connectTimeout,
+            OptionDefinition(
+                "state", "DIR", "where this device keeps its id (default: ~/.local/state/brume)"),
+        ]
 
     static let isPublic = OptionDefinition("public", nil, "the public database instead of the account's private one")
 

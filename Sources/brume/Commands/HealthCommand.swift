@@ -6,11 +6,16 @@ internal import BrumeModel
 enum HealthCommand {
     static let definition = CommandDefinition(
         ["health"], "tell whether a server serves, and what is wrong with it",
-        options: [CommandOptions.data, CommandOptions.json] + CommandOptions.client,
+        options: CommandOptions.server + [
+            CommandOptions.data,
+            OptionDefinition(
+                "container", "NAME", "one that the server serves, where it was started with --container",
+                fallback: "iCloud.brume"), CommandOptions.connectTimeout, CommandOptions.json,
+        ],
         notes: [
             """
-            Asks the server that --server (BRUME_SERVER) and --ca (BRUME_CA) name, without an account; without them, the one \
-            that runs on --data.
+            Asks the server that --server (BRUME_SERVER) and --ca (BRUME_CA) name; without them, the one that runs on --data. It \
+            needs no account and sends no token.
             """,
             """
             Exit code 0: all is well. 6: it can't be reached, or is about to stop. 7: a file of its folder is damaged, and what it \
@@ -23,7 +28,9 @@ enum HealthCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
-        let health = try await session(invocation).health()
+        let session = try session(invocation)
+        let timeoutNanoseconds = try CommandOptions.connectTimeoutNanoseconds(invocation)
+        let health = try await health(of: session, timeoutNanoseconds)
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
@@ -43,12 +50,25 @@ enum HealthCommand {
         // A folder that is named in the command line takes precedence over an app's variable.
         let meansFolder = invocation.flags.contains("data") && !invocation.flags.contains("server")
         if invocation.text("server") != nil, !meansFolder {
-            var configuration = try ClientContext.configuration(invocation)
-            // The environment that every server has.
-            configuration.environment = .production
-            return try ClientSession.unshared(configuration)
+            return try ClientSession.unshared(
+                BrumeConfiguration(
+                    server: try invocation.required("server"), caPath: invocation.text("ca"),
+                    container: try invocation.required("container"),
+                    // The environment that every server has.
+                    environment: .production))
         }
         return try Operator.runningSession(invocation)
+    }
+
+    private static func health(of session: ClientSession, _ timeoutNanoseconds: UInt64) async throws -> HealthStatus {
+        do throws(any Error) {
+            _ = try await session.ping(timeoutNanoseconds: timeoutNanoseconds)
+            return try await session.health()
+        } catch let error as ServiceError where error.code == .badContainer {
+            throw CommandError(
+                .failed, "the server answers, but tells how it is only in a container that it serves: \(error.message)",
+                hint: "name one with --container (BRUME_CONTAINER)")
+        }
     }
 
     private static func sentences(_ health: HealthStatus) -> [String] {
