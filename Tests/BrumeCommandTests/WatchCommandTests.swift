@@ -1,3 +1,5 @@
+internal import BrumeKit
+internal import BrumeModel
 internal import BrumeSystem
 internal import Foundation
 internal import Testing
@@ -109,5 +111,21 @@ struct WatchCommandTests {
         #expect(try errors("--public").contains("--type"))
         #expect(try errors("--public", "--zone", "Notes").contains("--type"))
         #expect(try errors("--type", "Note", "--where", "a = 1 OR a = 2", code: .failed).contains("OR"))
+    }
+
+    @Test("that earlier changes are not kept is printed without a date, and counts as no change")
+    func fetchFromToken() throws {
+        let event = NotificationEvent(
+            position: [], notificationID: "", subscriptionID: "", notificationInfo: nil,
+            kind: .fetchFromToken(.private),
+            committedMilliseconds: 0)
+        #expect(!WatchCommand.isChange(event))
+        #expect(WatchCommand.line(of: event, isJSON: true) == "{\"notification\":\"fetchFromToken\"}")
+        #expect(WatchCommand.line(of: event, isJSON: false).hasPrefix("fetchFromToken  "))
+        var change = event
+        change.kind = .databaseChanged(.private)
+        change.committedMilliseconds = 1_767_225_600_000
+        #expect(WatchCommand.isChange(change))
+        #expect(WatchCommand.line(of: change, isJSON: false).hasPrefix("2026-01-01T00:00:00"))
     }
 }

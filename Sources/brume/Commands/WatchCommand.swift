@@ -13,7 +13,7 @@ enum WatchCommand {
             OptionDefinition("fields", "KEYS", "print these fields of them too, up to three: title,pages"),
             CommandOptions.isPublic,
             OptionDefinition("no-subscribe", nil, "save no subscription: print what those that exist give"),
-            OptionDefinition("count", "N", "end after N notifications"), CommandOptions.json,
+            OptionDefinition("count", "N", "end after N notifications of changes"), CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
             """
@@ -21,7 +21,11 @@ enum WatchCommand {
             comes of it. It is a device of its own, in the folder watch of --state, so that it is told what other commands on \
             this machine do; two that run at the same time need a --state each. "watching" on \
             stderr, with --json the notification "ready", says that it has begun. The public database has --type alone; it has \
-            no changes to fetch, so fetchFromToken says there: look again.
+            no changes to fetch.
+            """,
+            """
+            fetchFromToken is no change: it says that the server keeps no more of what happened before, so fetch the changes, or \
+            query again in the public database. It has no date, and --count does not count it.
             """,
             CommandOptions.clientNote,
         ],
@@ -59,7 +63,8 @@ enum WatchCommand {
                 continue
             }
             if let subscriptionID, !comes(event, of: subscriptionID, inPublic: invocation.isOn("public")) { continue }
-            print(event, invocation)
+            Terminal.print(line(of: event, isJSON: invocation.isOn("json")))
+            if !isChange(event) { continue }
             printed += 1
             if printed == count { break }
         }
@@ -133,7 +138,13 @@ enum WatchCommand {
         }
     }
 
-    private static func print(_ event: NotificationEvent, _ invocation: Invocation) {
+    /// Whether an event tells of a change, and not only that some were not kept.
+    static func isChange(_ event: NotificationEvent) -> Bool {
+        if case .fetchFromToken = event.kind { false } else { true }
+    }
+
+    /// The line that is printed for an event.
+    static func line(of event: NotificationEvent, isJSON: Bool) -> String {
         let (kind, zone): (String, String?) =
             switch event.kind {
             case .zoneChanged(let zone): ("zoneChanged", zone.name)
@@ -142,11 +153,11 @@ enum WatchCommand {
             case .recordChanged(let change): (kind(of: change.reason), change.zone.name)
             case .ready, .unknown: preconditionFailure("what the SDK handles itself is no notification")
             }
-        let date = TypedValue.text(of: Date(timeIntervalSince1970: Double(event.committedMilliseconds) / 1000))
         var change: RecordChange?
         if case .recordChanged(let told) = event.kind { change = told }
         let fields = fields(of: event)
-        if invocation.isOn("json") {
+        let date = TypedValue.text(of: Date(timeIntervalSince1970: Double(event.committedMilliseconds) / 1000))
+        if isJSON {
             var members: [(key: String, value: JSONValue)] = [("notification", .string(kind))]
             if let zone { members.append(("zone", .string(zone))) }
             if let change {
@@ -156,13 +167,15 @@ enum WatchCommand {
                     members.append(("fields", .object(fields.map { ($0.key, $0.value) })))
                 }
             }
-            members.append(("subscription", .string(event.subscriptionID)))
-            members.append(("committed", .string(date)))
-            Terminal.print(JSONValue.object(members).line)
-        } else {
-            let record = change.map { " \($0.recordName)" } ?? ""
-            let values = fields.map { "  \($0.key)=\($0.value.line)" }.joined()
-            Terminal.print("\(date)  \(kind)\(zone.map { " \($0)" } ?? "")\(record)  \(event.subscriptionID)\(values)")
+            if isChange(event) {
+                members.append(("subscription", .string(event.subscriptionID)))
+                members.append(("committed", .string(date)))
+            }
+            return JSONValue.object(members).line
         }
+        guard isChange(event) else { return "\(kind)  earlier changes are not kept: fetch them, or query again" }
+        let record = change.map { " \($0.recordName)" } ?? ""
+        let values = fields.map { "  \($0.key)=\($0.value.line)" }.joined()
+        return "\(date)  \(kind)\(zone.map { " \($0)" } ?? "")\(record)  \(event.subscriptionID)\(values)"
     }
 }
