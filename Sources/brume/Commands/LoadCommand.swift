@@ -2,6 +2,7 @@ internal import BrumeAdmin
 internal import BrumeKit
 internal import BrumeLoad
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// `brume load`: puts load on a server and measures it.
@@ -104,9 +105,9 @@ enum LoadCommand {
         Terminal.write(invocation.isOn("json") ? LoadText.json(report).line + "\n" : LoadText.text(report))
         if let path = invocation.text("html") {
             do {
-                try Data(LoadPage(report).html.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+                try FileSystem.atomicReplace(path, Array(LoadPage(report).html.utf8), permissions: 0o644)
             } catch {
-                throw CommandError(.failed, "\(path) can't be written: \(error.localizedDescription)")
+                throw CommandError(.failed, "\(path) can't be written: \(error)")
             }
         }
         let violations = thresholds.compactMap { $0.violation(in: report) }

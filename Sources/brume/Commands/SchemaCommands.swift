@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// `brume schema`: the schemas of a container, whether a server runs on the data folder or not.
@@ -106,9 +107,9 @@ enum SchemaCommands {
         let text = SchemaPrinter.text(schema)
         if let path = invocation.text("file"), path != "-" {
             do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+                try FileSystem.atomicReplace(path, Array(text.utf8), permissions: 0o644)
             } catch {
-                throw CommandError(.failed, "\(path) can't be written: \(error.localizedDescription)")
+                throw CommandError(.failed, "\(path) can't be written: \(error)")
             }
             if !invocation.isOn("json") { Terminal.print("wrote \(path): \(summary(of: schema))") }
         } else if !invocation.isOn("json") {
