@@ -1,3 +1,6 @@
+internal import BrumeStore
+package import BrumeSystem
+
 /// What a server keeps in its data folder beside what the store does.
 package enum DataFolder {
     /// Files that a backup needs as well: the accounts, and the secrets from which user names and tokens derive.
@@ -5,4 +8,38 @@ package enum DataFolder {
 
     /// The files that no start makes anew, once there is a `brume.meta`: one that is missing is damage.
     package static let filesAlwaysThere = ["accounts", "secret.key"]
+
+    /// What is at a path that is meant to be a data folder.
+    package enum Content: Sendable {
+        case missing
+        /// A folder without files, or with nothing but what may be in it before its first server starts.
+        case empty
+        /// A data folder, whole or damaged, or a backup folder.
+        case data
+        /// Another folder, or a file.
+        case foreign
+    }
+
+    /// Tells what is at a path, so that nothing is written into a folder of something else.
+    package static func content(of path: String) throws(SystemError) -> Content {
+        guard FileSystem.exists(path) else { return .missing }
+        guard FileSystem.isDirectory(path) else { return .foreign }
+        let names = try FileSystem.list(path)
+        if names.contains(MetaFile.path) || names.contains(ManifestFile.path)
+            || FileSystem.exists(path + "/" + JournalExtent.path)
+            // An account that was added before the first start.
+            || names.contains("secret.key") && names.contains("admin.token")
+        {
+            return .data
+        }
+        return names.allSatisfy(mayStandInEmpty) ? .empty : .foreign
+    }
+
+    /// The lock and the secrets are what a process that ended early may leave; certificates are made before the first
+    /// start; what begins with a dot, and `lost+found`, is in folders that are new.
+    private static func mayStandInEmpty(_ name: String) -> Bool {
+        name.hasPrefix(".")
+            || ["lost+found", "lock", "certs", "dev-certificates", "secret.key", "secret.key.tmp", "admin.token.tmp"]
+                .contains(name)
+    }
 }

@@ -148,6 +148,64 @@ struct OperatorCommandTests {
         #expect(added.errors.contains("a new one is made"))
     }
 
+    @Test("a folder of something else is no data folder: nothing is written into it, and the way out is said")
+    func foreignContent() throws {
+        let folder = try TestFolder()
+        let (other, empty) = (folder.path + "/other", folder.path + "/empty")
+        for path in [other, empty] { try FileSystem.makeDirectory(path) }
+        _ = try folder.write("other/passwd", "root")
+        for (data, reason) in [(other, "it has no brume.meta"), (empty, "it is empty")] {
+            let names = try FileSystem.list(data)
+            for words in [
+                ["account", "list"], ["account", "remove", "alice"], ["account", "token", "alice"],
+                ["account", "quota", "alice"], ["stats"], ["snapshot"], ["health"], ["schema", "export"],
+                ["schema", "diff"], ["schema", "deploy", "--yes"], ["schema", "members"],
+                ["schema", "role", "Editor", "alice"], ["backup", folder.path + "/b.brume"],
+            ] {
+                let run = try CommandRun(words + ["--data", data], in: folder)
+                #expect(run.status == ExitCode.notFound.rawValue, "\(words): \(run.errors)")
+                #expect(run.errors.contains("no data folder: \(reason)"), "\(words): \(run.errors)")
+                #expect(run.errors.contains("--data"), "\(words): \(run.errors)")
+            }
+            for words in [["verify", data], ["verify", "--accept-loss", data], ["restore", data]] {
+                let run = try CommandRun(
+                    words + (words[0] == "restore" ? ["--data", folder.path + "/new"] : []), in: folder)
+                #expect(run.status == ExitCode.notFound.rawValue, "\(words): \(run.errors)")
+                #expect(run.errors.contains("no backup"), "\(words): \(run.errors)")
+            }
+            #expect(try FileSystem.list(data) == names)
+        }
+        let certificates = folder.path + "/certs"
+        #expect(try CommandRun(["certs", "--folder", certificates], in: folder).status == 0)
+        let schema = try folder.write("schema.ckdb", "DEFINE SCHEMA\n    RECORD TYPE Note (text STRING);\n")
+        for words in [
+            ["account", "add", "alice"], ["dev"], ["schema", "import", "--file", schema],
+            ["serve", "--certificate", certificates + "/server.pem", "--key", certificates + "/server.key"],
+        ] {
+            let run = try CommandRun(words + ["--data", other], in: folder)
+            #expect([ExitCode.conflict.rawValue, ExitCode.notFound.rawValue].contains(run.status), "\(run.errors)")
+            #expect(run.errors.contains("no data folder"), "\(words): \(run.errors)")
+            #expect(try FileSystem.list(other) == ["passwd"], "\(words)")
+        }
+        // A new disk's folder, and certificates that were made before.
+        try FileSystem.makeDirectory(empty + "/lost+found")
+        try FileSystem.makeDirectory(empty + "/certs")
+        #expect(try CommandRun(["account", "add", "alice", "--data", empty], in: folder).status == 0)
+        #expect(try CommandRun(["account", "list", "--data", empty], in: folder).output.count == 1)
+    }
+
+    @Test("an account's name is checked before a folder is made for it")
+    func nameFirst() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        for words in [["account", "add", "not allowed"], ["account", "add", ""], ["dev", "--accounts", "alice,b/c"]] {
+            let run = try CommandRun(words + ["--data", data], in: folder)
+            #expect(run.status == ExitCode.usage.rawValue, "\(words): \(run.errors)")
+            #expect(run.errors.contains("such as alice"), "\(words): \(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: data), "\(words)")
+        }
+    }
+
     @Test("health needs no account and sends no token, and says whether the server answers at all")
     func health() throws {
         let served = try Served()

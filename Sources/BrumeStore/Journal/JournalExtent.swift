@@ -20,8 +20,8 @@
 ///   end, and when a segment begins. So damage to what was synced is told from a batch that was torn when the power
 ///   failed, but for the last batch before a crash in the midst of work: there ``TornTail`` tells all but whole sectors
 ///   that became zero.
-struct JournalExtent: Equatable, Sendable {
-    static let path = JournalFormat.folder + "/extent"
+package struct JournalExtent: Equatable, Sendable {
+    package static let path = JournalFormat.folder + "/extent"
     static let byteCount = 512
     private static let version: UInt32 = 1
     private static let magic = Array("BRUMEEXT".utf8)

@@ -19,14 +19,15 @@ enum Operator {
             return
         }
         let folder = try invocation.required("data")
-        if !FileSystem.exists(folder) {
-            guard makesFolder else {
-                throw CommandError(
-                    .notFound, "there is no data folder \(folder)", hint: "name it with --data (BRUME_DATA)")
-            }
-            Terminal.printError("brume: there was no data folder \(folder): a new one is made")
-        }
         try Self.checkOwner(of: folder)
+        if makesFolder {
+            try DataFolder.requireOwn(folder)
+            if !FileSystem.exists(folder) {
+                Terminal.printError("brume: there was no data folder \(folder): a new one is made")
+            }
+        } else {
+            try DataFolder.require(folder)
+        }
         self = .stopped(try FolderAccounts(dataFolder: folder, container: container, environment: environment))
     }
 
@@ -71,11 +72,10 @@ enum Operator {
     }
 
     static func noServer(on folder: String) -> CommandError {
-        FileSystem.exists(folder)
-            ? CommandError(
-                .unreachable, "no server runs on \(folder)",
-                hint: "is it the right one? name it with --data (BRUME_DATA)")
-            : CommandError(.notFound, "there is no data folder \(folder)", hint: "name it with --data (BRUME_DATA)")
+        do throws(CommandError) { try DataFolder.require(folder) } catch { return error }
+        return CommandError(
+            .unreachable, "no server runs on \(folder)",
+            hint: "start it: brume serve --data \(folder). Or name another folder with --data (BRUME_DATA)")
     }
 
     private static func remoteSession(

@@ -16,12 +16,14 @@ struct SchemaOperator {
     private let folder: String
     private let container: String
 
-    init(_ invocation: Invocation) throws {
+    /// - Parameter begins: Whether the request may be the first one of an empty data folder.
+    init(_ invocation: Invocation, begins: Bool = false) throws {
         self.invocation = invocation
         folder = try invocation.required("data")
         container = try invocation.required("container")
-        guard invocation.text("server") != nil || FileSystem.exists(folder) else {
-            throw CommandError(.notFound, "there is no data folder \(folder)", hint: "name it with --data")
+        if try invocation.text("server") == nil && !OperatorDoor.isOpen(dataFolder: folder) {
+            try Operator.checkOwner(of: folder)
+            try DataFolder.require(folder, orEmpty: begins)
         }
     }
 

@@ -46,6 +46,7 @@ enum AccountCommands {
     ]
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
+        try CommandOptions.checkAccountName(invocation.arguments[0], invocation)
         let (account, token) = try await Operator(invocation, makesFolder: true).add(
             name: invocation.arguments[0], email: invocation.text("email") ?? "")
         if invocation.isOn("json") {
@@ -139,5 +140,13 @@ enum AccountCommands {
             ("user", .string(account.userRecordName)), ("tokens", .integer(Int64(account.tokens))),
             ("created", .string(TypedValue.text(of: created))),
         ]
+    }
+}
+
+extension CommandOptions {
+    /// Checks the name of an account that is to be made, before anything else is.
+    static func checkAccountName(_ name: String, _ invocation: Invocation) throws(UsageError) {
+        guard let problem = Names.problemWithAccountName(name) else { return }
+        throw UsageError("\(problem), such as alice or load-1; not \"\(name)\"", command: invocation.command)
     }
 }

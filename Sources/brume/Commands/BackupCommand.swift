@@ -46,12 +46,13 @@ enum BackupCommand {
         }
         let isFile = BackupFile.isNamed(invocation.arguments[0])
         let target = FolderCopier.path(invocation.arguments[0])
-        guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
-        // A folder that has lost its brume.meta is damaged, which the copy finds out.
+        try DataFolder.require(folder)
+        // Accounts may be added before the first start. A folder that has lost its brume.meta is damaged: the copy
+        // finds that out.
         guard FileSystem.exists(folder + "/brume.meta") || FileSystem.exists(folder + "/journal") else {
             throw CommandError(
-                .notFound, "\(folder) is no data folder: it has no brume.meta",
-                hint: "a server makes it with its first start")
+                .notFound, "\(folder) has no brume.meta: it is a data folder that no server has used",
+                hint: "start a server on it first: brume serve --data \(folder)")
         }
         if FileSystem.exists(target) {
             throw CommandError(.conflict, "\(target) exists", hint: "choose another name: nothing is overwritten")

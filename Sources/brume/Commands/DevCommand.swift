@@ -58,6 +58,9 @@ enum DevCommand {
         if let problem = Names.problemWithContainer(container) {
             throw CommandError(.usage, "--container \(container): \(problem)")
         }
+        for name in invocation.texts("accounts") { try CommandOptions.checkAccountName(name, invocation) }
+        let schema = try invocation.text("schema").map { try SchemaText.read($0) }
+        if let folder = invocation.text("data") { try DataFolder.requireOwn(folder) }
         Descriptors.raiseLimit()
         StopSignals.block()
         let folder = try invocation.text("data") ?? TemporaryFolder(forCommand: "brume-dev").path
@@ -78,9 +81,7 @@ enum DevCommand {
         configuration.log = try CommandOptions.log(invocation)
         let accounts = try makeAccounts(
             invocation.texts("accounts"), folder: folder, container: container, environment: environment)
-        if let path = invocation.text("schema") {
-            try install(SchemaText.read(path), folder: folder, container: container)
-        }
+        if let schema { try install(schema, folder: folder, container: container) }
         let server = try Server(configuration)
         try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {
             if let path = invocation.text("ready-file") {

@@ -20,6 +20,13 @@ enum RestoreCommand {
         let backup = FolderCopier.path(invocation.arguments[0])
         let folder = FolderCopier.path(try invocation.required("data"))
         guard FileSystem.exists(backup) else { throw CommandError(.notFound, "there is no backup \(backup)") }
+        if FileSystem.isDirectory(backup) {
+            guard case .data = try DataFolder.content(of: backup) else {
+                throw CommandError(
+                    .notFound, "\(backup) is no backup: it has no brume.meta",
+                    hint: "name what brume backup made, a file or a folder")
+            }
+        }
         let lock = FileSystem.isDirectory(backup) ? try FolderCopier.lock(backup) : nil
         defer { lock?.release() }
         if FileSystem.exists(folder), try !FileSystem.list(folder).isEmpty {

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeServer
 internal import BrumeSystem
 internal import Foundation
 
@@ -134,9 +135,7 @@ enum SchemaCommands {
         if let other = invocation.text("against") {
             what = other
             problems = schema.problems(following: try SchemaText.read(other))
-        } else if try invocation.text("server") != nil
-            || FileManager.default.fileExists(atPath: invocation.required("data"))
-        {
+        } else if try invocation.text("server") != nil || mayHold(invocation.required("data")) {
             what = "production"
             let production = try await SchemaOperator(invocation).schema(of: .production).schema
             problems = schema.problems(following: production)
@@ -152,6 +151,14 @@ enum SchemaCommands {
             if problems.isEmpty { Terminal.print("\(path) is valid (\(what)): \(summary(of: schema))") }
         }
         return problems.isEmpty ? .done : .failed
+    }
+
+    /// Whether a schema is to be looked for in a folder: not in one that is still to be made.
+    private static func mayHold(_ folder: String) throws -> Bool {
+        switch try DataFolder.content(of: folder) {
+        case .missing, .empty: false
+        case .data, .foreign: true
+        }
     }
 
     private static func diff(_ invocation: Invocation) async throws -> ExitCode {
@@ -177,7 +184,7 @@ enum SchemaCommands {
 
     private static func importFile(_ invocation: Invocation) async throws -> ExitCode {
         let schema = try SchemaText.read(try invocation.required("file"))
-        let access = try SchemaOperator(invocation)
+        let access = try SchemaOperator(invocation, begins: true)
         let former = try await access.schema(of: .development).schema
         try await access.importSchema(schema, validatesOnly: false)
         show(SchemaDifference(from: former, to: schema), invocation, same: "development had this schema already")

@@ -120,6 +120,7 @@ enum ServeCommand {
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         Descriptors.raiseLimit()
         let configuration = try configuration(invocation)
+        try DataFolder.requireOwn(configuration.dataFolder)
         StopSignals.block()
         let server = try Server(configuration)
         let log = configuration.log

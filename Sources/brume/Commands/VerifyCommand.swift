@@ -63,9 +63,10 @@ enum VerifyCommand {
 
     /// Locks servers out. Returns nil for a folder that can't be written, such as a backup: no server runs on it.
     private static func lock(_ folder: String) throws -> DirectoryLock? {
-        // A data folder that has lost its brume.meta still has other parts of one.
-        guard ["brume.meta", "journal", "snapshots"].contains(where: { FileSystem.exists(folder + "/" + $0) }) else {
-            throw CommandError(.notFound, "\(folder) is no data folder: it has no brume.meta")
+        guard case .data = try DataFolder.content(of: folder) else {
+            throw CommandError(
+                .notFound, "\(folder) is no data folder and no backup: it has no brume.meta",
+                hint: "name the folder of a server, or what brume backup made")
         }
         do {
             return try DirectoryLock(directory: folder)
