@@ -93,13 +93,13 @@ extension FuzzTarget {
                 coder.encodeAddAccountRequest(name: "a", email: "e@x"), [], coder.encodeRemoveAccountRequest(name: "a"),
                 coder.encodeCreateTokenRequest(name: "a"), coder.encodeRevokeTokensRequest(name: "a"), [], [],
                 coder.encodeQueryRequest(FuzzSamples.queryRequest),
-                coder.encodeQuotaRequest(name: "a", change: .bytes(5)),
+                coder.encodeQuotaRequest(name: "a", change: .bytes(5)), coder.encodeListContainersRequest(after: "a"),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 22
+    private static let requestCount = 23
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -147,6 +147,7 @@ extension FuzzTarget {
             precondition(request.query.predicate.size.problem == nil, "a predicate over its limits was let through")
             check(request, coder.encodeQueryRequest(request), coder.decodeQueryRequest)
         case 21: _ = try coder.decodeQuotaRequest(bytes)
+        case 22: _ = try coder.decodeListContainersRequest(bytes)
         default: try coder.decodeHealthRequest(bytes)
         }
     }

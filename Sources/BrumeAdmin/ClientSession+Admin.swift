@@ -35,10 +35,15 @@ extension ClientSession {
         }
     }
 
-    /// Removes an account with its tokens. Its data stays.
-    package nonisolated func removeAccount(name: String) async throws(ServiceError) {
+    /// Removes an account with its tokens and, if that is asked for, what is in its private databases. Returns what was
+    /// emptied.
+    @discardableResult
+    package nonisolated func removeAccount(
+        name: String, deletesData: Bool = false
+    ) async throws(ServiceError) -> ResetSummary {
         try await self.request(
-            .adminRemoveAccount, effect: .once, { $0.encodeRemoveAccountRequest(name: name) },
+            .adminRemoveAccount, effect: .once,
+            { $0.encodeRemoveAccountRequest(name: name, deletesData: deletesData) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeRemoveAccountResponse(bytes) })
     }
 
@@ -65,6 +70,20 @@ extension ClientSession {
         try await self.request(
             .adminQuota, effect: .none, { $0.encodeQuotaRequest(name: name, change: change) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeQuotaResponse(bytes) })
+    }
+
+    /// All containers, by name, and what each public database may hold; 0 means no limit.
+    package nonisolated func listContainers() async throws(ServiceError) -> ContainerPage {
+        var all = ContainerPage(containers: [], moreComing: false, publicQuotaBytes: 0)
+        while true {
+            let last = all.containers.last?.name ?? ""
+            let page = try await self.request(
+                .adminListContainers, effect: .none, { $0.encodeListContainersRequest(after: last) },
+                { (coder, bytes) throws(ServiceError) in try coder.decodeListContainersResponse(bytes) })
+            all.containers += page.containers
+            all.publicQuotaBytes = page.publicQuotaBytes
+            if !page.moreComing || page.containers.isEmpty { return all }
+        }
     }
 
     /// Writes a snapshot of every database that changed and cuts the journal.

@@ -231,6 +231,9 @@ package enum ServerLimits {
     /// Accounts in one answer to the operator: at some 400 bytes each, a frame would hold ten times as many.
     static let accountsPerPage = 1_000
 
+    /// Containers in one answer to the operator: of each, two databases are looked for, on the loops and on the disk.
+    static let containersPerPage = 100
+
     /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two
     /// each, no longer than queries may take.
     static let lessonPlacesPerTurn = 1_000

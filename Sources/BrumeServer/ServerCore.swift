@@ -275,6 +275,12 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
+    /// The containers that hold data or a schema, and those that the operator named. On the admin loop.
+    var knownContainers: Set<String> {
+        servedContainers.withLock { $0.holdingData }.union(containersAtStart).union(schemas.containers.keys)
+            .union(configuration.containers)
+    }
+
     /// Notes the end of a session that came to a new container.
     func closeContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }

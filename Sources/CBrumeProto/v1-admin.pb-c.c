@@ -907,6 +907,186 @@ void   brume__v1__remove_account_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__remove_account_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__list_containers_request__init
+                     (Brume__V1__ListContainersRequest         *message)
+{
+  static const Brume__V1__ListContainersRequest init_value = BRUME__V1__LIST_CONTAINERS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_containers_request__get_packed_size
+                     (const Brume__V1__ListContainersRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_containers_request__pack
+                     (const Brume__V1__ListContainersRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_containers_request__pack_to_buffer
+                     (const Brume__V1__ListContainersRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListContainersRequest *
+       brume__v1__list_containers_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListContainersRequest *)
+     protobuf_c_message_unpack (&brume__v1__list_containers_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_containers_request__free_unpacked
+                     (Brume__V1__ListContainersRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_containers_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__container_environment__init
+                     (Brume__V1__ContainerEnvironment         *message)
+{
+  static const Brume__V1__ContainerEnvironment init_value = BRUME__V1__CONTAINER_ENVIRONMENT__INIT;
+  *message = init_value;
+}
+size_t brume__v1__container_environment__get_packed_size
+                     (const Brume__V1__ContainerEnvironment *message)
+{
+  assert(message->base.descriptor == &brume__v1__container_environment__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__container_environment__pack
+                     (const Brume__V1__ContainerEnvironment *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__container_environment__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__container_environment__pack_to_buffer
+                     (const Brume__V1__ContainerEnvironment *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__container_environment__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ContainerEnvironment *
+       brume__v1__container_environment__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ContainerEnvironment *)
+     protobuf_c_message_unpack (&brume__v1__container_environment__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__container_environment__free_unpacked
+                     (Brume__V1__ContainerEnvironment *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__container_environment__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__container__init
+                     (Brume__V1__Container         *message)
+{
+  static const Brume__V1__Container init_value = BRUME__V1__CONTAINER__INIT;
+  *message = init_value;
+}
+size_t brume__v1__container__get_packed_size
+                     (const Brume__V1__Container *message)
+{
+  assert(message->base.descriptor == &brume__v1__container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__container__pack
+                     (const Brume__V1__Container *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__container__pack_to_buffer
+                     (const Brume__V1__Container *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__Container *
+       brume__v1__container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__Container *)
+     protobuf_c_message_unpack (&brume__v1__container__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__container__free_unpacked
+                     (Brume__V1__Container *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__list_containers_response__init
+                     (Brume__V1__ListContainersResponse         *message)
+{
+  static const Brume__V1__ListContainersResponse init_value = BRUME__V1__LIST_CONTAINERS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_containers_response__get_packed_size
+                     (const Brume__V1__ListContainersResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_containers_response__pack
+                     (const Brume__V1__ListContainersResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_containers_response__pack_to_buffer
+                     (const Brume__V1__ListContainersResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_containers_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListContainersResponse *
+       brume__v1__list_containers_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListContainersResponse *)
+     protobuf_c_message_unpack (&brume__v1__list_containers_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_containers_response__free_unpacked
+                     (Brume__V1__ListContainersResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_containers_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__create_token_request__init
                      (Brume__V1__CreateTokenRequest         *message)
 {
@@ -2271,7 +2451,7 @@ const ProtobufCMessageDescriptor brume__v1__list_accounts_response__descriptor =
   (ProtobufCMessageInit) brume__v1__list_accounts_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__remove_account_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor brume__v1__remove_account_request__field_descriptors[2] =
 {
   {
     "name",
@@ -2285,14 +2465,27 @@ static const ProtobufCFieldDescriptor brume__v1__remove_account_request__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "delete_data",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RemoveAccountRequest, delete_data),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__remove_account_request__field_indices_by_name[] = {
+  1,   /* field[1] = delete_data */
   0,   /* field[0] = name */
 };
 static const ProtobufCIntRange brume__v1__remove_account_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor brume__v1__remove_account_request__descriptor =
 {
@@ -2302,16 +2495,49 @@ const ProtobufCMessageDescriptor brume__v1__remove_account_request__descriptor =
   "Brume__V1__RemoveAccountRequest",
   "brume.v1",
   sizeof(Brume__V1__RemoveAccountRequest),
-  1,
+  2,
   brume__v1__remove_account_request__field_descriptors,
   brume__v1__remove_account_request__field_indices_by_name,
   1,  brume__v1__remove_account_request__number_ranges,
   (ProtobufCMessageInit) brume__v1__remove_account_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define brume__v1__remove_account_response__field_descriptors NULL
-#define brume__v1__remove_account_response__field_indices_by_name NULL
-#define brume__v1__remove_account_response__number_ranges NULL
+static const ProtobufCFieldDescriptor brume__v1__remove_account_response__field_descriptors[2] =
+{
+  {
+    "databases",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RemoveAccountResponse, databases),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "records",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RemoveAccountResponse, records),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__remove_account_response__field_indices_by_name[] = {
+  0,   /* field[0] = databases */
+  1,   /* field[1] = records */
+};
+static const ProtobufCIntRange brume__v1__remove_account_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
 const ProtobufCMessageDescriptor brume__v1__remove_account_response__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -2320,11 +2546,228 @@ const ProtobufCMessageDescriptor brume__v1__remove_account_response__descriptor 
   "Brume__V1__RemoveAccountResponse",
   "brume.v1",
   sizeof(Brume__V1__RemoveAccountResponse),
-  0,
+  2,
   brume__v1__remove_account_response__field_descriptors,
   brume__v1__remove_account_response__field_indices_by_name,
-  0,  brume__v1__remove_account_response__number_ranges,
+  1,  brume__v1__remove_account_response__number_ranges,
   (ProtobufCMessageInit) brume__v1__remove_account_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__list_containers_request__field_descriptors[1] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListContainersRequest, after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_containers_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+};
+static const ProtobufCIntRange brume__v1__list_containers_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_containers_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListContainersRequest",
+  "ListContainersRequest",
+  "Brume__V1__ListContainersRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ListContainersRequest),
+  1,
+  brume__v1__list_containers_request__field_descriptors,
+  brume__v1__list_containers_request__field_indices_by_name,
+  1,  brume__v1__list_containers_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_containers_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__container_environment__field_descriptors[2] =
+{
+  {
+    "record_types",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ContainerEnvironment, record_types),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "public_bytes",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ContainerEnvironment, public_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__container_environment__field_indices_by_name[] = {
+  1,   /* field[1] = public_bytes */
+  0,   /* field[0] = record_types */
+};
+static const ProtobufCIntRange brume__v1__container_environment__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__container_environment__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ContainerEnvironment",
+  "ContainerEnvironment",
+  "Brume__V1__ContainerEnvironment",
+  "brume.v1",
+  sizeof(Brume__V1__ContainerEnvironment),
+  2,
+  brume__v1__container_environment__field_descriptors,
+  brume__v1__container_environment__field_indices_by_name,
+  1,  brume__v1__container_environment__number_ranges,
+  (ProtobufCMessageInit) brume__v1__container_environment__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__container__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Container, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "development",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Container, development),
+    &brume__v1__container_environment__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "production",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Container, production),
+    &brume__v1__container_environment__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__container__field_indices_by_name[] = {
+  1,   /* field[1] = development */
+  0,   /* field[0] = name */
+  2,   /* field[2] = production */
+};
+static const ProtobufCIntRange brume__v1__container__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.Container",
+  "Container",
+  "Brume__V1__Container",
+  "brume.v1",
+  sizeof(Brume__V1__Container),
+  3,
+  brume__v1__container__field_descriptors,
+  brume__v1__container__field_indices_by_name,
+  1,  brume__v1__container__number_ranges,
+  (ProtobufCMessageInit) brume__v1__container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__list_containers_response__field_descriptors[3] =
+{
+  {
+    "containers",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__ListContainersResponse, n_containers),
+    offsetof(Brume__V1__ListContainersResponse, containers),
+    &brume__v1__container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "more_coming",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListContainersResponse, more_coming),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "public_quota_bytes",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListContainersResponse, public_quota_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_containers_response__field_indices_by_name[] = {
+  0,   /* field[0] = containers */
+  1,   /* field[1] = more_coming */
+  2,   /* field[2] = public_quota_bytes */
+};
+static const ProtobufCIntRange brume__v1__list_containers_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_containers_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListContainersResponse",
+  "ListContainersResponse",
+  "Brume__V1__ListContainersResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ListContainersResponse),
+  3,
+  brume__v1__list_containers_response__field_descriptors,
+  brume__v1__list_containers_response__field_indices_by_name,
+  1,  brume__v1__list_containers_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_containers_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__v1__create_token_request__field_descriptors[1] =
@@ -3574,7 +4017,7 @@ const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
   (ProtobufCMessageInit) brume__v1__stats_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[14] =
+static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[15] =
 {
   { "AddAccount", &brume__v1__add_account_request__descriptor, &brume__v1__add_account_response__descriptor },
   { "ListAccounts", &brume__v1__list_accounts_request__descriptor, &brume__v1__list_accounts_response__descriptor },
@@ -3582,6 +4025,7 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[14] 
   { "CreateToken", &brume__v1__create_token_request__descriptor, &brume__v1__create_token_response__descriptor },
   { "RevokeTokens", &brume__v1__revoke_tokens_request__descriptor, &brume__v1__revoke_tokens_response__descriptor },
   { "Quota", &brume__v1__quota_request__descriptor, &brume__v1__quota_response__descriptor },
+  { "ListContainers", &brume__v1__list_containers_request__descriptor, &brume__v1__list_containers_response__descriptor },
   { "Snapshot", &brume__v1__snapshot_request__descriptor, &brume__v1__snapshot_response__descriptor },
   { "ExportSchema", &brume__v1__export_schema_request__descriptor, &brume__v1__export_schema_response__descriptor },
   { "ImportSchema", &brume__v1__import_schema_request__descriptor, &brume__v1__import_schema_response__descriptor },
@@ -3594,18 +4038,19 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[14] 
 const unsigned brume__v1__admin__method_indices_by_name[] = {
   0,        /* AddAccount */
   3,        /* CreateToken */
-  9,        /* DeploySchema */
-  7,        /* ExportSchema */
-  8,        /* ImportSchema */
+  10,        /* DeploySchema */
+  8,        /* ExportSchema */
+  9,        /* ImportSchema */
   1,        /* ListAccounts */
-  12,        /* ListRoleMembers */
+  6,        /* ListContainers */
+  13,        /* ListRoleMembers */
   5,        /* Quota */
   2,        /* RemoveAccount */
-  10,        /* ResetSchema */
+  11,        /* ResetSchema */
   4,        /* RevokeTokens */
-  11,        /* SetRoleMember */
-  6,        /* Snapshot */
-  13         /* Stats */
+  12,        /* SetRoleMember */
+  7,        /* Snapshot */
+  14         /* Stats */
 };
 const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
 {
@@ -3614,7 +4059,7 @@ const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
   "Admin",
   "Brume__V1__Admin",
   "brume.v1",
-  14,
+  15,
   brume__v1__admin__method_descriptors,
   brume__v1__admin__method_indices_by_name
 };
@@ -3666,13 +4111,21 @@ void brume__v1__admin__quota(ProtobufCService *service,
   assert(service->descriptor == &brume__v1__admin__descriptor);
   service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
+void brume__v1__admin__list_containers(ProtobufCService *service,
+                                       const Brume__V1__ListContainersRequest *input,
+                                       Brume__V1__ListContainersResponse_Closure closure,
+                                       void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
 void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
                                 Brume__V1__SnapshotResponse_Closure closure,
                                 void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__export_schema(ProtobufCService *service,
                                      const Brume__V1__ExportSchemaRequest *input,
@@ -3680,7 +4133,7 @@ void brume__v1__admin__export_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__import_schema(ProtobufCService *service,
                                      const Brume__V1__ImportSchemaRequest *input,
@@ -3688,7 +4141,7 @@ void brume__v1__admin__import_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      const Brume__V1__DeploySchemaRequest *input,
@@ -3696,7 +4149,7 @@ void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     const Brume__V1__ResetSchemaRequest *input,
@@ -3704,7 +4157,7 @@ void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        const Brume__V1__SetRoleMemberRequest *input,
@@ -3712,7 +4165,7 @@ void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          const Brume__V1__ListRoleMembersRequest *input,
@@ -3720,7 +4173,7 @@ void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__stats(ProtobufCService *service,
                              const Brume__V1__StatsRequest *input,
@@ -3728,7 +4181,7 @@ void brume__v1__admin__stats(ProtobufCService *service,
                              void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 14, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
                              Brume__V1__Admin_ServiceDestroy destroy)

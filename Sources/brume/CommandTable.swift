@@ -6,7 +6,8 @@ enum CommandTable {
             DevCommand.definition,
             DemoCommand.definition,
             CertsCommand.definition,
-        ] + AccountCommands.definitions + SchemaCommands.definitions + ZonesCommands.definitions
+        ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
+        + ZonesCommands.definitions
         + RecordsCommands.definitions + [
             QueryCommands.query,
             QueryCommands.explain,

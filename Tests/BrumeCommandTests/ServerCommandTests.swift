@@ -65,6 +65,92 @@ struct ServerCommandTests {
         #expect(snapshot.status == 0, "\(snapshot.errors)")
     }
 
+    @Test("an account is removed with its private data where that is asked for, and what it saved in public stays")
+    func removalWithData() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        let server = try DevServer(folder: folder, arguments: ["--data", data, "--accounts", "a,b"])
+        for (account, container) in [("a", "iCloud.one"), ("a", "iCloud.two"), ("b", "iCloud.one")] {
+            let extra = ["BRUME_CONTAINER": container]
+            #expect(try server.run("zones", "create", "Notes", account: account, extra: extra).status == 0)
+            for zone in ["Notes", "default"] {
+                let saved = try server.run(
+                    "records", "save", zone, "x", "--type", "T", "text=hello", account: account, extra: extra)
+                #expect(saved.status == 0, "\(saved.errors)")
+            }
+        }
+        #expect(
+            try server.run(
+                "records", "save", "default", "open", "--public", "--type", "T", "text=hello",
+                extra: ["BRUME_CONTAINER": "iCloud.one"]
+            ).status == 0)
+        // What is on the disk alone counts as well.
+        #expect(try run("snapshot").status == 0)
+        #expect(try run("account", "remove", "nobody", "--with-data").status == ExitCode.notFound.rawValue)
+        let unsure = try run("account", "remove", "a", "--with-data")
+        #expect(unsure.status == ExitCode.usage.rawValue && unsure.errors.contains("--yes"), "\(unsure.errors)")
+        let former = try server.environment()
+        let removed = try run("account", "remove", "a", "--with-data", "--yes", "--json")
+        #expect(removed.status == 0, "\(removed.errors)")
+        #expect(try removed.json()["databases"] == .integer(2))
+        #expect(try removed.json()["records"] == .integer(4))
+        #expect(try run("account", "list").output.count == 1)
+        let signedOut = try CommandRun(["zones"], environment: former, in: folder)
+        #expect(signedOut.status == ExitCode.notPermitted.rawValue)
+        let one = ["BRUME_CONTAINER": "iCloud.one"]
+        #expect(try server.run("records", "get", "Notes", "x", account: "b", extra: one).status == 0)
+        #expect(try server.run("records", "get", "default", "open", "--public", account: "b", extra: one).status == 0)
+
+        let kept = try run("account", "remove", "b")
+        #expect(kept.status == 0 && kept.output.first?.contains("stays on disk") == true, "\(kept.output)")
+        server.process.closeInput()
+        #expect(server.process.wait() == 0)
+        #expect(try run("account", "add", "c").status == 0)
+        let stopped = try run("account", "remove", "c", "--with-data", "--yes")
+        #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
+        #expect(try run("account", "list").output.count == 1)
+    }
+
+    @Test("the containers are listed with what their public databases hold, in memory and on the disk")
+    func containers() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        func list() throws -> [String: JSONValue] {
+            let run = try CommandRun(["containers", "list", "--json", "--data", data], in: folder)
+            #expect(run.status == 0, "\(run.errors)")
+            return Dictionary(
+                uniqueKeysWithValues: try run.output.map(JSONParser.value(of:)).map {
+                    ($0["container"]?.text ?? "", $0)
+                })
+        }
+        func publicBytes(_ container: JSONValue?) -> Int64 {
+            if case .integer(let bytes)? = container?["development"]?["publicBytes"] { bytes } else { -1 }
+        }
+        let first = try DevServer(folder: folder, arguments: ["--data", data, "--public-quota", "1MiB"])
+        for container in ["iCloud.one", "iCloud.two"] {
+            let saved = try first.run(
+                "records", "save", "default", "x", "--public", "--type", "T",
+                "text=" + String(repeating: "x", count: 2_000), extra: ["BRUME_CONTAINER": container])
+            #expect(saved.status == 0, "\(saved.errors)")
+        }
+        let loaded = try list()
+        #expect(loaded.keys.sorted() == ["iCloud.one", "iCloud.two"])
+        #expect(loaded["iCloud.one"]?["development"]?["recordTypes"] == .integer(1))
+        #expect(loaded["iCloud.one"]?["production"]?["recordTypes"] == .integer(0))
+        #expect(loaded["iCloud.one"]?["publicLimit"] == .integer(1_048_576))
+        #expect((2_000...3_000).contains(publicBytes(loaded["iCloud.two"])), "\(loaded)")
+        first.process.closeInput()
+        #expect(first.process.wait() == 0)
+        let second = try DevServer(folder: folder, arguments: ["--data", data])
+        let onDisk = try list()
+        #expect(publicBytes(onDisk["iCloud.two"]) == publicBytes(loaded["iCloud.two"]))
+        second.process.closeInput()
+        #expect(second.process.wait() == 0)
+        let stopped = try CommandRun(["containers", "list", "--data", data], in: folder)
+        #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
+    }
+
     @Test("a quota stops an account's saves and nobody else's, and the operator shows and changes it")
     func quota() throws {
         let folder = try TestFolder()

@@ -40,6 +40,54 @@ package enum QuotaChange: Equatable, Sendable {
     case serverDefault
 }
 
+/// One of a container's two environments, as the operator sees it.
+package struct ContainerEnvironment: Equatable, Sendable {
+    /// Those of its schema.
+    package var recordTypes: Int
+    /// The bytes of its public database that count against the quota.
+    package var publicBytes: Int
+
+    package init(recordTypes: Int = 0, publicBytes: Int = 0) {
+        self.recordTypes = recordTypes
+        self.publicBytes = publicBytes
+    }
+}
+
+/// A container as the operator sees it.
+package struct ContainerSummary: Equatable, Sendable {
+    package var name: String
+    package var development: ContainerEnvironment
+    package var production: ContainerEnvironment
+
+    package init(
+        name: String, development: ContainerEnvironment = ContainerEnvironment(),
+        production: ContainerEnvironment = ContainerEnvironment()
+    ) {
+        self.name = name
+        self.development = development
+        self.production = production
+    }
+
+    package subscript(environment: Environment) -> ContainerEnvironment {
+        get { environment == .development ? development : production }
+        set { if environment == .development { development = newValue } else { production = newValue } }
+    }
+}
+
+/// A page of a server's containers.
+package struct ContainerPage: Equatable, Sendable {
+    package var containers: [ContainerSummary]
+    package var moreComing: Bool
+    /// What each public database may hold; 0 means no limit.
+    package var publicQuotaBytes: Int
+
+    package init(containers: [ContainerSummary], moreComing: Bool, publicQuotaBytes: Int) {
+        self.containers = containers
+        self.moreComing = moreComing
+        self.publicQuotaBytes = publicQuotaBytes
+    }
+}
+
 /// An account in security roles, in the container and environment of the request.
 package struct RoleMember: Equatable, Sendable {
     /// The account's name; empty for an account that was removed.
@@ -54,7 +102,7 @@ package struct RoleMember: Equatable, Sendable {
     }
 }
 
-/// What a reset of development emptied.
+/// What a reset of development emptied, or the removal of an account with its data.
 package struct ResetSummary: Equatable, Sendable {
     package var databases: Int
     package var records: Int

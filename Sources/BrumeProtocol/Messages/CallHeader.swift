@@ -37,6 +37,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminListRoleMembers = Method(rawValue: 267)
     package static let adminStats = Method(rawValue: 268)
     package static let adminQuota = Method(rawValue: 272)
+    package static let adminListContainers = Method(rawValue: 273)
 }
 
 /// Opens a call.

@@ -40,13 +40,37 @@ extension MessageCoder {
         }
     }
 
-    /// The name of the account to remove.
-    package func decodeRemoveAccountRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
-        try Self.accountName(try request(brume__v1__remove_account_request__unpack, bytes).pointee.name)
+    /// The name of the account to remove, and whether its data goes too.
+    package func decodeRemoveAccountRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> (name: String, deletesData: Bool) {
+        let message = try request(brume__v1__remove_account_request__unpack, bytes)
+        return (try Self.accountName(message.pointee.name), message.pointee.delete_data != 0)
     }
 
-    package func encodeRemoveAccountResponse() -> [UInt8] {
-        encode { $0.make(brume__v1__remove_account_response__init) }
+    package func encodeRemoveAccountResponse(_ summary: ResetSummary) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__remove_account_response__init)
+            message.pointee.databases = UInt32(clamping: summary.databases)
+            message.pointee.records = UInt64(clamping: summary.records)
+            return message
+        }
+    }
+
+    /// The name after which the page begins; empty for the first page.
+    package func decodeListContainersRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
+        try request(brume__v1__list_containers_request__unpack, bytes).pointee.after.lossyText
+    }
+
+    package func encodeListContainersResponse(_ page: ContainerPage) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__list_containers_response__init)
+            message.pointee.n_containers = page.containers.count
+            message.pointee.containers = arena.messages(page.containers, arena.container)
+            message.pointee.more_coming = page.moreComing ? 1 : 0
+            message.pointee.public_quota_bytes = UInt64(clamping: page.publicQuotaBytes)
+            return message
+        }
     }
 
     /// The name of the account that gets a token.
@@ -138,6 +162,21 @@ extension MessageCoder {
 }
 
 extension MessageArena {
+    fileprivate func container(_ container: ContainerSummary) -> Pointer<Brume__V1__Container> {
+        let message = make(brume__v1__container__init)
+        message.pointee.name = data(container.name)
+        message.pointee.development = environment(container.development)
+        message.pointee.production = environment(container.production)
+        return message
+    }
+
+    private func environment(_ environment: ContainerEnvironment) -> Pointer<Brume__V1__ContainerEnvironment> {
+        let message = make(brume__v1__container_environment__init)
+        message.pointee.record_types = UInt32(clamping: environment.recordTypes)
+        message.pointee.public_bytes = UInt64(clamping: environment.publicBytes)
+        return message
+    }
+
     fileprivate func account(_ account: Account) -> Pointer<Brume__V1__Account> {
         let message = make(brume__v1__account__init)
         message.pointee.name = data(account.name)

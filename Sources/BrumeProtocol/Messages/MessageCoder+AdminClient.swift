@@ -39,16 +39,42 @@ extension MessageCoder {
         return (accounts, message.pointee.more_coming != 0)
     }
 
-    package func encodeRemoveAccountRequest(name: String) -> [UInt8] {
+    package func encodeRemoveAccountRequest(name: String, deletesData: Bool = false) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__v1__remove_account_request__init)
             message.pointee.name = arena.data(name)
+            message.pointee.delete_data = deletesData ? 1 : 0
             return message
         }
     }
 
-    package func decodeRemoveAccountResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) {
-        _ = try answer(brume__v1__remove_account_response__unpack, bytes)
+    /// What was emptied with the account.
+    package func decodeRemoveAccountResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> ResetSummary {
+        let message = try answer(brume__v1__remove_account_response__unpack, bytes)
+        return ResetSummary(
+            databases: Int(message.pointee.databases), records: Int(clamping: message.pointee.records))
+    }
+
+    package func encodeListContainersRequest(after name: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__list_containers_request__init)
+            message.pointee.after = arena.data(name)
+            return message
+        }
+    }
+
+    package func decodeListContainersResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> ContainerPage {
+        let message = try answer(brume__v1__list_containers_response__unpack, bytes)
+        let containers = try values(message.pointee.containers, message.pointee.n_containers) {
+            (container) throws(ServiceError) in
+            ContainerSummary(
+                name: container.pointee.name.lossyText,
+                development: ContainerEnvironment(container.pointee.development),
+                production: ContainerEnvironment(container.pointee.production))
+        }
+        return ContainerPage(
+            containers: containers, moreComing: message.pointee.more_coming != 0,
+            publicQuotaBytes: Int(clamping: message.pointee.public_quota_bytes))
     }
 
     package func encodeCreateTokenRequest(name: String) -> [UInt8] {
@@ -129,5 +155,13 @@ extension Account {
             name: account.pointee.name.lossyText, email: account.pointee.email.lossyText,
             createdMilliseconds: account.pointee.created_milliseconds, tokens: Int(account.pointee.tokens),
             userRecordName: account.pointee.user_record_name.lossyText)
+    }
+}
+
+extension ContainerEnvironment {
+    fileprivate init(_ environment: UnsafeMutablePointer<Brume__V1__ContainerEnvironment>?) {
+        self.init(
+            recordTypes: Int(environment?.pointee.record_types ?? 0),
+            publicBytes: Int(clamping: environment?.pointee.public_bytes ?? 0))
     }
 }

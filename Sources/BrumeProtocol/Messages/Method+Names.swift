@@ -16,6 +16,7 @@ extension Method {
         .adminDeploySchema: "Admin.DeploySchema", .adminResetSchema: "Admin.ResetSchema",
         .adminSetRoleMember: "Admin.SetRoleMember", .adminListRoleMembers: "Admin.ListRoleMembers",
         .adminStats: "Admin.Stats", .adminQuota: "Admin.Quota",
+        .adminListContainers: "Admin.ListContainers",
     ]
 
     /// Whether this version of the protocol has the method.

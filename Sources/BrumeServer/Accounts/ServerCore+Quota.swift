@@ -76,7 +76,7 @@ extension ServerCore {
     }
 
     /// Whoever uses the database is told, and then the log says it as an error.
-    private func logUncounted(_ error: StoreError) {
+    func logUncounted(_ error: StoreError) {
         log.warning("a database's bytes can't be counted", [("reason", "\(error)")])
     }
 

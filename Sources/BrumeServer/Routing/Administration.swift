@@ -28,10 +28,12 @@ extension ServerCore {
                 let rest = accounts.list().drop { $0.name <= name }
                 let page = rest.prefix(ServerLimits.accountsPerPage).map { view($0, identity) }
                 give(.success(.accounts(page, moreComing: page.count < rest.count)))
-            case .removeAccount(let name):
+            case .removeAccount(let name, deletesData: false):
                 _ = try accounts.remove(name: name)
                 revoke(name)
-                give(.success(.accountRemoved))
+                give(.success(.accountRemoved(ResetSummary(databases: 0, records: 0))))
+            case .removeAccount(let name, deletesData: true): try removeWithData(name, give)
+            case .listContainers(let name): listContainers(after: name, give)
             case .createToken(let name):
                 give(.success(.tokenCreated(try accounts.createToken(name: name))))
             case .revokeTokens(let name):
@@ -81,7 +83,7 @@ extension ServerCore {
                 accountID: account.id, container: container, environment: environment))
     }
 
-    private static func serviceError(_ error: ServerError) -> ServiceError {
+    static func serviceError(_ error: ServerError) -> ServiceError {
         if error.code == .diskFull { return .diskFull }
         let code: ErrorCode =
             switch error.code {

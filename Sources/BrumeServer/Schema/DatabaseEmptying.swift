@@ -2,50 +2,55 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Empties the databases of a container's development environment, one after the other. Users may go on meanwhile: what
-/// they save afterwards stays.
+/// Empties databases, one after the other. Users may go on meanwhile: what they save afterwards stays.
 ///
 /// `@unchecked Sendable`: belongs to the admin loop; the shards get single databases and answer there.
 final class DatabaseEmptying: @unchecked Sendable {
     typealias Done = @Sendable (Result<ResetSummary, ServiceError>) -> Void
 
     private unowned let server: ServerCore
-    private let container: String
     private let done: Done
     private var ids: [DatabaseID] = []
     private var summary = ResetSummary(databases: 0, records: 0)
-    private var shardsLeft = 0
 
-    init(server: ServerCore, container: String, _ done: @escaping Done) {
+    init(server: ServerCore, _ done: @escaping Done) {
         self.server = server
-        self.container = container
         self.done = done
     }
 
-    /// On the admin loop.
-    func start() {
-        var known = Set<DatabaseID>()
+    /// Begins with the databases of a container's development environment. On the admin loop.
+    func start(container: String) {
+        let onDisk: Set<DatabaseID>
         do throws(StoreError) {
-            known.formUnion(try server.schemas.databases(of: container, .development))
+            onDisk = Set(try server.schemas.databases(of: container, .development))
         } catch {
             server.log.error("the snapshots can't be listed", [("reason", "\(error)")])
             return done(.failure(Self.failure))
         }
-        shardsLeft = server.shards.count
-        let found = Found(ids: known)
-        for shard in server.shards {
-            shard.loop.execute { [self] in
-                let loaded = shard.loadedDatabases(of: container, .development)
-                server.adminLoop.execute { [self] in
-                    found.ids.formUnion(loaded)
-                    shardsLeft -= 1
-                    guard shardsLeft == 0 else { return }
-                    // In a fixed order, so that a run can be repeated.
-                    ids = found.ids.sorted { ($0.scope.rawValue, $0.owner) > ($1.scope.rawValue, $1.owner) }
-                    next()
-                }
-            }
+        server.loadedDatabases {
+            $0.container == container && $0.environment == .development
+        } then: { [self] loaded in
+            start(onDisk.union(loaded))
         }
+    }
+
+    /// Begins with those of `databases` that are in memory or on the disk. On the admin loop.
+    func start(anyOf databases: Set<DatabaseID>) {
+        server.loadedDatabases {
+            databases.contains($0)
+        } then: { [self] loaded in
+            let snapshots = server.shards[0].log.snapshots
+            start(loaded.union(databases.filter { snapshots.holds($0) }))
+        }
+    }
+
+    private func start(_ databases: Set<DatabaseID>) {
+        // In a fixed order, so that a run can be repeated.
+        ids = databases.sorted {
+            ($0.scope.rawValue, $0.owner, $0.container, $0.environment.rawValue)
+                > ($1.scope.rawValue, $1.owner, $1.container, $1.environment.rawValue)
+        }
+        next()
     }
 
     private static let failure = ServiceError(
@@ -69,25 +74,37 @@ final class DatabaseEmptying: @unchecked Sendable {
             }
         }
     }
+}
 
-    /// On the admin loop only.
+extension ServerCore {
+    /// Finds the databases in memory that match; `done` is called on the admin loop, which this is called on.
+    func loadedDatabases(
+        _ matches: @escaping @Sendable (DatabaseID) -> Bool, then done: @escaping @Sendable (Set<DatabaseID>) -> Void
+    ) {
+        let found = Found(loopsLeft: shards.count)
+        for shard in shards {
+            shard.loop.execute { [self] in
+                var ids: [DatabaseID] = []
+                shard.databases.forEach { if matches($0.database.id) { ids.append($0.database.id) } }
+                adminLoop.execute { [ids] in
+                    found.ids.formUnion(ids)
+                    found.loopsLeft -= 1
+                    if found.loopsLeft == 0 { done(found.ids) }
+                }
+            }
+        }
+    }
+
+    /// `@unchecked Sendable`: the admin loop alone uses it.
     private final class Found: @unchecked Sendable {
-        var ids: Set<DatabaseID>
+        var ids: Set<DatabaseID> = []
+        var loopsLeft: Int
 
-        init(ids: Set<DatabaseID>) { self.ids = ids }
+        init(loopsLeft: Int) { self.loopsLeft = loopsLeft }
     }
 }
 
 extension Shard {
-    func loadedDatabases(of container: String, _ environment: Environment) -> [DatabaseID] {
-        var found: [DatabaseID] = []
-        databases.forEach { loaded in
-            let id = loaded.database.id
-            if id.container == container, id.environment == environment { found.append(id) }
-        }
-        return found
-    }
-
     /// Empties a database, a part in each turn; `done` is called with the number of records when all is durable.
     func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
         databases.withDatabase(id, of: .operator, keepsEmpty: false) { [self] outcome in

@@ -115,7 +115,7 @@ extension ServerCore {
         if let error = changeSchemas({ () throws(ServiceError) in try schemas.reset(container: container) }) {
             return give(.failure(error))
         }
-        DatabaseEmptying(server: self, container: container) { give($0.map { .schemaReset($0) }) }.start()
+        DatabaseEmptying(server: self) { give($0.map { .schemaReset($0) }) }.start(container: container)
     }
 
     /// Makes a change for the operator, and answers when it holds on every loop: an account that was taken out of a

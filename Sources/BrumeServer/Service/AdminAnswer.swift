@@ -4,7 +4,9 @@ internal import BrumeModel
 enum AdminAnswer: Sendable {
     case accountAdded(Account, token: String)
     case accounts([Account], moreComing: Bool)
-    case accountRemoved
+    /// With what was emptied.
+    case accountRemoved(ResetSummary)
+    case containers(ContainerPage)
     case tokenCreated(String)
     case tokensRevoked(count: Int)
     case quota(AccountQuota)

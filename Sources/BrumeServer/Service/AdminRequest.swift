@@ -4,7 +4,8 @@ internal import BrumeModel
 enum AdminRequest: Sendable {
     case addAccount(name: String, email: String)
     case listAccounts(after: String)
-    case removeAccount(name: String)
+    case removeAccount(name: String, deletesData: Bool)
+    case listContainers(after: String)
     case createToken(name: String)
     case revokeTokens(name: String)
     case quota(name: String, QuotaChange?)

@@ -9,7 +9,10 @@ extension AdminRequest {
             let (name, email) = try coder.decodeAddAccountRequest(payload)
             self = .addAccount(name: name, email: email)
         case .adminListAccounts: self = .listAccounts(after: try coder.decodeListAccountsRequest(payload))
-        case .adminRemoveAccount: self = .removeAccount(name: try coder.decodeRemoveAccountRequest(payload))
+        case .adminRemoveAccount:
+            let (name, deletesData) = try coder.decodeRemoveAccountRequest(payload)
+            self = .removeAccount(name: name, deletesData: deletesData)
+        case .adminListContainers: self = .listContainers(after: try coder.decodeListContainersRequest(payload))
         case .adminCreateToken: self = .createToken(name: try coder.decodeCreateTokenRequest(payload))
         case .adminRevokeTokens: self = .revokeTokens(name: try coder.decodeRevokeTokensRequest(payload))
         case .adminQuota:

@@ -24,7 +24,8 @@ extension MessageCoder {
         switch answer {
         case .accountAdded(let account, let token): encodeAddAccountResponse(account: account, token: token)
         case .accounts(let accounts, let moreComing): encodeListAccountsResponse(accounts, moreComing: moreComing)
-        case .accountRemoved: encodeRemoveAccountResponse()
+        case .accountRemoved(let summary): encodeRemoveAccountResponse(summary)
+        case .containers(let page): encodeListContainersResponse(page)
         case .tokenCreated(let token): encodeCreateTokenResponse(token: token)
         case .tokensRevoked(let count): encodeRevokeTokensResponse(revoked: count)
         case .quota(let quota): encodeQuotaResponse(quota)

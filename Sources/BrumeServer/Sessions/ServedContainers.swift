@@ -12,7 +12,7 @@ struct ServedContainers {
         case refused
     }
 
-    private var holdingData: Set<String>
+    private(set) var holdingData: Set<String>
     /// Containers with data that an account is known to have, up to the limit: more would change nothing.
     private var ofAccount: [[UInt8]: Set<String>] = [:]
     /// Accounts whose containers from before the start have been counted.

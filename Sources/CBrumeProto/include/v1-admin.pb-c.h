@@ -36,6 +36,10 @@ typedef struct Brume__V1__ListAccountsRequest Brume__V1__ListAccountsRequest;
 typedef struct Brume__V1__ListAccountsResponse Brume__V1__ListAccountsResponse;
 typedef struct Brume__V1__RemoveAccountRequest Brume__V1__RemoveAccountRequest;
 typedef struct Brume__V1__RemoveAccountResponse Brume__V1__RemoveAccountResponse;
+typedef struct Brume__V1__ListContainersRequest Brume__V1__ListContainersRequest;
+typedef struct Brume__V1__ContainerEnvironment Brume__V1__ContainerEnvironment;
+typedef struct Brume__V1__Container Brume__V1__Container;
+typedef struct Brume__V1__ListContainersResponse Brume__V1__ListContainersResponse;
 typedef struct Brume__V1__CreateTokenRequest Brume__V1__CreateTokenRequest;
 typedef struct Brume__V1__CreateTokenResponse Brume__V1__CreateTokenResponse;
 typedef struct Brume__V1__RevokeTokensRequest Brume__V1__RevokeTokensRequest;
@@ -301,19 +305,98 @@ struct  Brume__V1__RemoveAccountRequest
 {
   ProtobufCMessage base;
   ProtobufCBinaryData name;
+  /*
+   * of its private databases, in all containers and environments
+   */
+  protobuf_c_boolean delete_data;
 };
 #define BRUME__V1__REMOVE_ACCOUNT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__remove_account_request__descriptor) \
-    , {0,NULL} }
+    , {0,NULL}, 0 }
 
 
+/*
+ * Zeros when data was not to be deleted.
+ */
 struct  Brume__V1__RemoveAccountResponse
 {
   ProtobufCMessage base;
+  /*
+   * that were emptied
+   */
+  uint32_t databases;
+  /*
+   * that were in them
+   */
+  uint64_t records;
 };
 #define BRUME__V1__REMOVE_ACCOUNT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__remove_account_response__descriptor) \
-     }
+    , 0, 0 }
+
+
+struct  Brume__V1__ListContainersRequest
+{
+  ProtobufCMessage base;
+  /*
+   * The page behind this name; empty: the first one.
+   */
+  ProtobufCBinaryData after;
+};
+#define BRUME__V1__LIST_CONTAINERS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_containers_request__descriptor) \
+    , {0,NULL} }
+
+
+/*
+ * One of a container's two environments.
+ */
+struct  Brume__V1__ContainerEnvironment
+{
+  ProtobufCMessage base;
+  /*
+   * of its schema, without Users
+   */
+  uint32_t record_types;
+  /*
+   * of its public database that count against the quota
+   */
+  uint64_t public_bytes;
+};
+#define BRUME__V1__CONTAINER_ENVIRONMENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__container_environment__descriptor) \
+    , 0, 0 }
+
+
+struct  Brume__V1__Container
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData name;
+  Brume__V1__ContainerEnvironment *development;
+  Brume__V1__ContainerEnvironment *production;
+};
+#define BRUME__V1__CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__container__descriptor) \
+    , {0,NULL}, NULL, NULL }
+
+
+/*
+ * At most 100, in the order of their names.
+ */
+struct  Brume__V1__ListContainersResponse
+{
+  ProtobufCMessage base;
+  size_t n_containers;
+  Brume__V1__Container **containers;
+  protobuf_c_boolean more_coming;
+  /*
+   * of each public database; 0: no limit
+   */
+  uint64_t public_quota_bytes;
+};
+#define BRUME__V1__LIST_CONTAINERS_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_containers_response__descriptor) \
+    , 0,NULL, 0, 0 }
 
 
 struct  Brume__V1__CreateTokenRequest
@@ -1044,6 +1127,82 @@ Brume__V1__RemoveAccountResponse *
 void   brume__v1__remove_account_response__free_unpacked
                      (Brume__V1__RemoveAccountResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__ListContainersRequest methods */
+void   brume__v1__list_containers_request__init
+                     (Brume__V1__ListContainersRequest         *message);
+size_t brume__v1__list_containers_request__get_packed_size
+                     (const Brume__V1__ListContainersRequest   *message);
+size_t brume__v1__list_containers_request__pack
+                     (const Brume__V1__ListContainersRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_containers_request__pack_to_buffer
+                     (const Brume__V1__ListContainersRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListContainersRequest *
+       brume__v1__list_containers_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_containers_request__free_unpacked
+                     (Brume__V1__ListContainersRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ContainerEnvironment methods */
+void   brume__v1__container_environment__init
+                     (Brume__V1__ContainerEnvironment         *message);
+size_t brume__v1__container_environment__get_packed_size
+                     (const Brume__V1__ContainerEnvironment   *message);
+size_t brume__v1__container_environment__pack
+                     (const Brume__V1__ContainerEnvironment   *message,
+                      uint8_t             *out);
+size_t brume__v1__container_environment__pack_to_buffer
+                     (const Brume__V1__ContainerEnvironment   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ContainerEnvironment *
+       brume__v1__container_environment__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__container_environment__free_unpacked
+                     (Brume__V1__ContainerEnvironment *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__Container methods */
+void   brume__v1__container__init
+                     (Brume__V1__Container         *message);
+size_t brume__v1__container__get_packed_size
+                     (const Brume__V1__Container   *message);
+size_t brume__v1__container__pack
+                     (const Brume__V1__Container   *message,
+                      uint8_t             *out);
+size_t brume__v1__container__pack_to_buffer
+                     (const Brume__V1__Container   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__Container *
+       brume__v1__container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__container__free_unpacked
+                     (Brume__V1__Container *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ListContainersResponse methods */
+void   brume__v1__list_containers_response__init
+                     (Brume__V1__ListContainersResponse         *message);
+size_t brume__v1__list_containers_response__get_packed_size
+                     (const Brume__V1__ListContainersResponse   *message);
+size_t brume__v1__list_containers_response__pack
+                     (const Brume__V1__ListContainersResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_containers_response__pack_to_buffer
+                     (const Brume__V1__ListContainersResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListContainersResponse *
+       brume__v1__list_containers_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_containers_response__free_unpacked
+                     (Brume__V1__ListContainersResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__CreateTokenRequest methods */
 void   brume__v1__create_token_request__init
                      (Brume__V1__CreateTokenRequest         *message);
@@ -1353,6 +1512,18 @@ typedef void (*Brume__V1__RemoveAccountRequest_Closure)
 typedef void (*Brume__V1__RemoveAccountResponse_Closure)
                  (const Brume__V1__RemoveAccountResponse *message,
                   void *closure_data);
+typedef void (*Brume__V1__ListContainersRequest_Closure)
+                 (const Brume__V1__ListContainersRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ContainerEnvironment_Closure)
+                 (const Brume__V1__ContainerEnvironment *message,
+                  void *closure_data);
+typedef void (*Brume__V1__Container_Closure)
+                 (const Brume__V1__Container *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ListContainersResponse_Closure)
+                 (const Brume__V1__ListContainersResponse *message,
+                  void *closure_data);
 typedef void (*Brume__V1__CreateTokenRequest_Closure)
                  (const Brume__V1__CreateTokenRequest *message,
                   void *closure_data);
@@ -1423,6 +1594,10 @@ struct Brume__V1__Admin_Service
                 const Brume__V1__QuotaRequest *input,
                 Brume__V1__QuotaResponse_Closure closure,
                 void *closure_data);
+  void (*list_containers)(Brume__V1__Admin_Service *service,
+                          const Brume__V1__ListContainersRequest *input,
+                          Brume__V1__ListContainersResponse_Closure closure,
+                          void *closure_data);
   void (*snapshot)(Brume__V1__Admin_Service *service,
                    const Brume__V1__SnapshotRequest *input,
                    Brume__V1__SnapshotResponse_Closure closure,
@@ -1469,6 +1644,7 @@ void brume__v1__admin__init (Brume__V1__Admin_Service *service,
       function_prefix__ ## create_token,\
       function_prefix__ ## revoke_tokens,\
       function_prefix__ ## quota,\
+      function_prefix__ ## list_containers,\
       function_prefix__ ## snapshot,\
       function_prefix__ ## export_schema,\
       function_prefix__ ## import_schema,\
@@ -1501,6 +1677,10 @@ void brume__v1__admin__quota(ProtobufCService *service,
                              const Brume__V1__QuotaRequest *input,
                              Brume__V1__QuotaResponse_Closure closure,
                              void *closure_data);
+void brume__v1__admin__list_containers(ProtobufCService *service,
+                                       const Brume__V1__ListContainersRequest *input,
+                                       Brume__V1__ListContainersResponse_Closure closure,
+                                       void *closure_data);
 void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
                                 Brume__V1__SnapshotResponse_Closure closure,
@@ -1556,6 +1736,10 @@ extern const ProtobufCMessageDescriptor brume__v1__list_accounts_request__descri
 extern const ProtobufCMessageDescriptor brume__v1__list_accounts_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__remove_account_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__remove_account_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_containers_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__container_environment__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__container__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_containers_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__create_token_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__create_token_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__revoke_tokens_request__descriptor;

@@ -107,10 +107,18 @@ enum Operator {
         }
     }
 
-    func remove(name: String) async throws {
+    /// Removes an account. Returns what was emptied with it.
+    func remove(name: String, deletesData: Bool) async throws -> ResetSummary {
         switch self {
-        case .running(let session): try await session.removeAccount(name: name)
-        case .stopped(let accounts): try accounts.remove(name: name)
+        case .running(let session): return try await session.removeAccount(name: name, deletesData: deletesData)
+        case .stopped(let accounts):
+            guard !deletesData else {
+                throw CommandError(
+                    .unreachable, "an account's databases are emptied by their server, and none runs on the folder",
+                    hint: "start it with brume serve, or remove the account without --with-data")
+            }
+            try accounts.remove(name: name)
+            return ResetSummary(databases: 0, records: 0)
         }
     }
 

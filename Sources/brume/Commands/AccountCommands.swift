@@ -22,8 +22,26 @@ enum AccountCommands {
         CommandDefinition(
             ["account", "list"], "list the accounts", options: options, notes: [note], body: .asynchronous(list)),
         CommandDefinition(
-            ["account", "remove"], "remove an account with its tokens; its data stays on disk", arguments: [name],
-            options: options, notes: [note], body: .asynchronous(remove)),
+            ["account", "remove"], "remove an account with its tokens and, if you say so, its private data",
+            arguments: [name],
+            options: [
+                OptionDefinition(
+                    "with-data", nil, "delete what is in its private databases, in all containers and environments"),
+                CommandOptions.yes,
+            ] + options,
+            notes: [
+                """
+                Without --with-data its private data stays on disk and goes on taking room, and nobody can read or delete it any \
+                more: an account that is made later under the same name is another one.
+                """,
+                """
+                With --with-data, which asks before and needs the running server, its tokens are revoked, all records and zones of its \
+                private databases are deleted, and then the account. What it saved in public databases stays, as \
+                do backups. The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
+                midway, the account is still there: run it again.
+                """, note,
+            ],
+            examples: ["brume account remove alice --with-data --data ./brume-data"], body: .asynchronous(remove)),
         CommandDefinition(
             ["account", "token"], "make another token for an account and print it, this once", arguments: [name],
             options: [OptionDefinition("revoke", nil, "revoke all tokens that it had")] + options,
@@ -72,8 +90,34 @@ enum AccountCommands {
     }
 
     private static func remove(_ invocation: Invocation) async throws -> ExitCode {
-        try await Operator(invocation).remove(name: invocation.arguments[0])
-        if !invocation.isOn("json") { Terminal.print("removed \(invocation.arguments[0]); its data stay") }
+        let name = invocation.arguments[0]
+        let deletesData = invocation.isOn("with-data")
+        let access = try Operator(invocation)
+        if deletesData {
+            guard try await access.list().contains(where: { $0.name == name }) else {
+                throw CommandError(
+                    .notFound, "there is no account named \(name)", hint: "brume account list shows their names")
+            }
+            guard try CommandOptions.isConfirmed("delete \(name) and all of its private data?", invocation) else {
+                throw CommandError(.failed, "nothing was removed")
+            }
+        }
+        let emptied = try await access.remove(name: name, deletesData: deletesData)
+        if invocation.isOn("json") {
+            Terminal.print(
+                JSONValue.object([
+                    ("name", .string(name)), ("dataDeleted", .bool(deletesData)),
+                    ("databases", .integer(Int64(emptied.databases))), ("records", .integer(Int64(emptied.records))),
+                ]).line)
+        } else if deletesData {
+            Terminal.print(
+                "removed \(name); deleted: \(CountText.text(emptied.records, "record")) in "
+                    + CountText.text(emptied.databases, "database"))
+        } else {
+            Terminal.print(
+                "removed \(name). Its private data stays on disk, where nobody can read or delete it any more"
+                    + " (--with-data, given with the removal, deletes it)")
+        }
         return .done
     }
 

@@ -95,3 +95,17 @@ enum CommandOptions {
         --token-file; `brume dev` prints the variables ready to paste.
         """
 }
+
+extension CommandOptions {
+    static let yes = OptionDefinition("yes", nil, "do it without asking")
+
+    /// Asks the user at the terminal; without a terminal `--yes` has to be given.
+    static func isConfirmed(_ question: String, _ invocation: Invocation) throws(UsageError) -> Bool {
+        if invocation.isOn("yes") { return true }
+        guard Terminal.isTerminal(Terminal.standardInput) else {
+            throw UsageError("there is nobody to ask: give --yes", command: invocation.command)
+        }
+        Terminal.write("\(question) [y/N] ", to: Terminal.standardError)
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+}

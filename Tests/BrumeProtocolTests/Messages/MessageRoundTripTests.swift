@@ -220,8 +220,23 @@ struct MessageRoundTripTests {
         let listed = try server.encodeListAccountsResponse([account, account], moreComing: true)
             .decoded(client.decodeListAccountsResponse)
         #expect(listed == ([account, account], true))
-        #expect(try client.encodeRemoveAccountRequest(name: "a").decoded(server.decodeRemoveAccountRequest) == "a")
-        try server.encodeRemoveAccountResponse().decoded(client.decodeRemoveAccountResponse)
+        for deletesData in [false, true] {
+            let request = try client.encodeRemoveAccountRequest(name: "a", deletesData: deletesData)
+                .decoded(server.decodeRemoveAccountRequest)
+            #expect(request == ("a", deletesData))
+        }
+        let emptied = ResetSummary(databases: 3, records: 1 << 40)
+        #expect(try server.encodeRemoveAccountResponse(emptied).decoded(client.decodeRemoveAccountResponse) == emptied)
+        #expect(try client.encodeListContainersRequest(after: "i").decoded(server.decodeListContainersRequest) == "i")
+        let containers = ContainerPage(
+            containers: [
+                ContainerSummary(
+                    name: "iCloud.a", development: ContainerEnvironment(recordTypes: 2, publicBytes: 5 << 40)),
+                ContainerSummary(name: "iCloud.b", production: ContainerEnvironment(recordTypes: 1, publicBytes: 0)),
+            ], moreComing: true, publicQuotaBytes: 7)
+        #expect(
+            try server.encodeListContainersResponse(containers).decoded(client.decodeListContainersResponse)
+                == containers)
         #expect(try client.encodeCreateTokenRequest(name: "b").decoded(server.decodeCreateTokenRequest) == "b")
         #expect(try server.encodeCreateTokenResponse(token: "t").decoded(client.decodeCreateTokenResponse) == "t")
         #expect(try client.encodeRevokeTokensRequest(name: "c").decoded(server.decodeRevokeTokensRequest) == "c")

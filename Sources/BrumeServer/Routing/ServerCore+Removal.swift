@@ -1,0 +1,54 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// The removal of an account together with what it stores.
+extension ServerCore {
+    /// Revokes the account's tokens, empties its private databases, and removes it. On the admin loop.
+    ///
+    /// The account goes last: without it nothing tells whose the databases are, so what fails can be asked for again.
+    func removeWithData(
+        _ name: String, _ give: @escaping @Sendable (AdminOutcome) -> Void
+    ) throws(ServerError) {
+        _ = try accounts.revokeTokens(name: name)
+        guard let account = accounts.account(named: name) else {
+            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+        }
+        var databases: Set<DatabaseID> = []
+        for container in knownContainers {
+            for environment in [Environment.production, .development] {
+                let user = secrets.userRecordName(
+                    accountID: account.id, container: container, environment: environment)
+                databases.insert(
+                    DatabaseID(container: container, environment: environment, scope: .private, owner: user))
+            }
+        }
+        endSessions(ofAccount: name) { [self, databases] in
+            adminLoop.execute { [self] in
+                DatabaseEmptying(server: self) { [self] outcome in finishRemoval(of: name, outcome, give) }
+                    .start(anyOf: databases)
+            }
+        }
+    }
+
+    private func finishRemoval(
+        of name: String, _ outcome: Result<ResetSummary, ServiceError>, _ give: (AdminOutcome) -> Void
+    ) {
+        switch outcome {
+        case .success(let summary):
+            do throws(ServerError) {
+                _ = try accounts.remove(name: name)
+                give(.success(.accountRemoved(summary)))
+            } catch {
+                give(.failure(Self.serviceError(error)))
+            }
+        case .failure(let error):
+            give(
+                .failure(
+                    ServiceError(
+                        error.code,
+                        "not all data of \(name) could be deleted, and the account is still there, without tokens; remove it"
+                            + " again: \(error.message)", retryAfterMilliseconds: error.retryAfterMilliseconds)))
+        }
+    }
+}
