@@ -80,6 +80,37 @@ struct SchemaCommandTests {
         }
     }
 
+    @Test("a mistyped container is not found, and the one that was meant is named", arguments: [true, false])
+    func mistypedContainer(isRunning: Bool) throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        if !isRunning {
+            server.process.closeInput()
+            #expect(server.process.wait() == 0)
+        }
+        func run(_ words: String..., container: String = "iCloud.notse") throws -> CommandRun {
+            try CommandRun(words + ["--data", data, "--container", container], in: folder)
+        }
+        let none = try run("schema", "export")
+        #expect(none.status == ExitCode.notFound.rawValue && none.errors.contains("schema import"), "\(none.errors)")
+        let path = try folder.write("schema.ckdb", Self.file)
+        let first = try run("schema", "import", "--file", path, container: "iCloud.notes")
+        #expect(first.status == 0 && first.errors.contains("iCloud.notes is a new container"), "\(first.errors)")
+        let again = try run("schema", "import", "--file", path, container: "iCloud.notes")
+        #expect(again.status == 0 && again.errors.isEmpty, "\(again.errors)")
+        for words in [
+            ["schema", "export"], ["schema", "diff"], ["schema", "diff", "--file", path],
+            ["schema", "deploy", "--yes"],
+            ["schema", "reset", "--yes"], ["schema", "members"], ["schema", "role", "Editor", "a"],
+        ] {
+            let run = try CommandRun(words + ["--data", data, "--container", "iCloud.notse"], in: folder)
+            #expect(run.status == ExitCode.notFound.rawValue, "\(words): \(run.output) \(run.errors)")
+            #expect(run.errors.contains("did you mean --container iCloud.notes?"), "\(words): \(run.errors)")
+        }
+        #expect(try run("schema", "deploy", "--yes", container: "iCloud.notes").status == 0)
+    }
+
     @Test("a schema that is too large for a running server is refused with what to do, and taken by a stopped one")
     func largeSchema() throws {
         let folder = try TestFolder()

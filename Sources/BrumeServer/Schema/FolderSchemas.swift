@@ -10,6 +10,7 @@ package final class FolderSchemas {
     private let lock: DirectoryLock
     private let secrets: ServerSecrets
     private let accounts: AccountStore
+    private let disk: RealDisk
     private let registry: SchemaRegistry
     private let container: String
     private let environment: Environment
@@ -30,8 +31,8 @@ package final class FolderSchemas {
         }
         secrets = try ServerSecrets(folder: dataFolder)
         accounts = try AccountStore(folder: dataFolder)
+        disk = RealDisk(folder: dataFolder)
         do throws(StoreError) {
-            let disk = RealDisk(folder: dataFolder)
             registry = try SchemaRegistry(disk: disk, log: .none, manifest: FolderManifest.open(on: disk))
         } catch {
             switch error {
@@ -45,6 +46,16 @@ package final class FolderSchemas {
 
     /// Releases the folder for a server.
     package func release() { lock.release() }
+
+    /// The containers that have a schema or snapshots, in order. What only the journal holds is not among them, nor are
+    /// names that are too long for a file's.
+    package func containers() throws(ServerError) -> [String] {
+        do throws(StoreError) {
+            return try SnapshotListing.containers(on: disk).union(registry.containers.keys).sorted()
+        } catch {
+            throw ServerError(.folder, "the snapshots can't be listed: \(error)")
+        }
+    }
 
     /// The schema of the environment.
     package var schema: Schema { registry[container][environment].schema }

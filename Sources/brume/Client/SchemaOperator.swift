@@ -45,6 +45,39 @@ struct SchemaOperator {
         }
     }
 
+    /// The names of all containers, in order; nil when a server of an earlier version can't tell.
+    func containers() async throws -> [String]? {
+        try await with(.development) { way in
+            switch way {
+            case .running(let session): try await Self.containers(of: session)
+            case .stopped(let schemas): try schemas.containers()
+            }
+        }
+    }
+
+    private static func containers(of session: ClientSession) async throws -> [String]? {
+        do throws(any Error) {
+            return try await session.listContainers().containers.map(\.name)
+        } catch let error as ServiceError where error.code == .invalidArguments {
+            return nil
+        }
+    }
+
+    /// Refuses a container that doesn't exist: most likely its name is mistyped.
+    func checkContainer() async throws {
+        guard let known = try await containers(), !known.contains(container) else { return }
+        if known.isEmpty {
+            throw CommandError(
+                .notFound, "there is no container \(container), and no other one yet",
+                hint: "the first save in development makes one, or brume schema import")
+        }
+        let shown = known.prefix(10).joined(separator: ", ") + (known.count > 10 ? " and \(known.count - 10) more" : "")
+        throw CommandError(
+            .notFound, "there is no container \(container); there is: \(shown)",
+            hint: NearestName.find(container, among: known).map { "did you mean --container \($0)?" }
+                ?? "name one with --container (BRUME_CONTAINER); brume schema import begins a new one")
+    }
+
     func importSchema(_ schema: Schema, validatesOnly: Bool) async throws {
         try await with(.development) { way in
             switch way {

@@ -12,8 +12,12 @@ enum SchemaCommands {
     private static let file = OptionDefinition("file", "FILE", "the schema file; - is the standard input or output")
     private static let against = OptionDefinition(
         "against", "FILE", "another schema file, instead of the data folder's schema")
-    private static let yes = OptionDefinition("yes", nil, "do it without asking")
+    private static let yes = CommandOptions.yes
     private static let note = CommandOptions.operatorNote
+    private static let containerNote = """
+        The container has to exist: it has a schema or data, or brume serve --container names it. A container begins with the first \
+        save in development, or with brume schema import, the first step of a new project. brume containers list shows them.
+        """
     private static let limits = """
         \(Limits.recordTypesPerSchema) record types, \(Limits.fieldsPerSchema) fields and \(Limits.rolesPerSchema) roles
         """
@@ -26,7 +30,7 @@ enum SchemaCommands {
         CommandDefinition(
             ["schema", "export"], "print a schema, or write it to a file",
             options: [container, environment, file, CommandOptions.json] + CommandOptions.operators,
-            notes: [languageNote, note],
+            notes: [languageNote, containerNote, note],
             examples: ["brume schema export --container iCloud.com.example.app --file schema.ckdb"],
             body: .asynchronous(export)),
         CommandDefinition(
@@ -48,7 +52,7 @@ enum SchemaCommands {
                 Without a file: from production to development, which is what a deployment is about. With --file: from the \
                 schema of the environment, or the file of --against, to that file. It ends with 0 when they are the same, and \
                 with 1 when they differ.
-                """, note,
+                """, containerNote, note,
             ],
             examples: ["brume schema diff", "brume schema diff --file schema.ckdb --environment production"],
             body: .asynchronous(diff)),
@@ -60,6 +64,7 @@ enum SchemaCommands {
                 It is refused, and nothing changes, when the file lacks what production's schema has. Records stay. A running server \
                 takes schemas of up to 2 MB, comments not counted; a stopped one's folder any that its limits allow: \(limits).
                 """,
+                "A container that does not exist yet begins with it, and the command says so: look for a mistyped name.",
                 languageNote, note,
             ],
             examples: ["brume schema import --file schema.ckdb"], body: .asynchronous(importFile)),
@@ -70,7 +75,7 @@ enum SchemaCommands {
                 """
                 Record types, fields and roles are added and never go; indexes and grants of the types that development has \
                 become those of development. It shows what changes, and asks.
-                """, note,
+                """, containerNote, note,
             ],
             examples: ["brume schema deploy --container iCloud.com.example.app --yes"], body: .asynchronous(deploy)),
         CommandDefinition(
@@ -79,8 +84,9 @@ enum SchemaCommands {
             notes: [
                 """
                 All zones and records of all users in the container's development environment are deleted; production is not \
-                touched. Accounts and subscriptions to databases stay. It needs the running server.
-                """
+                touched. Accounts and subscriptions to databases stay. It needs the running server, which goes on meanwhile: what is \
+                saved while it runs stays, and teaches the schema anew.
+                """, containerNote,
             ],
             examples: ["brume schema reset --container iCloud.com.example.app"], body: .asynchronous(reset)),
         CommandDefinition(
@@ -104,7 +110,9 @@ enum SchemaCommands {
 
     private static func export(_ invocation: Invocation) async throws -> ExitCode {
         let environment = try CommandOptions.environment(invocation)
-        let schema = try await SchemaOperator(invocation).schema(of: environment).schema
+        let access = try SchemaOperator(invocation)
+        try await access.checkContainer()
+        let schema = try await access.schema(of: environment).schema
         let text = SchemaPrinter.text(schema)
         if let path = invocation.text("file"), path != "-" {
             do {
@@ -170,10 +178,13 @@ enum SchemaCommands {
                 old = try SchemaText.read(other)
             } else {
                 let environment = try CommandOptions.environment(invocation)
-                old = try await SchemaOperator(invocation).schema(of: environment).schema
+                let access = try SchemaOperator(invocation)
+                try await access.checkContainer()
+                old = try await access.schema(of: environment).schema
             }
         } else {
             let access = try SchemaOperator(invocation)
+            try await access.checkContainer()
             old = try await access.schema(of: .production).schema
             new = try await access.schema(of: .development).schema
         }
@@ -185,6 +196,9 @@ enum SchemaCommands {
     private static func importFile(_ invocation: Invocation) async throws -> ExitCode {
         let schema = try SchemaText.read(try invocation.required("file"))
         let access = try SchemaOperator(invocation, begins: true)
+        if let known = try await access.containers(), !known.contains(try invocation.required("container")) {
+            Terminal.printError("brume: \(try invocation.required("container")) is a new container")
+        }
         let former = try await access.schema(of: .development).schema
         try await access.importSchema(schema, validatesOnly: false)
         show(SchemaDifference(from: former, to: schema), invocation, same: "development had this schema already")
@@ -193,13 +207,14 @@ enum SchemaCommands {
 
     private static func deploy(_ invocation: Invocation) async throws -> ExitCode {
         let access = try SchemaOperator(invocation)
+        try await access.checkContainer()
         let (development, fingerprint) = try await access.schema(of: .development)
         let production = try await access.schema(of: .production).schema
         let deployed = try production.deploying(development)
         let difference = SchemaDifference(from: production, to: deployed)
         show(difference, invocation, same: "production has all of development's schema already")
         if difference.isEmpty { return .done }
-        guard try isConfirmed("deploy this to production? It can't be taken back", invocation) else {
+        guard try CommandOptions.isConfirmed("deploy this to production? It can't be taken back", invocation) else {
             throw CommandError(.failed, "nothing was deployed")
         }
         try await access.deploy(fingerprint: fingerprint)
@@ -210,7 +225,9 @@ enum SchemaCommands {
     private static func reset(_ invocation: Invocation) async throws -> ExitCode {
         let access = try SchemaOperator(invocation)
         let name = try invocation.required("container")
-        guard try isConfirmed("delete all data of all users in development of \(name)?", invocation) else {
+        try await access.checkContainer()
+        guard try CommandOptions.isConfirmed("delete all data of all users in development of \(name)?", invocation)
+        else {
             throw CommandError(.failed, "nothing was reset")
         }
         let summary = try await access.reset()
@@ -221,7 +238,8 @@ enum SchemaCommands {
                 ]).line)
         } else {
             Terminal.print(
-                "development has production's schema; emptied: \(summary.databases) databases, \(summary.records) records"
+                "development has production's schema; deleted: "
+                    + "\(CountText.text(summary.records, "record")) in \(CountText.text(summary.databases, "database"))"
             )
         }
         return .done
@@ -230,7 +248,9 @@ enum SchemaCommands {
     private static func role(_ invocation: Invocation) async throws -> ExitCode {
         let (role, account) = (invocation.arguments[0], invocation.arguments[1])
         let isMember = !invocation.isOn("remove")
-        try await SchemaOperator(invocation).setRoleMember(
+        let access = try SchemaOperator(invocation)
+        try await access.checkContainer()
+        try await access.setRoleMember(
             role: role, account: account, isMember: isMember, try CommandOptions.environment(invocation))
         if invocation.isOn("json") {
             Terminal.print(
@@ -243,7 +263,9 @@ enum SchemaCommands {
     }
 
     private static func members(_ invocation: Invocation) async throws -> ExitCode {
-        for member in try await SchemaOperator(invocation).roleMembers(try CommandOptions.environment(invocation)) {
+        let access = try SchemaOperator(invocation)
+        try await access.checkContainer()
+        for member in try await access.roleMembers(try CommandOptions.environment(invocation)) {
             if invocation.isOn("json") {
                 Terminal.print(
                     JSONValue.object([
@@ -261,7 +283,7 @@ enum SchemaCommands {
     // MARK: Output
 
     private static func summary(of schema: Schema) -> String {
-        "\(schema.recordTypes.count) record types, \(schema.fieldCount) fields"
+        "\(CountText.text(schema.recordTypes.count, "record type")), \(CountText.text(schema.fieldCount, "field"))"
     }
 
     private static func show(_ difference: SchemaDifference, _ invocation: Invocation, same: String) {
@@ -278,15 +300,5 @@ enum SchemaCommands {
         } else {
             for change in difference.changes { Terminal.print(change.line) }
         }
-    }
-
-    /// Asks the user at the terminal; without a terminal `--yes` has to be given.
-    private static func isConfirmed(_ question: String, _ invocation: Invocation) throws(UsageError) -> Bool {
-        if invocation.isOn("yes") { return true }
-        guard Terminal.isTerminal(Terminal.standardInput) else {
-            throw UsageError("there is nobody to ask: give --yes", command: invocation.command)
-        }
-        Terminal.write("\(question) [y/N] ", to: Terminal.standardError)
-        return ["y", "yes"].contains(readLine()?.lowercased())
     }
 }
