@@ -129,4 +129,16 @@ struct ArgumentParserTests {
         #expect(throws: UsageError.self) { try parsed.integer("type", in: 1...11) }
         #expect(try parsed.number("type", in: 0...12.5) == 12)
     }
+
+    @Test("a group's name alone asks help for the group, and a mistyped group names the command that was meant")
+    func groups() throws {
+        guard case .help(.group("records")) = try parser().parse(["help", "records"]) else {
+            Issue.record("help on a group is something else")
+            return
+        }
+        #expect(problem(["recrods", "save", "Z"])?.hint == "did you mean: brume records save")
+        #expect(problem(["recrods", "gte", "Z"])?.hint == "did you mean: brume records get")
+        #expect(problem(["recrods"])?.hint == "did you mean: brume records")
+        #expect(problem(["recrods", "frobnicate"])?.hint == "did you mean: brume records")
+    }
 }

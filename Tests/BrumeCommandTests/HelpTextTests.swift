@@ -17,6 +17,19 @@ struct HelpTextTests {
         for code in ExitCode.allCases { #expect(help.contains("\(code.rawValue)  ")) }
     }
 
+    @Test("help on a group lists its commands", arguments: ["account", "containers", "schema", "zones", "records"])
+    func group(name: String) throws {
+        let parser = ArgumentParser(commands: CommandTable.commands, environment: [:]) { _ in nil }
+        guard case .help(let topic) = try parser.parse(["help", name]) else {
+            Issue.record("it is no help")
+            return
+        }
+        let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: topic)
+        for command in CommandTable.commands where command.path.count == 2 && command.path[0] == name {
+            #expect(help.contains("\n  \(command.name)  "), "\(help)")
+        }
+    }
+
     @Test("the overview lists every command that is not hidden")
     func overview() {
         let help = HelpText(commands: CommandTable.commands, style: .plain).text(for: .everything)

@@ -33,6 +33,10 @@ struct ArgumentParser {
     private func help(_ words: [String]) throws(UsageError) -> Outcome {
         let words = words.filter { $0 != "--help" && $0 != "-h" }
         guard let first = words.first else { return .help(.everything) }
+        // The name of a group alone asks for the group, also where it is a command as well.
+        if words.count == 1, commands.contains(where: { $0.path.count == 2 && $0.path[0] == first }) {
+            return .help(.group(first))
+        }
         let (command, _) = try choose(words)
         guard let command else { return .help(.group(first)) }
         return .help(.command(command.path))
@@ -46,10 +50,9 @@ struct ArgumentParser {
         if group.isEmpty {
             let names = Set(commands.filter { !$0.isHidden }.map { $0.path[0] } + ["help"]).sorted()
             let kind = first.hasPrefix("-") ? "brume takes a command first; there is no option" : "there is no command"
-            let nearest = NearestName.find(first, among: names)
             throw UsageError(
                 "\(kind) \"\(first)\"",
-                hint: nearest.map { "did you mean: brume \($0)" } ?? "see: brume help")
+                hint: nearestCommand(to: words, among: names).map { "did you mean: brume \($0)" } ?? "see: brume help")
         }
         if let whole = group.first(where: { $0.path.count == 1 }), group.count == 1 {
             return (whole, Array(words.dropFirst()))
@@ -72,6 +75,14 @@ struct ArgumentParser {
         throw UsageError(
             "there is no command \"\(first) \(second)\"",
             hint: nearest.map { "did you mean: brume \(first) \($0)" } ?? "see: brume \(first) --help")
+    }
+
+    /// The command that was probably meant; with its second word if that is near one of the group.
+    private func nearestCommand(to words: [String], among names: [String]) -> String? {
+        guard let first = NearestName.find(words[0], among: names) else { return nil }
+        let members = commands.filter { !$0.isHidden && $0.path.count == 2 && $0.path[0] == first }.map { $0.path[1] }
+        guard words.count > 1, let second = NearestName.find(words[1], among: members) else { return first }
+        return "\(first) \(second)"
     }
 
     private func parse(_ words: [String], for command: CommandDefinition) throws(UsageError) -> Outcome {

@@ -33,6 +33,7 @@ struct HelpText {
         let members = commands.filter { $0.path[0] == name && !$0.isHidden }
         return "usage: brume \(name) COMMAND [OPTIONS]\n\n\(style.bold("commands"))\n"
             + rows(members.map { ($0.name, $0.summary) })
+            + "\nHelp on one of them: brume \(members.first?.name ?? name) --help\n"
     }
 
     private func command(_ path: [String]) -> String {
