@@ -49,7 +49,10 @@ enum AccountCommands {
         CommandDefinition(
             ["account", "quota"], "show or change what the records of an account's private databases may take",
             arguments: [
-                name, ArgumentDefinition("SIZE", "such as 10GiB; 0: no limit; none: only show it", isOptional: true),
+                name,
+                ArgumentDefinition(
+                    "SIZE", "such as 512MiB or 10GiB; 0: no limit; without it the quota is only shown", isOptional: true
+                ),
             ],
             options: [OptionDefinition("default", nil, "the server's --quota again")] + options,
             notes: [

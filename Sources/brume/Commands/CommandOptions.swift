@@ -10,10 +10,11 @@ enum CommandOptions {
     static func quotas(fallback: (account: Int, public: Int)) -> [OptionDefinition] {
         [
             OptionDefinition(
-                "quota", "SIZE", "what the records of an account may take, such as 5GiB; 0: no limit",
+                "quota", "SIZE",
+                "what all private databases of an account may take together, such as 5GiB; 0: no limit",
                 fallback: ByteSize(bytes: fallback.account).text),
             OptionDefinition(
-                "public-quota", "SIZE", "the same of each container's public database",
+                "public-quota", "SIZE", "what each public database may take, of which a container has two; 0: no limit",
                 fallback: ByteSize(bytes: fallback.public).text),
         ]
     }

@@ -11,7 +11,7 @@ enum LoadCommand {
         ["load"], "put load on a server and measure it",
         options: [
             OptionDefinition(
-                "scenario", "NAME", "mixed, save, catch-up, fan-out, idle, connect or reconnect; see below",
+                "scenario", "NAME", "mixed, save, catch-up, fan-out, idle, connect or reconnect",
                 fallback: "mixed"),
             OptionDefinition("connections", "N", "connections, each a device of its own", fallback: "8"),
             OptionDefinition("seconds", "T", "how long it is measured", fallback: "10"),

@@ -9,7 +9,9 @@ enum SchemaCommands {
         "container", "NAME", "the container", fallback: "iCloud.brume")
     private static let environment = OptionDefinition(
         "environment", "NAME", "development or production", fallback: "development")
-    private static let file = OptionDefinition("file", "FILE", "the schema file; - is the standard input or output")
+    private static let file = OptionDefinition("file", "FILE", "the schema file; - is the standard input")
+    private static let target = OptionDefinition(
+        "file", "FILE", "the file to write (default: -, the standard output)")
     private static let against = OptionDefinition(
         "against", "FILE", "another schema file, instead of the data folder's schema")
     private static let yes = CommandOptions.yes
@@ -29,7 +31,7 @@ enum SchemaCommands {
     static let definitions = [
         CommandDefinition(
             ["schema", "export"], "print a schema, or write it to a file",
-            options: [container, environment, file, CommandOptions.json] + CommandOptions.operators,
+            options: [container, environment, target, CommandOptions.json] + CommandOptions.operators,
             notes: [languageNote, containerNote, note],
             examples: ["brume schema export --container iCloud.com.example.app --file schema.ckdb"],
             body: .asynchronous(export)),

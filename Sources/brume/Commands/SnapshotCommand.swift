@@ -7,7 +7,13 @@ enum SnapshotCommand {
     static let definition = CommandDefinition(
         ["snapshot"], "have the running server write snapshots and cut its journal",
         options: [CommandOptions.json] + CommandOptions.operators,
-        notes: ["Starts after it are faster, and the folder is smaller. A server does this by itself when it stops."],
+        notes: [
+            """
+            A snapshot is a file of the data folder with all that one database holds; the journal has what came after it. The server \
+            writes snapshots by itself, while it runs and when it stops. To have them written now makes the next start faster, \
+            and gives back the room of what was deleted. It is no backup: that is brume backup.
+            """
+        ],
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
