@@ -123,4 +123,17 @@ struct BackupCommandTests {
         let second = try DevServer(folder: folder, arguments: ["--data", restored])
         #expect(try second.run("records", "get", "Notes", "a").status == 0)
     }
+
+    @Test("a file that is no backup is named by its path, without advice that is for data folders")
+    func noBackup() throws {
+        let folder = try TestFolder()
+        let file = try folder.write("notes.txt", String(repeating: "no backup ", count: 100))
+        let verified = try CommandRun(["verify", file], in: folder)
+        #expect(verified.status == ExitCode.damaged.rawValue)
+        #expect(verified.output.last == "\(file) is damaged, or is no backup: use another one", "\(verified.output)")
+        let restored = try CommandRun(["restore", file, "--data", folder.path + "/new"], in: folder)
+        #expect(restored.status == ExitCode.damaged.rawValue)
+        #expect(restored.errors.hasPrefix("brume: \(file) is damaged at byte 0: "), "\(restored.errors)")
+        #expect(!FileSystem.exists(folder.path + "/new"))
+    }
 }

@@ -30,7 +30,7 @@ enum ExportCommand {
         let wanted = invocation.texts("zone").map { $0 == "default" ? Names.defaultZone : $0 }
         for name in wanted {
             if name != Names.defaultZone, let problem = Names.problemWithZoneName(name) {
-                throw CommandError(.usage, problem)
+                throw CommandError(name: name, problem, example: "Notes")
             }
         }
         let context = try await ClientContext(invocation)
@@ -110,7 +110,9 @@ enum ExportCommand {
                     ("zones", .integer(Int64(counts.zones))), ("records", .integer(Int64(counts.records))),
                 ]).line)
         } else {
-            Terminal.print("\(counts.records) records of \(counts.zones) zones written to \(path)")
+            Terminal.print(
+                "\(CountText.text(counts.records, "record")) of \(CountText.text(counts.zones, "zone")) written to \(path)"
+            )
         }
     }
 }

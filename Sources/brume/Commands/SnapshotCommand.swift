@@ -25,7 +25,9 @@ enum SnapshotCommand {
                     ("segmentsRemoved", .integer(Int64(summary.segmentsRemoved))),
                 ]).line)
         } else {
-            Terminal.print("\(summary.databases) snapshots written, \(summary.segmentsRemoved) journal files removed")
+            Terminal.print(
+                "\(CountText.text(summary.databases, "snapshot")) written, "
+                    + "\(CountText.text(summary.segmentsRemoved, "journal file")) removed")
         }
         return .done
     }

@@ -115,9 +115,11 @@ enum VerifyCommand {
     private static func print(_ verification: Verification, _ path: String) {
         Terminal.print(
             """
-            journal:   \(verification.segments) segments, \(verification.batches) batches, \(verification.entries) commits
+            journal:   \(CountText.text(verification.segments, "segment")), \
+            \(verification.batches == 1 ? "1 batch" : "\(verification.batches) batches"), \
+            \(CountText.text(verification.entries, "commit"))
             snapshots: \(verification.snapshots)
-            holds:     \(verification.databases) databases, \(verification.records) records
+            holds:     \(CountText.text(verification.databases, "database")), \(CountText.text(verification.records, "record"))
             """)
         if verification.tornBytes > 0 {
             Terminal.print(
@@ -130,7 +132,9 @@ enum VerifyCommand {
         Terminal.print(
             verification.isSound
                 ? "\(path) is sound"
-                : "\(path) is damaged: restore a backup. Without one, brume help verify tells of --accept-loss")
+                : FileSystem.isDirectory(path)
+                    ? "\(path) is damaged: restore a backup. Without one, brume help verify tells of --accept-loss"
+                    : "\(path) is damaged, or is no backup: use another one")
     }
 
     private static func json(_ verification: Verification, losses: [Verification.Problem]? = nil) -> JSONValue {

@@ -33,7 +33,10 @@ struct FolderCopier {
     func copy(toFile target: String, title: String) throws -> Verification {
         let partial = try Self.partial(of: target)
         let folder = FileSystem.directory(of: target)
-        guard FileSystem.isDirectory(folder) else { throw CommandError(.notFound, "there is no folder \(folder)") }
+        guard FileSystem.isDirectory(folder) else {
+            throw CommandError(
+                .notFound, "there is no folder \(folder)", hint: "make it first, or choose another one")
+        }
         try checkRoom(on: folder)
         do {
             let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
@@ -109,7 +112,8 @@ struct FolderCopier {
                 ]).line)
         } else {
             Terminal.print(
-                "\(target) is verified: \(verification.databases) databases, \(verification.records) records")
+                "\(target) is verified: \(CountText.text(verification.databases, "database")), "
+                    + CountText.text(verification.records, "record"))
         }
     }
 
@@ -161,11 +165,13 @@ struct FolderCopier {
                 throw .disk(error)
             }
         } catch {
-            throw commandError(error, FileSystem.directory(of: path))
+            throw commandError(error, FileSystem.isDirectory(path) ? path : FileSystem.directory(of: path))
         }
         if let problem = verification.problems.first {
+            // Within a folder, a file has its own name; a backup file has the names of those in it.
+            let file = FileSystem.isDirectory(path) ? "\(path)/\(problem.file)" : "\(path): \(problem.file)"
             throw CommandError(
-                .damaged, "\(path)/\(problem.file) at \(problem.offset): \(problem.problem)",
+                .damaged, "\(file) at byte \(problem.offset): \(problem.problem)",
                 hint: "brume verify \(path) tells everything that is damaged")
         }
         return (disk, verification)
@@ -174,7 +180,11 @@ struct FolderCopier {
     private static func commandError(_ error: StoreError, _ folder: String) -> CommandError {
         switch error {
         case .disk(let error): CommandError(.failed, "\(folder): \(error)")
-        case .damaged, .unknownVersion: CommandError(.damaged, "\(folder): \(error)")
+        case .damaged, .unknownVersion:
+            // The error begins with the file's name.
+            CommandError(
+                .damaged, folder == "." ? "\(error)" : "\(path(folder))/\(error)",
+                hint: "it is damaged, or no backup: use another one")
         }
     }
 }
