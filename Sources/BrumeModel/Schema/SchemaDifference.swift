@@ -33,19 +33,39 @@ package struct SchemaDifference: Equatable, Sendable {
 
     private mutating func compare(_ old: RecordTypeSchema?, _ new: RecordTypeSchema?, _ name: String) {
         if old == new { return }
-        if old == nil { add(.addition, "record type \(name)", "") }
-        guard let new else { return add(.removal, "record type \(name)", "with \(old?.fields.count ?? 0) fields") }
+        guard let new else {
+            let count = old?.fields.count ?? 0
+            return add(.removal, "record type \(name)", count == 1 ? "with 1 field" : "with \(count) fields")
+        }
+        guard let old else { return add(new, name) }
         for field in SystemField.allCases {
-            let (before, after) = (old?.systemOptions[field] ?? [], new.systemOptions[field] ?? [])
+            let (before, after) = (old.systemOptions[field] ?? [], new.systemOptions[field] ?? [])
             if before != after { add(.change, "\(name).\(field.name)", Self.arrow(before.text, after.text)) }
         }
-        let names = Set((old?.fields ?? []).map(\.name)).union(new.fields.map(\.name))
+        let names = Set(old.fields.map(\.name)).union(new.fields.map(\.name))
         for field in names.sorted() {
-            compare(old?.field(field), new.field(field), "\(name).\(field)")
+            compare(old.field(field), new.field(field), "\(name).\(field)")
         }
-        for role in Set((old?.grants ?? [:]).keys).union(new.grants.keys).sorted() {
-            let (before, after) = (old?.grants[role] ?? [], new.grants[role] ?? [])
+        for role in Set(old.grants.keys).union(new.grants.keys).sorted() {
+            let (before, after) = (old.grants[role] ?? [], new.grants[role] ?? [])
             if before != after { add(.change, "\(name) grants to \(role)", Self.arrow(before.text, after.text)) }
+        }
+    }
+
+    /// A type that is new: its fields, then what of its system fields is indexed, and its grants, each in one line.
+    private mutating func add(_ type: RecordTypeSchema, _ name: String) {
+        add(.addition, "record type \(name)", "")
+        for field in type.fields.sorted(by: { $0.name < $1.name }) {
+            add(.addition, "\(name).\(field.name)", Self.definition(field))
+        }
+        let indexed = SystemField.allCases.compactMap { field -> String? in
+            let options = type.systemOptions[field] ?? []
+            return options.isEmpty ? nil : "\(field.name) \(options.text)"
+        }
+        if !indexed.isEmpty { add(.addition, "\(name) indexes", indexed.joined(separator: ", ")) }
+        let grants = type.grants.sorted { $0.key < $1.key }.filter { !$0.value.isEmpty }
+        if !grants.isEmpty {
+            add(.addition, "\(name) grants", grants.map { "\($0.value.text) to \($0.key)" }.joined(separator: ", "))
         }
     }
 

@@ -36,7 +36,22 @@ import Testing
         #expect(SchemaDifference(from: deployed, to: try deployed.deploying(development)).isEmpty)
         #expect(
             SchemaDifference(from: deployed, to: production).changes.map(\.line).contains(
-                "- record type New: with 1 fields"))
+                "- record type New: with 1 field"))
+    }
+
+    @Test("a new type is told by its fields, what is indexed of its system fields, and its grants")
+    func newType() throws {
+        let schema = try SchemaSavingTests.schema(
+            """
+            RECORD TYPE New ("___recordID" REFERENCE QUERYABLE, "___createTime" TIMESTAMP QUERYABLE SORTABLE, z STRING,
+                a INT64 SORTABLE, GRANT READ TO "_world", GRANT CREATE TO "_icloud");
+            """)
+        #expect(
+            SchemaDifference(from: Schema(), to: schema).changes.map(\.line) == [
+                "+ record type New", "+ New.a: INT64 SORTABLE", "+ New.z: STRING",
+                "+ New indexes: ___createTime QUERYABLE SORTABLE, ___recordID QUERYABLE",
+                "+ New grants: CREATE to _icloud, READ to _world",
+            ])
     }
 
     @Test("a field that is another type in production can't be deployed") func conflict() throws {
