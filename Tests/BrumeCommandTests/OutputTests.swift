@@ -31,4 +31,15 @@ struct OutputTests {
         #expect(Style.plain.red("x") == "x")
         #expect(Style(isColoured: true).red("x") == "\u{1B}[31mx\u{1B}[0m")
     }
+
+    @Test("errors of a load are counted by their code, each with the sentence that came most often")
+    func loadErrors() {
+        let errors = LoadText.errorsByCode([
+            "quotaExceeded: 5 bytes are left": 1, "quotaExceeded: 7 bytes are left": 3, "not sent": 2,
+            "connection lost: it ended": 2,
+        ])
+        #expect(errors.map(\.code) == ["quotaExceeded", "connection lost", "not sent"])
+        #expect(errors.map(\.count) == [4, 2, 2])
+        #expect(errors.map(\.example) == ["7 bytes are left", "it ended", ""])
+    }
 }

@@ -28,8 +28,8 @@ enum LoadText {
 
     private static func json(_ kind: LoadFigures.Kind, seconds: Double) -> JSONValue {
         let latency = kind.latency
-        let errors = kind.errors.sorted { $0.key < $1.key }.map {
-            (key: $0.key, value: JSONValue.integer(Int64($0.value)))
+        let errors = errorsByCode(kind.errors).sorted { $0.code < $1.code }.map {
+            (key: $0.code, value: JSONValue.integer(Int64(clamping: $0.count)))
         }
         return .object([
             ("operations", .integer(Int64(latency.count))),
@@ -75,6 +75,20 @@ enum LoadText {
         ])
     }
 
+    /// Groups errors, whose texts are a code and a sentence, by their code, the most frequent first, each with its most
+    /// frequent sentence. The sentences hold figures, so that each may be another one.
+    static func errorsByCode(_ errors: [String: UInt64]) -> [(code: String, count: UInt64, example: String)] {
+        var found: [String: (count: UInt64, example: String)] = [:]
+        for (text, count) in errors.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+            let parts = text.split(separator: ": ", maxSplits: 1)
+            let example = parts.count == 2 ? String(parts[1]) : ""
+            let former = found[String(parts[0])]
+            let isFirst = former?.example.isEmpty ?? true
+            found[String(parts[0])] = ((former?.count ?? 0) + count, isFirst ? example : former?.example ?? "")
+        }
+        return found.map { ($0.key, $0.value.count, $0.value.example) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    }
+
     static func text(_ report: LoadReport) -> String {
         let columns = [
             "", "ops/s", "records/s", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms", "errors",
@@ -92,10 +106,9 @@ enum LoadText {
         }
         text += summary(report)
         for operation in LoadOperation.allCases {
-            for (error, count) in (report.figures.kinds[operation]?.errors ?? [:]).sorted(by: { $0.value > $1.value })
-                .prefix(5)
-            {
-                text += "\(operation.rawValue): \(count) × \(error)\n"
+            for error in errorsByCode(report.figures.kinds[operation]?.errors ?? [:]) {
+                text += "\(operation.rawValue): \(error.count) × \(error.code)"
+                text += error.example.isEmpty ? "\n" : ", such as: \(error.example)\n"
             }
         }
         return text
@@ -105,10 +118,10 @@ enum LoadText {
     static func summary(_ report: LoadReport) -> String {
         var text =
             "\(report.scenario.rawValue): \(decimal(report.operationsPerSecond, 0)) operations/s over \(decimal(report.seconds, 1)) s, "
-        text += "\(report.connections) connections, \(report.accounts) accounts"
+        text += "\(CountText.text(report.connections, "connection")), \(CountText.text(report.accounts, "account"))"
         text += report.rate.map { ", rate \(decimal($0, 0))/s" } ?? ""
         text += report.warmUpSeconds > 0 ? ", after \(decimal(report.warmUpSeconds, 0)) s of warm-up\n" : "\n"
-        if report.unfinished > 0 { text += "\(report.unfinished) operations had no end in time\n" }
+        if report.unfinished > 0 { text += "\(CountText.text(report.unfinished, "operation")) had no end in time\n" }
         for (name, usage) in [("server", report.server), ("client", report.client)] {
             guard let usage else { continue }
             let perOperation = Double(usage.cpuNanoseconds) / Double(max(1, report.figures.operations)) / 1000
