@@ -81,6 +81,21 @@ struct ClientCommandTests {
         #expect(try CommandRun(["version", "--json"], in: server.folder).json()["protocol"] == .integer(1))
     }
 
+    @Test("a deletion says what was deleted, and what was not there")
+    func deletions() throws {
+        let server = try DevServer(folder: TestFolder())
+        #expect(try server.run("zones", "create", "Notes").status == 0)
+        #expect(try server.run("records", "save", "Notes", "one", "--type", "Note", "t=x").status == 0)
+        let records = try server.run("records", "delete", "Notes", "one", "nope", "one")
+        #expect(records.status == 0, "\(records.errors)")
+        #expect(records.output == ["deleted one", "there was no nope"])
+        let nowhere = try server.run("records", "delete", "Nowhere", "one")
+        #expect(nowhere.status == ExitCode.notFound.rawValue && nowhere.errors.contains("no such zone"))
+        let zones = try server.run("zones", "delete", "Notes", "Nope")
+        #expect(zones.status == 0, "\(zones.errors)")
+        #expect(zones.output == ["there was no zone Nope", "zone Notes is deleted"])
+    }
+
     @Test("a push is printed as it comes")
     func watch() throws {
         let server = try DevServer(folder: TestFolder())

@@ -36,14 +36,16 @@ enum RecordsCommands {
                 """,
                 "Fields that are not named stay. When somebody else changes the record meanwhile: exit code 4.",
             ],
+                CommandOptions.clientNote,
             examples: [
                 "brume records save Notes first --type Note title=Hello count:int64=1",
                 "brume records save Notes first --json-fields '{\"tags\": [\"a\", \"b\"]}'",
             ], body: .asynchronous(save)),
         CommandDefinition(
-            ["records", "delete"], "delete records; missing ones are no error",
+            ["records", "delete"], "delete records, and say which were not there; that is no error",
             arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
-            options: [CommandOptions.isPublic] + CommandOptions.client, body: .asynchronous(delete)),
+            options: [CommandOptions.isPublic] + CommandOptions.client, notes: [CommandOptions.clientNote],
+            body: .asynchronous(delete)),
     ]
 
     private static func get(_ invocation: Invocation) async throws -> ExitCode {
@@ -136,14 +138,24 @@ enum RecordsCommands {
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0])
-        let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
+        // A name that is given twice is deleted once.
+        let ids = try invocation.arguments.dropFirst().reduce(into: [CKRecord.ID]()) { ids, name in
+            let id = try ClientContext.recordID(name, zoneID: zoneID)
+            if !ids.contains(id) { ids.append(id) }
+        }
         let context = try await ClientContext(invocation)
         var failures: [(name: String, error: any Error)] = []
         for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
             let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])
             let results = try await context.database.modifyRecords(saving: [], deleting: part, atomically: false)
-            for (id, result) in results.deleteResults {
-                if case .failure(let error) = result { failures.append((id.recordName, error)) }
+            for id in part {
+                switch results.deleteResults[id] {
+                case .success?:
+                    let wasThere = if case .success? = known[id] { true } else { false }
+                    Terminal.print(wasThere ? "deleted \(id.recordName)" : "there was no \(id.recordName)")
+                case .failure(let error)?: failures.append((id.recordName, error))
+                case nil: failures.append((id.recordName, CommandError(.failed, "the server did not answer for it")))
+                }
             }
         }
         return ClientContext.report(failures)

@@ -12,11 +12,12 @@ enum ZonesCommands {
         CommandDefinition(
             ["zones", "create"], "make zones; those that exist stay as they are",
             arguments: [ArgumentDefinition("NAME", "the zone's name", repeats: true)], options: CommandOptions.client,
-            body: .asynchronous(create)),
+            notes: [CommandOptions.clientNote], body: .asynchronous(create)),
         CommandDefinition(
-            ["zones", "delete"], "delete zones with all that is in them",
+            ["zones", "delete"],
+            "delete zones with all that is in them, and say which were not there; that is no error",
             arguments: [ArgumentDefinition("NAME", "the zone's name", repeats: true)], options: CommandOptions.client,
-            body: .asynchronous(delete)),
+            notes: [CommandOptions.clientNote], body: .asynchronous(delete)),
     ]
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
@@ -53,11 +54,17 @@ enum ZonesCommands {
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
         let zoneIDs = try invocation.arguments.map { try ClientContext.zoneID($0) }
-        let results = try await ClientContext(invocation).database.modifyRecordZones(saving: [], deleting: zoneIDs)
+        let database = try await ClientContext(invocation).database
+        // A deletion does not tell whether there was anything to delete.
+        let known = Set(try await database.allRecordZones().map(\.zoneID))
+        let results = try await database.modifyRecordZones(saving: [], deleting: zoneIDs)
         var failures: [(name: String, error: any Error)] = []
         for (zoneID, result) in results.deleteResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
             switch result {
-            case .success: Terminal.print("zone \(zoneID.zoneName) is gone")
+            case .success:
+                Terminal.print(
+                    known.contains(zoneID)
+                        ? "zone \(zoneID.zoneName) is deleted" : "there was no zone \(zoneID.zoneName)")
             case .failure(let error): failures.append((zoneID.zoneName, error))
             }
         }
