@@ -94,6 +94,13 @@ struct ClientCommandTests {
         let zones = try server.run("zones", "delete", "Notes", "Nope")
         #expect(zones.status == 0, "\(zones.errors)")
         #expect(zones.output == ["there was no zone Nope", "zone Notes is deleted"])
+        let file = try server.folder.write("one.csv", "id,age\na,1\n")
+        let missing = try server.run("import", file, "--zone", "Z", "--type", "P", "--name-field", "di")
+        #expect(missing.status == ExitCode.usage.rawValue)
+        #expect(missing.errors.split(separator: "\n").count == 2, "\(missing.errors)")
+        #expect(missing.errors.contains("there is id, age") && missing.errors.contains("--name-field id?"))
+        let imported = try server.run("import", file, "--zone", "Z", "--type", "P", "--name-field", "id")
+        #expect(imported.output.last?.hasPrefix("1 record saved") == true, "\(imported.output)")
     }
 
     @Test("a push is printed as it comes")

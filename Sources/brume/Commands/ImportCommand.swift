@@ -146,7 +146,9 @@ enum ImportCommand {
                 ).line)
         } else {
             let time = (seconds * 100).rounded() / 100
-            Terminal.print("\(saved) records saved in \(time) s (\(rate)/s), \(failed) rows failed")
+            Terminal.print(
+                "\(CountText.text(saved, "record")) saved in \(time) s (\(rate)/s), \(CountText.text(failed, "row")) failed"
+            )
         }
         if failed == 0 { return .done }
         return saved == 0 ? code : .failed
@@ -176,6 +178,13 @@ private final class RowSource {
         reader = try RowReader(buffer)
         columnTypes =
             reader.isCSV && !isAllText ? try ColumnTypes(buffer, nameField: nameField) : ColumnTypes()
+        if let nameField, let keys = reader.keys, !keys.contains(nameField) {
+            let nearest = NearestName.find(nameField, among: keys).map { "did you mean --name-field \($0)?" } ?? ""
+            throw CommandError(
+                .usage,
+                "no column is named \(nameField), to name the records by; there is \(keys.joined(separator: ", "))",
+                hint: nearest)
+        }
         mapper = RowMapper(nameField: nameField, columnTypes: columnTypes.types)
     }
 

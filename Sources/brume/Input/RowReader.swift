@@ -20,6 +20,11 @@ enum RowReader {
         if case .csv = self { true } else { false }
     }
 
+    /// The keys of a CSV file's columns; nil for JSON, where each row has its own.
+    var keys: [String]? {
+        if case .csv(let reader) = self { reader.header.map { FieldArgument.keyAndType($0).key } } else { nil }
+    }
+
     /// Bytes read so far.
     var offset: Int {
         switch self {
