@@ -32,7 +32,7 @@ enum CommandLineRunner {
                 // The command line was empty: print the help, but don't let a script believe that something was done.
                 return words.isEmpty ? .usage : .done
             case .run(let invocation):
-                return try run(invocation)
+                do { return try run(invocation) } catch { return report(error, environment, for: invocation) }
             }
         } catch {
             return report(error, environment)
@@ -56,11 +56,25 @@ enum CommandLineRunner {
         }
     }
 
-    private static func report(_ error: any Error, _ environment: [String: String]) -> ExitCode {
+    private static func report(
+        _ error: any Error, _ environment: [String: String], for invocation: Invocation? = nil
+    ) -> ExitCode {
         let style = Style.standardError(environment)
-        let failure = CommandError(describing: error)
+        var failure = CommandError(describing: error)
+        if let invocation, isOperatorElsewhere(invocation), failure.hint.isEmpty, failure.message.contains("BRUME_") {
+            failure = CommandError(
+                failure.code, failure.message,
+                hint:
+                    "for an operator's command these are --server (BRUME_OPERATOR_SERVER) and --ca (BRUME_OPERATOR_CA)")
+        }
         Terminal.printError("\(style.red("brume:")) \(failure.message)")
         if !failure.hint.isEmpty { Terminal.printError("       \(style.dim(failure.hint))") }
         return failure.code
+    }
+
+    /// Whether a command is an operator's with a server on another machine, where the SDK's messages name the variables
+    /// of an app.
+    private static func isOperatorElsewhere(_ invocation: Invocation) -> Bool {
+        invocation.command.option(named: CommandOptions.operatorTokenFile) != nil && invocation.text("server") != nil
     }
 }

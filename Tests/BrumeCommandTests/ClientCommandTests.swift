@@ -103,6 +103,47 @@ struct ClientCommandTests {
         #expect(imported.output.last?.hasPrefix("1 record saved") == true, "\(imported.output)")
     }
 
+    @Test("the same fault has the same exit code in every command")
+    func sameCodes() throws {
+        let folder = try TestFolder()
+        let data = ["--data", folder.path + "/data"]
+        let server = try DevServer(folder: folder, arguments: data)
+        func codes(_ code: ExitCode, _ text: String, _ lines: [String]...) throws {
+            for words in lines {
+                let run = try CommandRun(words, environment: server.environment(), in: server.folder)
+                #expect(run.status == code.rawValue, "\(words): \(run.errors)")
+                #expect(run.errors.contains(text), "\(words): \(run.errors)")
+            }
+        }
+        let file = try server.folder.write("token", "brume_x")
+        #expect(try server.run("records", "save", "default", "x", "--type", "T").status == 0)
+        let elsewhere = ["--server", "127.0.0.1:1", "--operator-token-file", file]
+        let nowhere = server.folder.path + "/nowhere/file"
+        try codes(
+            .usage, "such as iCloud.com.example.app", ["zones", "--container", "x"], ["health", "--container", "x"],
+            ["schema", "export", "--container", "x"] + data, ["account", "list", "--container", "x"] + data,
+            ["dev", "--container", "x"])
+        try codes(
+            .usage, "HOST:PORT", ["zones", "--server", "x"], ["health", "--server", "x"],
+            ["account", "list", "--server", "x", "--operator-token-file", file], ["load", "--server", "x"])
+        try codes(
+            .notFound, "there is no CA certificate", ["zones", "--ca", nowhere], ["health", "--ca", nowhere],
+            ["account", "list", "--ca", nowhere] + elsewhere, ["schema", "export", "--ca", nowhere] + elsewhere)
+        try codes(
+            .notFound, "there is no folder", ["export", nowhere], ["schema", "export", "--file", nowhere] + data,
+            ["backup", nowhere + ".brume"] + data)
+        try codes(.notFound, "configuration file", ["zones", "--config", nowhere])
+        try codes(
+            .usage, "KiB, MiB, GiB, TiB", ["account", "quota", "a", "5GB"] + data, ["serve", "--quota", "5GB"],
+            ["serve", "--memory-budget", "5GB"])
+        try codes(.usage, "admin.token", ["account", "list", "--server", "127.0.0.1:1"])
+        try codes(.notFound, "brume account token", ["zones", "--token-file", nowhere])
+        try codes(
+            .usage, "such as Notes", ["zones", "create", "ü"], ["records", "get", "ü", "x"],
+            ["export", "-", "--zone", "ü"])
+        try codes(.usage, "there are", ["records", "save", "default", "x", "--type", "T", "a:strange=1"])
+    }
+
     @Test("a push is printed as it comes")
     func watch() throws {
         let server = try DevServer(folder: TestFolder())

@@ -115,6 +115,10 @@ struct OperatorCommandTests {
             "account", "list", "--server", served.server, "--ca", served.ca, "--operator-token-file",
             try served.folder.write("wrong", account + "\n"))
         #expect(wrong.status == ExitCode.notPermitted.rawValue)
+        let withoutCA = try served.run(
+            "account", "list", "--server", served.server, "--operator-token-file", served.data + "/admin.token")
+        #expect(withoutCA.status == ExitCode.unreachable.rawValue)
+        #expect(withoutCA.errors.contains("--ca (BRUME_OPERATOR_CA)"), "\(withoutCA.errors)")
         let without = try served.run("account", "list", "--server", served.server, "--ca", served.ca)
         #expect(without.status == ExitCode.usage.rawValue)
         #expect(without.errors.contains("--operator-token-file"))

@@ -181,7 +181,9 @@ struct ArgumentParser {
     ) throws(UsageError) -> ConfigurationFile? {
         guard let path = given["config"]?.last ?? environment["BRUME_CONFIG"], !path.isEmpty else { return nil }
         guard let text = readFile(path) else {
-            throw UsageError("the configuration file \(path) can't be read", hint: "check --config and BRUME_CONFIG")
+            throw UsageError(
+                "the configuration file \(path) is missing or can't be read", hint: "check --config and BRUME_CONFIG",
+                code: .notFound)
         }
         let names = Set(commands.flatMap { $0.allOptions.map(\.name) }).subtracting(["config", "help"])
         return try ConfigurationFile(text, path: path, names: names)

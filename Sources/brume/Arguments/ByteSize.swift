@@ -6,6 +6,9 @@ struct ByteSize: Equatable {
         self.bytes = bytes
     }
 
+    /// What ``init(_:)`` reads, for a message.
+    static let form = "a size such as 512MiB or 2GiB, in KiB, MiB, GiB, TiB or, without a unit, bytes"
+
     /// The size in the largest unit of which it is a whole multiple, in a form that ``init(_:)`` reads.
     var text: String {
         let units: [(suffix: String, bytes: Int)] = [

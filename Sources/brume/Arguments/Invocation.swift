@@ -36,7 +36,7 @@ struct Invocation: Sendable {
     func byteSize(_ name: String) throws(UsageError) -> Int? {
         guard let text = text(name) else { return nil }
         guard let size = ByteSize(text) else {
-            throw UsageError("--\(name) takes a size such as 512MiB or 2GiB, not \"\(text)\"", command: command)
+            throw UsageError("--\(name) takes \(ByteSize.form), not \"\(text)\"", command: command)
         }
         return size.bytes
     }
@@ -46,11 +46,14 @@ struct Invocation: Sendable {
         guard let text = text(name) else { return nil }
         guard let number = Double(text), range.contains(number) else {
             throw UsageError(
-                "--\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"",
+                "--\(name) takes a number from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound)), "
+                    + "not \"\(text)\"",
                 command: command)
         }
         return number
     }
+
+    private static func text(_ number: Double) -> String { Int(exactly: number).map { String($0) } ?? String(number) }
 
     /// The option's value, which the command can't do without.
     func required(_ name: String) throws(UsageError) -> String {

@@ -14,7 +14,7 @@ struct ClientContext: Sendable {
     ///   changes from a shell.
     init(_ invocation: Invocation, deviceName: String = Self.commandsDevice) async throws {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
-        container = CKContainer(identifier: try invocation.required("container"), configuration: configuration)
+        container = CKContainer(identifier: try CommandOptions.containerName(invocation), configuration: configuration)
         let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
         database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
         _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
@@ -29,8 +29,9 @@ struct ClientContext: Sendable {
         let environment = try CommandOptions.environment(invocation)
         let stateFolder = invocation.text("state") ?? BrumeConfiguration.homeFolder + "/.local/state/brume"
         return BrumeConfiguration(
-            server: try invocation.required("server"), caPath: invocation.text("ca"), token: try token(invocation),
-            container: try invocation.required("container"),
+            server: try CommandOptions.serverAddress(invocation),
+            caPath: try CommandOptions.certificateAuthority(invocation), token: try token(invocation),
+            container: try CommandOptions.containerName(invocation),
             environment: environment == .production ? .production : .development,
             stateFolder: stateFolder + "/" + deviceName)
     }
@@ -43,14 +44,22 @@ struct ClientContext: Sendable {
     /// The id of one of the caller's zones; `default` stands for the default zone.
     static func zoneID(_ name: String) throws(CommandError) -> CKRecordZone.ID {
         if name == "default" || name == Names.defaultZone { return .default }
-        if let problem = Names.problemWithZoneName(name) { throw CommandError(.usage, problem) }
+        if let problem = Names.problemWithZoneName(name) {
+            throw CommandError(name: name, problem, example: "Notes")
+        }
         return CKRecordZone.ID(zoneName: name)
     }
 
     static func recordID(_ name: String, zoneID: CKRecordZone.ID) throws(CommandError) -> CKRecord.ID {
         // User records, whose names start with an underscore, can be fetched too.
-        if !name.hasPrefix("_"), let problem = Names.problemWithRecordName(name) { throw CommandError(.usage, problem) }
+        if !name.hasPrefix("_"), let problem = Names.problemWithRecordName(name) {
+            throw CommandError(name: name, problem, example: "first-note")
+        }
         return CKRecord.ID(recordName: name, zoneID: zoneID)
+    }
+
+    static func checkRecordType(_ type: String) throws(CommandError) {
+        if let problem = Names.problemWithRecordType(type) { throw CommandError(name: type, problem, example: "Note") }
     }
 
     /// Prints the items that failed; the first one's exit code becomes the command's.

@@ -13,22 +13,17 @@ enum Operator {
     /// - Parameter makesFolder: Whether a missing data folder is made.
     init(_ invocation: Invocation, makesFolder: Bool = false) throws {
         let environment = try CommandOptions.environment(invocation)
-        let container = try invocation.required("container")
+        let container = try CommandOptions.containerName(invocation)
         if let session = try Self.session(invocation, container: container, environment: environment) {
             self = .running(session)
             return
         }
         let folder = try invocation.required("data")
         try Self.checkOwner(of: folder)
-        if makesFolder {
-            try DataFolder.requireOwn(folder)
-            if !FileSystem.exists(folder) {
-                Terminal.printError("brume: there was no data folder \(folder): a new one is made")
-            }
-        } else {
-            try DataFolder.require(folder)
-        }
+        if makesFolder { try DataFolder.requireOwn(folder) } else { try DataFolder.require(folder) }
+        let isNew = !FileSystem.exists(folder)
         self = .stopped(try FolderAccounts(dataFolder: folder, container: container, environment: environment))
+        if isNew { Terminal.printError("brume: there was no data folder \(folder): a new one is made") }
     }
 
     /// A session with the command's server: the one that runs on the data folder, or the one that --server names.
@@ -40,9 +35,9 @@ enum Operator {
         environment: BrumeModel.Environment = .development
     ) throws -> ClientSession? {
         if invocation.command.option(named: CommandOptions.operatorTokenFile) != nil,
-            let server = invocation.text("server")
+            invocation.text("server") != nil
         {
-            return try remoteSession(invocation, server: server, container: container, environment: environment)
+            return try remoteSession(invocation, container: container, environment: environment)
         }
         return try folderSession(invocation.required("data"), container: container, environment: environment)
     }
@@ -79,11 +74,16 @@ enum Operator {
     }
 
     private static func remoteSession(
-        _ invocation: Invocation, server: String, container: String, environment: BrumeModel.Environment
+        _ invocation: Invocation, container: String, environment: BrumeModel.Environment
     ) throws -> ClientSession {
-        let path = try invocation.required(CommandOptions.operatorTokenFile)
+        let server = try CommandOptions.serverAddress(invocation)
+        guard let path = invocation.text(CommandOptions.operatorTokenFile) else {
+            throw UsageError(
+                "the operator of a server elsewhere needs --operator-token-file FILE (BRUME_OPERATOR_TOKEN_FILE)",
+                hint: "copy the file admin.token from that server's data folder, and name the copy")
+        }
         let configuration = BrumeConfiguration(
-            server: server, caPath: invocation.text("ca"), container: container,
+            server: server, caPath: try CommandOptions.certificateAuthority(invocation), container: container,
             environment: environment == .production ? .production : .development)
         return try ClientSession.unshared(configuration, adminToken: TokenText.read(path))
     }

@@ -20,7 +20,7 @@ struct SchemaOperator {
     init(_ invocation: Invocation, begins: Bool = false) throws {
         self.invocation = invocation
         folder = try invocation.required("data")
-        container = try invocation.required("container")
+        container = try CommandOptions.containerName(invocation)
         if try invocation.text("server") == nil && !OperatorDoor.isOpen(dataFolder: folder) {
             try Operator.checkOwner(of: folder)
             try DataFolder.require(folder, orEmpty: begins)

@@ -24,7 +24,9 @@ enum TokenText {
                 bytes = try FileSystem.read(path, limit: bytesLimit)
             } catch {
                 throw CommandError(
-                    error.isNotFound ? .notFound : .failed, "the file \(path) of the token can't be read: \(error)")
+                    error.isNotFound ? .notFound : .failed, "the file \(path) of the token can't be read: \(error)",
+                    hint: "name the file that holds the token in its first line; brume account token NAME makes a token"
+                )
             }
         }
         let name = path == "-" ? "the standard input" : path

@@ -150,7 +150,7 @@ enum AccountCommands {
             }
             guard let size = ByteSize(invocation.arguments[1]) else {
                 throw UsageError(
-                    "a quota is a size such as 512MiB or 10GiB, or 0, not \"\(invocation.arguments[1])\"",
+                    "SIZE is \(ByteSize.form), or 0 for no limit, not \"\(invocation.arguments[1])\"",
                     command: invocation.command)
             }
             change = .bytes(size.bytes)

@@ -1,4 +1,6 @@
+internal import BrumeModel
 internal import BrumeServer
+internal import BrumeSystem
 
 /// Options that several commands share.
 enum CommandOptions {
@@ -108,5 +110,34 @@ extension CommandOptions {
         }
         Terminal.write("\(question) [y/N] ", to: Terminal.standardError)
         return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+}
+
+extension CommandOptions {
+    /// The name of the container, which is one that a container can have.
+    static func containerName(_ invocation: Invocation) throws(UsageError) -> String {
+        let name = try invocation.required("container")
+        guard let problem = Names.problemWithContainer(name) else { return name }
+        throw UsageError(
+            "--container \(name): \(problem), such as iCloud.com.example.app", command: invocation.command)
+    }
+
+    /// The server's address, which is one.
+    static func serverAddress(_ invocation: Invocation) throws(UsageError) -> String {
+        let address = try invocation.required("server")
+        _ = try ListenAddress(address, option: "server")
+        return address
+    }
+
+    /// The file with the CA's certificate; nil when none is named.
+    static func certificateAuthority(_ invocation: Invocation) throws(CommandError) -> String? {
+        guard let path = invocation.text("ca") else { return nil }
+        guard FileSystem.exists(path) else {
+            let variable = invocation.command.option(named: "ca")?.variable ?? ""
+            throw CommandError(
+                .notFound, "there is no CA certificate at \(path)",
+                hint: "name the ca.pem of the server with --ca (\(variable))")
+        }
+        return path
     }
 }

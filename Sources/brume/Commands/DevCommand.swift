@@ -54,10 +54,7 @@ enum DevCommand {
         let started = MonotonicClock.nowNanoseconds
         let port = try invocation.integer("port", in: 0...65_535) ?? 0
         let environment = try CommandOptions.environment(invocation)
-        let container = try invocation.required("container")
-        if let problem = Names.problemWithContainer(container) {
-            throw CommandError(.usage, "--container \(container): \(problem)")
-        }
+        let container = try CommandOptions.containerName(invocation)
         for name in invocation.texts("accounts") { try CommandOptions.checkAccountName(name, invocation) }
         let schema = try invocation.text("schema").map { try SchemaText.read($0) }
         if let folder = invocation.text("data") { try DataFolder.requireOwn(folder) }

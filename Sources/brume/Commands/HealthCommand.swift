@@ -52,8 +52,9 @@ enum HealthCommand {
         if invocation.text("server") != nil, !meansFolder {
             return try ClientSession.unshared(
                 BrumeConfiguration(
-                    server: try invocation.required("server"), caPath: invocation.text("ca"),
-                    container: try invocation.required("container"),
+                    server: try CommandOptions.serverAddress(invocation),
+                    caPath: try CommandOptions.certificateAuthority(invocation),
+                    container: try CommandOptions.containerName(invocation),
                     // The environment that every server has.
                     environment: .production))
         }

@@ -56,7 +56,7 @@ enum ImportCommand {
         let path = invocation.arguments[0]
         let zoneID = try ClientContext.zoneID(invocation.required("zone"))
         let type = try invocation.required("type")
-        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        try ClientContext.checkRecordType(type)
         let context = try await ClientContext(invocation)
         if path == "-", invocation.text("token-file") == "-" {
             throw UsageError(
@@ -84,7 +84,9 @@ enum ImportCommand {
             throw CommandError(.usage, "an export holds custom zones, which the public database has none of")
         }
         let zone = invocation.text("zone")
-        if let zone, let problem = Names.problemWithZoneName(zone) { throw CommandError(.usage, problem) }
+        if let zone, let problem = Names.problemWithZoneName(zone) {
+            throw CommandError(name: zone, problem, example: "Notes")
+        }
         let path = invocation.arguments[0]
         // Fails soon when there is no server.
         _ = try await ClientContext(invocation)
@@ -176,8 +178,6 @@ private final class RowSource {
         storage = bytes
         let buffer = UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.length)
         reader = try RowReader(buffer)
-        columnTypes =
-            reader.isCSV && !isAllText ? try ColumnTypes(buffer, nameField: nameField) : ColumnTypes()
         if let nameField, let keys = reader.keys, !keys.contains(nameField) {
             let nearest = NearestName.find(nameField, among: keys).map { "did you mean --name-field \($0)?" } ?? ""
             throw CommandError(
@@ -185,6 +185,8 @@ private final class RowSource {
                 "no column is named \(nameField), to name the records by; there is \(keys.joined(separator: ", "))",
                 hint: nearest)
         }
+        columnTypes =
+            reader.isCSV && !isAllText ? try ColumnTypes(buffer, nameField: nameField) : ColumnTypes()
         mapper = RowMapper(nameField: nameField, columnTypes: columnTypes.types)
     }
 

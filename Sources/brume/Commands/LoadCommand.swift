@@ -104,10 +104,10 @@ enum LoadCommand {
         Terminal.write(line.finished(), to: Terminal.standardError)
         Terminal.write(invocation.isOn("json") ? LoadText.json(report).line + "\n" : LoadText.text(report))
         if let path = invocation.text("html") {
-            do {
+            do throws(SystemError) {
                 try FileSystem.atomicReplace(path, Array(LoadPage(report).html.utf8), permissions: 0o644)
             } catch {
-                throw CommandError(.failed, "\(path) can't be written: \(error)")
+                throw CommandError(writing: path, error)
             }
         }
         let violations = thresholds.compactMap { $0.violation(in: report) }
@@ -122,10 +122,10 @@ enum LoadCommand {
         func refused(_ message: String) -> UsageError { UsageError(message, command: invocation.command) }
         let name = try invocation.required("scenario")
         guard let scenario = LoadScenario(rawValue: name) else {
-            let hint = NearestName.find(name, among: LoadScenario.allCases.map(\.rawValue)).map {
-                "; did you mean \($0)?"
-            }
-            throw refused("--scenario: there is no \"\(name)\"\(hint ?? "")")
+            let names = LoadScenario.allCases.map(\.rawValue)
+            let hint = NearestName.find(name, among: names).map { "; did you mean \($0)?" }
+            throw refused(
+                "--scenario is one of \(names.joined(separator: ", ")), not \"\(name)\"\(hint ?? "")")
         }
         var mix = LoadMix.saves
         if scenario == .mixed {
@@ -190,7 +190,8 @@ enum LoadCommand {
         guard let address else { _ = try invocation.required("server"); preconditionFailure("there is a server") }
         let listen = try ListenAddress(address, option: "server")
         return LoadConfiguration.Server(
-            host: listen.host, port: listen.port, caPath: caPath, container: try invocation.required("container"),
+            host: listen.host, port: listen.port, caPath: caPath,
+            container: try CommandOptions.containerName(invocation),
             environment: try CommandOptions.environment(invocation))
     }
 
@@ -202,7 +203,7 @@ enum LoadCommand {
         }
         guard let folder = invocation.text("data"),
             let session = try Operator.folderSession(
-                folder, container: try invocation.required("container"),
+                folder, container: try CommandOptions.containerName(invocation),
                 environment: try CommandOptions.environment(invocation))
         else {
             throw UsageError(

@@ -4,7 +4,8 @@ internal import Foundation
 
 /// `brume records`: get, save and delete records.
 enum RecordsCommands {
-    private static let zone = ArgumentDefinition("ZONE", "the zone's name; default: the default zone")
+    private static let zone = ArgumentDefinition(
+        "ZONE", "the zone's name; the word default stands for the default zone")
 
     static let definitions = [
         CommandDefinition(
@@ -35,8 +36,8 @@ enum RecordsCommands {
                 {"reference": "…"}.
                 """,
                 "Fields that are not named stay. When somebody else changes the record meanwhile: exit code 4.",
-            ],
                 CommandOptions.clientNote,
+            ],
             examples: [
                 "brume records save Notes first --type Note title=Hello count:int64=1",
                 "brume records save Notes first --json-fields '{\"tags\": [\"a\", \"b\"]}'",
@@ -106,7 +107,7 @@ enum RecordsCommands {
         guard let type else {
             throw UsageError("a new record needs --type TYPE", command: invocation.command)
         }
-        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        try ClientContext.checkRecordType(type)
         return CKRecord(recordType: type, recordID: id)
     }
 
@@ -131,7 +132,7 @@ enum RecordsCommands {
             fields.append((field.key, field.value))
         }
         for (key, _) in fields {
-            if let problem = Names.problemWithFieldKey(key) { throw ValueError(message: "\"\(key)\": \(problem)") }
+            if let problem = Names.problemWithFieldKey(key) { throw CommandError(name: key, problem, example: "title") }
         }
         return fields
     }
@@ -147,6 +148,8 @@ enum RecordsCommands {
         var failures: [(name: String, error: any Error)] = []
         for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
             let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])
+            // A deletion does not tell whether there was anything to delete.
+            let known = try await context.database.records(for: part, desiredKeys: [])
             let results = try await context.database.modifyRecords(saving: [], deleting: part, atomically: false)
             for id in part {
                 switch results.deleteResults[id] {

@@ -117,10 +117,10 @@ enum SchemaCommands {
         let schema = try await access.schema(of: environment).schema
         let text = SchemaPrinter.text(schema)
         if let path = invocation.text("file"), path != "-" {
-            do {
+            do throws(SystemError) {
                 try FileSystem.atomicReplace(path, Array(text.utf8), permissions: 0o644)
             } catch {
-                throw CommandError(.failed, "\(path) can't be written: \(error)")
+                throw CommandError(writing: path, error)
             }
             if !invocation.isOn("json") { Terminal.print("wrote \(path): \(summary(of: schema))") }
         } else if !invocation.isOn("json") {

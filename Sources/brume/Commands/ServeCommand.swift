@@ -168,12 +168,6 @@ enum ServeCommand {
         }
         let certificatePath = certificate ?? certificates.certificatePath
         let keyPath = key ?? certificates.keyPath
-        for (what, path) in [("certificate", certificatePath), ("key", keyPath)]
-        where !FileManager.default.fileExists(atPath: path) {
-            throw CommandError(
-                .notFound, "there is no \(what) at \(path)",
-                hint: "make one: brume certs (or give --certificate and --key)")
-        }
         if caPath == nil {
             let beside = FileSystem.directory(of: certificatePath) + "/ca.pem"
             if FileSystem.exists(beside) { caPath = beside }
@@ -219,6 +213,13 @@ enum ServeCommand {
         try CommandOptions.setQuotas(&configuration, invocation)
         configuration.followsCloudKitQueryRules = invocation.isOn("strict")
         configuration.log = try CommandOptions.log(invocation)
+        // What is wrong with the command line is said before what is missing.
+        for (what, path) in [("certificate", certificatePath), ("key", keyPath)]
+        where !FileManager.default.fileExists(atPath: path) {
+            throw CommandError(
+                .notFound, "there is no \(what) at \(path)",
+                hint: "make one: brume certs (or give --certificate and --key)")
+        }
         return configuration
     }
 

@@ -79,7 +79,7 @@ enum WatchCommand {
     }
 
     private static func querySubscription(_ type: String, _ invocation: Invocation) throws -> CKSubscription {
-        if let problem = Names.problemWithRecordType(type) { throw CommandError(.usage, problem) }
+        try ClientContext.checkRecordType(type)
         let predicate: BrumeKit.NSPredicate
         do throws(CKError) {
             predicate = try BrumeKit.NSPredicate(validatingFormat: invocation.text("where") ?? "TRUEPREDICATE")

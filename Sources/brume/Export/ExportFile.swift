@@ -32,7 +32,7 @@ final class ExportFile {
                     .conflict, "\(partial) is what an interrupted export left, or another one makes it now",
                     hint: "remove it if none does")
             }
-            throw CommandError(.failed, "\(path) can't be made: \(error)")
+            throw CommandError(writing: path, error)
         }
     }
 

@@ -8,11 +8,11 @@ extension TypedValue {
         case "text", "string": self = .text(text)
         case "int64", "int":
             guard let value = Int64(text) else {
-                throw ValueError(message: "\"\(text)\" is no whole number of 64 bits")
+                throw ValueError(message: "\"\(text)\" is no whole number of 64 bits, such as 42")
             }
             self = .int64(value)
         case "double":
-            guard let value = Double(text) else { throw ValueError(message: "\"\(text)\" is no number") }
+            guard let value = Double(text) else { throw ValueError(message: "\"\(text)\" is no number, such as 0.5") }
             self = .double(value)
         case "bool":
             guard ColumnGuess.isBool(text) else { throw ValueError(message: "\"\(text)\" is neither true nor false") }
@@ -41,7 +41,10 @@ extension TypedValue {
             self = try TypedValue(json: value)
         default:
             let nearest = NearestName.find(type, among: Self.typeNames).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw ValueError(message: "there is no type \"\(type)\"\(nearest)")
+            throw ValueError(
+                message:
+                    "there is no type \"\(type)\"\(nearest.isEmpty ? "; there are \(Self.typeNames.joined(separator: ", "))" : nearest)"
+            )
         }
     }
 
