@@ -151,6 +151,32 @@ struct ServerCommandTests {
         #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
     }
 
+    @Test("an account is made with a quota of its own, and shown with it, beside a server and without one")
+    func show() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        #expect(try run("account", "add", "carol", "--quota", "5GB").status == ExitCode.usage.rawValue)
+        #expect(!FileSystem.exists(data))
+        #expect(try run("account", "add", "carol", "--quota", "1GiB", "--email", "c@example.com").status == 0)
+        // A server's quota in a variable is none of the account's own.
+        #expect(
+            try CommandRun(
+                ["account", "add", "dave", "--data", data], environment: ["BRUME_QUOTA": "7MiB"], in: folder
+            ).status == 0)
+        let stopped = try run("account", "show", "carol", "--json").json()
+        #expect(stopped["quota"]?["limit"] == .integer(1 << 30) && stopped["quota"]?["used"] == .null)
+        #expect(stopped["email"] == .string("c@example.com") && stopped["tokens"] == .integer(1))
+        #expect(try run("account", "show", "dave", "--json").json()["quota"]?["default"] == .bool(true))
+        #expect(try run("account", "show", "nobody").status == ExitCode.notFound.rawValue)
+        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let running = try run("account", "show", "carol")
+        #expect(running.output.last == "quota:   1GiB for all private databases; 0 bytes used", "\(running.output)")
+        #expect(try run("account", "show", "nobody").status == ExitCode.notFound.rawValue)
+        server.process.closeInput()
+        #expect(server.process.wait() == 0)
+    }
+
     @Test("a quota stops an account's saves and nobody else's, and the operator shows and changes it")
     func quota() throws {
         let folder = try TestFolder()

@@ -16,11 +16,21 @@ enum AccountCommands {
     static let definitions = [
         CommandDefinition(
             ["account", "add"], "make an account and print its token, this once", arguments: [name],
-            options: [OptionDefinition("email", "ADDRESS", "by which other users find it")] + options, notes: [note],
-            examples: ["brume account add alice --email alice@example.com --data ./brume-data"],
+            options: [
+                OptionDefinition("email", "ADDRESS", "by which other users find it"),
+                OptionDefinition(
+                    "quota", "SIZE", "a quota of its own, such as 10GiB; 0: no limit; counts in the command line only"),
+            ] + options, notes: [note],
+            examples: [
+                "brume account add alice --email alice@example.com --data ./brume-data",
+                "brume account add bob --quota 10GiB",
+            ],
             body: .asynchronous(add)),
         CommandDefinition(
             ["account", "list"], "list the accounts", options: options, notes: [note], body: .asynchronous(list)),
+        CommandDefinition(
+            ["account", "show"], "show one account, with its quota and what is used of it", arguments: [name],
+            options: options, notes: [note], body: .asynchronous(show)),
         CommandDefinition(
             ["account", "remove"], "remove an account with its tokens and, if you say so, its private data",
             arguments: [name],
@@ -68,7 +78,10 @@ enum AccountCommands {
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
         try CommandOptions.checkAccountName(invocation.arguments[0], invocation)
-        let (account, token) = try await Operator(invocation, makesFolder: true).add(
+        // A variable, or a file for several commands, means the quota of a server.
+        let quota = invocation.flags.contains("quota") ? try invocation.byteSize("quota") : nil
+        let access = try Operator(invocation, makesFolder: true)
+        let (account, token) = try await access.add(
             name: invocation.arguments[0], email: invocation.text("email") ?? "")
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object(members(of: account) + [("token", .string(token))]).line)
@@ -76,7 +89,34 @@ enum AccountCommands {
             Terminal.print("account \(account.name), user \(account.userRecordName)")
             Terminal.print("token (shown this once): \(token)")
         }
+        // The token is out by now: it would be lost if this failed.
+        if let quota { _ = try await access.quota(ofAccount: account.name, change: .bytes(quota)) }
         return .done
+    }
+
+    private static func show(_ invocation: Invocation) async throws -> ExitCode {
+        let name = invocation.arguments[0]
+        let access = try Operator(invocation)
+        guard let account = try await access.list().first(where: { $0.name == name }) else { throw unknown(name) }
+        let quota = try await access.quota(ofAccount: name, change: nil)
+        if invocation.isOn("json") {
+            Terminal.print(JSONValue.object(members(of: account) + [("quota", json(quota, access))]).line)
+            return .done
+        }
+        Terminal.print(
+            """
+            name:    \(account.name)
+            email:   \(account.email.isEmpty ? "-" : account.email)
+            user:    \(account.userRecordName)
+            created: \(created(account))
+            tokens:  \(account.tokens)
+            quota:   \(text(quota, access))
+            """)
+        return .done
+    }
+
+    private static func unknown(_ name: String) -> CommandError {
+        CommandError(.notFound, "there is no account named \(name)", hint: "brume account list shows their names")
     }
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
@@ -97,10 +137,7 @@ enum AccountCommands {
         let deletesData = invocation.isOn("with-data")
         let access = try Operator(invocation)
         if deletesData {
-            guard try await access.list().contains(where: { $0.name == name }) else {
-                throw CommandError(
-                    .notFound, "there is no account named \(name)", hint: "brume account list shows their names")
-            }
+            guard try await access.list().contains(where: { $0.name == name }) else { throw unknown(name) }
             guard try CommandOptions.isConfirmed("delete \(name) and all of its private data?", invocation) else {
                 throw CommandError(.failed, "nothing was removed")
             }
@@ -159,33 +196,45 @@ enum AccountCommands {
         }
         let access = try Operator(invocation)
         let quota = try await access.quota(ofAccount: name, change: change)
-        // A stopped server may be started with any default.
-        var isLimitKnown = true
-        if case .stopped = access, quota.isDefault { isLimitKnown = false }
         if invocation.isOn("json") {
-            Terminal.print(
-                JSONValue.object([
-                    ("name", .string(name)), ("limit", isLimitKnown ? .integer(Int64(quota.limitBytes)) : .null),
-                    ("default", .bool(quota.isDefault)),
-                    ("used", quota.usedBytes.map { .integer(Int64($0)) } ?? .null),
-                ]).line)
-            return .done
+            guard case .object(let members) = json(quota, access) else { preconditionFailure("a quota is an object") }
+            Terminal.print(JSONValue.object([("name", .string(name))] + members).line)
+        } else {
+            Terminal.print("\(name): \(text(quota, access))")
         }
-        let limit = quota.limitBytes == 0 ? "no limit" : ByteSize(bytes: quota.limitBytes).text
-        let used = quota.usedBytes.map { "\($0) bytes used" } ?? "start the server to see what is used"
-        Terminal.print(
-            "\(name): \(isLimitKnown ? limit : "the server's --quota")"
-                + "\(quota.isDefault && isLimitKnown ? " (the server's default)" : "") for all private databases; \(used)"
-        )
         return .done
     }
 
+    /// Whether the limit is known: a stopped server may be started with any default.
+    private static func isLimitKnown(_ quota: AccountQuota, _ access: Operator) -> Bool {
+        if case .stopped = access { !quota.isDefault } else { true }
+    }
+
+    private static func json(_ quota: AccountQuota, _ access: Operator) -> JSONValue {
+        .object([
+            ("limit", isLimitKnown(quota, access) ? .integer(Int64(quota.limitBytes)) : .null),
+            ("default", .bool(quota.isDefault)), ("used", quota.usedBytes.map { .integer(Int64($0)) } ?? .null),
+        ])
+    }
+
+    private static func text(_ quota: AccountQuota, _ access: Operator) -> String {
+        let limit = quota.limitBytes == 0 ? "no limit" : ByteSize(bytes: quota.limitBytes).text
+        let used = quota.usedBytes.map { "\($0) bytes used" } ?? "start the server to see what is used"
+        let isKnown = isLimitKnown(quota, access)
+        return
+            "\(isKnown ? limit : "the server's --quota")\(quota.isDefault && isKnown ? " (the server's default)" : "")"
+            + " for all private databases; \(used)"
+    }
+
+    private static func created(_ account: Account) -> String {
+        TypedValue.text(of: Date(timeIntervalSince1970: Double(account.createdMilliseconds) / 1000))
+    }
+
     private static func members(of account: Account) -> [(key: String, value: JSONValue)] {
-        let created = Date(timeIntervalSince1970: Double(account.createdMilliseconds) / 1000)
-        return [
+        [
             ("name", .string(account.name)), ("email", .string(account.email)),
             ("user", .string(account.userRecordName)), ("tokens", .integer(Int64(account.tokens))),
-            ("created", .string(TypedValue.text(of: created))),
+            ("created", .string(created(account))),
         ]
     }
 }
