@@ -106,6 +106,45 @@ final class SteppedServer: @unchecked Sendable {
         if let error = command.error { throw error }
     }
 
+    /// What came of the removal of an account with its data.
+    final class Removal: @unchecked Sendable {
+        var summary: ResetSummary?
+        var error: ServiceError?
+    }
+
+    /// Begins to remove an account with its data, as the operator's command does.
+    func beginRemoving(account: String) -> Removal {
+        let removal = Removal()
+        server.core.adminLoop.execute { [core = server.core] in
+            do throws(ServerError) {
+                try core.removeWithData(account) { outcome in
+                    switch outcome {
+                    case .success(.accountRemoved(let summary)): removal.summary = summary
+                    case .success: Issue.record("the removal has another answer")
+                    case .failure(let error): removal.error = error
+                    }
+                }
+            } catch {
+                removal.error = ServiceError(.unknownItem, error.message)
+            }
+        }
+        return removal
+    }
+
+    /// The accounts' names, with how many tokens each has.
+    var tokenCounts: [String: Int] {
+        Dictionary(uniqueKeysWithValues: server.core.accounts.list().map { ($0.name, $0.tokenHashes.count) })
+    }
+
+    /// The records of a private database in memory, without the user's own, by the number of its account.
+    func recordCount(ofAccount number: UInt8, container: String = SteppedServer.container) -> Int? {
+        let user = StepwiseServer.userRecordName(
+            accountID: [UInt8](repeating: number, count: 16), key: Self.key, container: container,
+            environment: .development)
+        let id = DatabaseID(container: container, environment: .development, scope: .private, owner: user)
+        return server.loaded.first { $0.database.id == id }?.database.recordCount
+    }
+
     /// What the operator is told of an account's private databases.
     func storedBytes(ofAccount name: String) -> Int {
         let answer = Answered()
