@@ -220,7 +220,6 @@ extension LimitsPageTests {
             "encoded bytes of the records of a public",
             [Model.recordOverheadBytes, Model.overheadAllowanceBytes, Server.publicQuotaBytes]
         ),
-        ("the same of the records that one user made", []),
         ("deletions that a zone remembers", [listed.tombstonesPerZone]),
         ("deleted zones", [listed.deletedZones / 2]),
         ("starts of the server", [listed.runs]),
