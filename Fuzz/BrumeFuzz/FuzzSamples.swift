@@ -59,7 +59,7 @@ enum FuzzSamples {
     private static func record(_ name: String, sequence: UInt64) -> [UInt8] {
         StoredRecord.encode(
             SystemFields(
-                name: name, type: "Note", changeTag: ChangeTag(epoch: 7, sequence: sequence).text, creator: "_u",
+                name: name, type: "Note", changeTag: ChangeTag(number: sequence).text, creator: "_u",
                 createdMilliseconds: 1_700_000_000_000,
                 modifier: "_u", modifiedMilliseconds: -1, parent: nil),
             fields: values.enumerated().map { StoredRecord.encodeField(key: "field_\($0.offset)", value: $0.element) })

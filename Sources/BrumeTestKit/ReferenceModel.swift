@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeStore
 
 /// What a private database should do, written as plainly as possible: dictionaries, whole copies, and loops over
 /// everything.
@@ -172,7 +173,7 @@ package struct ReferenceModel {
             record.parent = name
         }
         if record == known { return .unchanged }
-        record.tag = ChangeTag(epoch: epoch, sequence: commit).text
+        record.tag = ChangeTag(number: Database.plainTagNumber(run: epoch, sequence: commit)).text
         record.commit = commit
         return .staged(record)
     }

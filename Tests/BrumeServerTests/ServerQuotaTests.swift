@@ -27,10 +27,10 @@ struct ServerQuotaTests {
         let server = try SteppedServer { $0.publicQuotaBytes = 10_000 }
         let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b", device: 2))
         #expect(try save("one", bytes: 6_000, in: .public, by: a) == .quotaExceeded, "half of it is another's")
-        #expect(try save("one", bytes: 4_500, in: .public, by: a) == nil)
-        #expect(try save("two", bytes: 4_500, in: .public, by: b) == nil)
+        #expect(try save("one", bytes: 4_300, in: .public, by: a) == nil)
+        #expect(try save("two", bytes: 4_300, in: .public, by: b) == nil)
         #expect(
-            try save("three", bytes: 4_500, in: .public, by: server.connect(account: "c", device: 3)) == .quotaExceeded)
+            try save("three", bytes: 4_300, in: .public, by: server.connect(account: "c", device: 3)) == .quotaExceeded)
         #expect(try save("two", bytes: 60_000, by: b) == nil)
     }
 

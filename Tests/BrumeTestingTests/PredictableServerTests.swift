@@ -38,10 +38,10 @@ struct PredictableServerTests {
             first.hasPrefix(
                 """
                 zone Notes
-                  Note 00000000-0000-0000-0000-000000000001 [tag 2-4, created 2001-01-01T00:00:00.000Z by ada, \
+                  Note 00000000-0000-0000-0000-000000000001 [tag 30d4qonzerczb, created 2001-01-01T00:00:00.000Z by ada, \
                 modified 2001-01-01T00:01:30.500Z by ada]
                     text: "oat milk"
-                  Note 00000000-0000-0000-0000-000000000002 [tag 2-5, created 2001-01-01T00:01:30.500Z by ada, \
+                  Note 00000000-0000-0000-0000-000000000002 [tag 2ebwef10ccz2y, created 2001-01-01T00:01:30.500Z by ada, \
                 modified 2001-01-01T00:01:30.500Z by ada]
                 ["00000000-0000-0000-0000-000000000003"]
                 _

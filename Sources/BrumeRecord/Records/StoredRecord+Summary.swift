@@ -5,7 +5,7 @@ extension StoredRecord {
     package struct Summary {
         package var name = UnsafeRawBufferPointer(start: nil, count: 0)
         package var type = UnsafeRawBufferPointer(start: nil, count: 0)
-        package var changeTag: ChangeTag?
+        package var changeTag = UnsafeRawBufferPointer(start: nil, count: 0)
         /// The parent's name; empty when there is none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
         package var cascades = Cascades()
@@ -36,9 +36,7 @@ extension StoredRecord {
                 switch element.number {
                 case 1: summary.name = try checked(element.content)
                 case 2: summary.type = try checked(element.content)
-                case 3:
-                    summary.changeTag = ChangeTag(
-                        utf8: try checked(element.content).assumingMemoryBound(to: UInt8.self))
+                case 3: summary.changeTag = try checked(element.content)
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(fieldsNumber):

@@ -9,6 +9,8 @@ extension Shard: DatabaseCacheHost {
     ) -> LoadedDatabase {
         database.subscriptionGate = subscriptionGate(for: database.id)
         database.giveBack = { [unowned server] in server.giveBack($0) }
+        let salt = sealer.scope(database.id, zone: nil).reduce(0) { $0 << 8 | UInt64($1) }
+        database.tagNumber = { [tagNumbers] run, sequence in tagNumbers.number(salt ^ UInt64(run), sequence) }
         database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
         return LoadedDatabase(
             database: database,

@@ -18,6 +18,7 @@ final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let coder = MessageCoder()
     let sealer: TokenSealer
+    let tagNumbers: KeyedNumbers
     let eventFrames: EventFrames
     let cursorSealer: CursorSealer
 
@@ -83,6 +84,7 @@ final class Shard: @unchecked Sendable {
         self.server = server
         schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
+        tagNumbers = KeyedNumbers(secret: server.secrets.key, label: "change tags")
         eventFrames = EventFrames(PositionSealer(sealer))
         cursorSealer = CursorSealer(key: server.secrets.key)
         databases = DatabaseCache(

@@ -45,7 +45,7 @@ extension Database {
         var types = Set<String>()
         var budget = ReferenceBudget()
         var placesLeft = limit
-        let tag = ChangeTag(epoch: run, sequence: builder.sequence)
+        let tag = changeTag(builder.sequence)
         while emptying.slot < emptying.end, placesLeft > 0, Int(builder.positions) < limit {
             let slot = Int32(emptying.slot)
             let record = zoneStates[0].slots[slot]

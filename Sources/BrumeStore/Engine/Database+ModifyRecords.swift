@@ -40,7 +40,7 @@ extension Database {
                 var batch = ZoneBatch(
                     modification, savePolicy: request.savePolicy,
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
-                    tag: ChangeTag(epoch: run, sequence: builder.sequence), nowMilliseconds: nowMilliseconds,
+                    tag: changeTag(builder.sequence), nowMilliseconds: nowMilliseconds,
                     bytesLeft: bytesLeft, referenceBudget: referenceBudget,
                     quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
@@ -74,7 +74,7 @@ extension Database {
     package func ensureUserRecord(named name: String, nowMilliseconds: Int64) -> Commit? {
         if zoneStates[0].liveSlot(of: name) != nil { return nil }
         var builder = CommitBuilder(sequence: sequence + 1)
-        let tag = ChangeTag(epoch: run, sequence: builder.sequence)
+        let tag = changeTag(builder.sequence)
         let record = StoredRecord.encode(
             SystemFields(
                 name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,

@@ -57,6 +57,9 @@ package final class Database {
     package var subscriptionGate = SubscriptionGate.open {
         didSet { subscriptionMatcher.forgetAll() }
     }
+    /// The number of the change tags of a commit, from the run of the server that makes it and the commit's sequence. A
+    /// server gives a function that tells nobody else how many commits there were.
+    package var tagNumber: (_ run: UInt32, _ sequence: UInt64) -> UInt64 = Database.plainTagNumber
     /// Takes what a deleted zone held, to free it on another thread; when nil, it is freed at once.
     package var giveBack: ((Remains) -> Void)?
     /// Only a public database has any.
@@ -164,6 +167,12 @@ package final class Database {
         precondition(run != 0, "a run is named by a number other than 0")
         self.run = run
     }
+
+    /// The change tag of the commit with the sequence number.
+    func changeTag(_ sequence: UInt64) -> ChangeTag { ChangeTag(number: tagNumber(run, sequence)) }
+
+    /// A number that shows the commit: where nobody is to be kept from counting.
+    package static func plainTagNumber(run: UInt32, sequence: UInt64) -> UInt64 { UInt64(run) << 32 ^ sequence }
 
     /// The id of the run that wrote the database's beginning.
     package var epoch: UInt32 { runHistory.runs[0].id }

@@ -134,9 +134,9 @@ struct RecordSlot: Sendable {
         withBytes { ByteOrder.compare(type, StoredRecord.head(of: $0).type) == 0 }
     }
 
-    /// Nil in a tombstone.
-    var tag: ChangeTag? {
-        withBytes { ChangeTag(utf8: StoredRecord.head(of: $0).changeTag.assumingMemoryBound(to: UInt8.self)) }
+    /// Whether it is the version of a change tag. A tombstone is of none.
+    func hasTag(_ tag: String) -> Bool {
+        withBytes { ByteOrder.compare(tag, StoredRecord.head(of: $0).changeTag) == 0 } && !tag.isEmpty
     }
 
     /// The name of the parent record, or empty.
@@ -178,9 +178,7 @@ extension RecordSlot {
     /// Checks stored bytes. Throws when they are no record of the server's making.
     static func check(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> StoredRecord.Summary {
         let summary = try StoredRecord.summary(of: bytes)
-        guard summary.changeTag != nil else {
-            throw ServiceError(.internalError, "a record's change tag is not one that the server makes")
-        }
+        guard !summary.changeTag.isEmpty else { throw ServiceError(.internalError, "a record has no change tag") }
         guard !summary.name.isEmpty else { throw ServiceError(.internalError, "a record has no name") }
         guard summary.isHeadFirst else {
             throw ServiceError(.internalError, "a record does not begin with its name, type and change tag")

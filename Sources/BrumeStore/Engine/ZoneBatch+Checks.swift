@@ -40,7 +40,7 @@ extension ZoneBatch {
         } else if let refusal = writeRefusal(of: existing) {
             throw mayRead(existing) ? refusal : ZoneBatch.takenName
         }
-        if savePolicy == .ifServerRecordUnchanged, ChangeTag(save.changeTag) != existing.tag {
+        if savePolicy == .ifServerRecordUnchanged, !existing.hasTag(save.changeTag) {
             throw ServiceError(
                 .serverRecordChanged,
                 save.changeTag.isEmpty
@@ -62,7 +62,7 @@ extension ZoneBatch {
     ) -> Bool {
         // A save that passed the check of this policy has the server's tag.
         savePolicy == .ifServerRecordUnchanged || savePolicy == .allKeys && holdsAll
-            || ChangeTag(save.changeTag) == existing.tag
+            || existing.hasTag(save.changeTag)
     }
 
     /// Whether the caller changes a record that they may not read. Every save of it is a change: one that was told to

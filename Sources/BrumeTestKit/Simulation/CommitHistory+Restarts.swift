@@ -96,5 +96,6 @@ extension CommitHistory.Timeline {
         databaseTouches.removeAll { $0.sequence > sequence }
         zoneTouches = zoneTouches.mapValues { touches in touches.filter { $0.sequence <= sequence } }
         sequenceOfOperation = sequenceOfOperation.filter { $0.value <= sequence }
+        sequenceOfTag = sequenceOfTag.filter { $0.value <= sequence }
     }
 }

@@ -23,6 +23,8 @@ final class CommitHistory {
         var zoneTouches: [UInt64: [Touch]] = [:]
         var databaseTouches: [Touch] = []
         var sequenceOfOperation: [[UInt8]: UInt64] = [:]
+        /// The commit that wrote the versions with a change tag.
+        var sequenceOfTag: [String: UInt64] = [:]
         /// The last commit that some client has seen something of.
         var seen: UInt64 = 0
         /// Counts restores of backups; the last one went back to this commit.
@@ -146,6 +148,10 @@ final class CommitHistory {
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(position: position, name: record.system.name, isDeleted: false, tag: version.tag))
+                let known = timelines[id]!.sequenceOfTag.updateValue(entry.sequence, forKey: version.tag)
+                if let known, known != entry.sequence {
+                    return fail("I1: commits \(known) and \(entry.sequence) have one change tag, \(version.tag)")
+                }
                 touchedZones[zone, default: (0, false, [])].position = position
                 touchedZones[zone]!.types.insert(version.type)
                 puts.append((zone, record.system.name))

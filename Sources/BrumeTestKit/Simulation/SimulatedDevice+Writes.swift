@@ -134,7 +134,8 @@ extension SimulatedDevice {
                         "I1: \(save.name) was saved as \(record.system.changeTag), which no commit holds")
                 }
                 // All zones of a request are one commit; a record that was so already stays as it is.
-                if let tag = ChangeTag(record.system.changeTag), tag.sequence > sequence ?? timeline.last {
+                let saved = timeline.sequenceOfTag[record.system.changeTag]
+                if let saved, saved > sequence ?? timeline.last {
                     simulation.violated("I2: \(save.name) was saved in another commit than what came with it")
                 }
                 saw(record.system.changeTag, of: meant.database)
@@ -167,6 +168,6 @@ extension SimulatedDevice {
 
     /// Notes that a client saw the commit that a change tag names.
     func saw(_ tag: String, of id: DatabaseID) {
-        if let tag = ChangeTag(tag) { simulation.history.saw(tag.sequence, of: id) }
+        if let sequence = simulation.history[id].sequenceOfTag[tag] { simulation.history.saw(sequence, of: id) }
     }
 }

@@ -96,7 +96,7 @@ extension ServerScript: ServerInterceptor {
                         && database.holdsRecord(save.name, zone)
                     if isConflict {
                         // No commit has this tag: the server finds the conflict itself, and answers with its record.
-                        save.changeTag = ChangeTag(epoch: 0, sequence: 0).text
+                        save.changeTag = ChangeTag(number: 0).text
                     } else {
                         save.fields.problem = error
                     }

@@ -87,7 +87,7 @@ struct MutatedRecordTests {
                 }
             }
             let slot = RecordSlot(new: shared, refersToOthers: true, position: .start)
-            _ = (slot.references, slot.name, slot.type, slot.tag)
+            _ = (slot.references, slot.name, slot.type, slot.hasTag("7-1"))
         }
     }
 

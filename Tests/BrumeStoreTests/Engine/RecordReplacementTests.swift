@@ -95,7 +95,7 @@ struct RecordReplacementTests {
     }
 
     private static func tag(_ saved: (result: ZoneModificationResult<SharedBytes>, commit: Commit?)) -> String? {
-        saved.commit.map { ChangeTag(epoch: 7, sequence: $0.sequence).text }
+        saved.commit.map { ChangeTag(number: Database.plainTagNumber(run: 7, sequence: $0.sequence)).text }
     }
 
     @Test("a record that became much smaller gives the room back, and one that grew gets it")
@@ -153,7 +153,7 @@ struct RecordReplacementTests {
         ZoneBatch(
             ZoneModification(zone: Desk.zone, saves: saves), savePolicy: .changedKeys, isAtomic: false,
             caller: Caller(user: Desk.privateID.owner, isOwner: true), scope: .private,
-            tag: ChangeTag(epoch: 7, sequence: 9), nowMilliseconds: 1, bytesLeft: ByteBudget(),
+            tag: ChangeTag(number: 9), nowMilliseconds: 1, bytesLeft: ByteBudget(),
             referenceBudget: ReferenceBudget())
     }
 }

@@ -20,7 +20,7 @@ struct PredictableExample {
             #expect(
                 dump == """
                     zone Notes
-                      Note 00000000-0000-0000-0000-000000000001 [tag 1-4]
+                      Note 00000000-0000-0000-0000-000000000001 [tag 0khnrppxp25m0]
                         text: "milk"
                     """)
             #expect(server.calls(.modifyRecords).count == 1)
