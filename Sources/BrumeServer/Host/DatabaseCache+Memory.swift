@@ -13,7 +13,7 @@ extension DatabaseCache {
         guard limits.memoryBudgetBytes > 0 else { return databases.noteUnmeasured(loaded) }
         // Measuring costs time for each zone, so a database with many zones is not measured at every commit.
         let zones = loaded.database.zoneCount
-        if zones > 64, loaded.countedBytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
+        if zones > 64, loaded.entry.bytes > 0, loaded.database.sequence % UInt64(zones / 64 + 1) != 0 { return }
         count(databases.measure(loaded))
     }
 
@@ -47,10 +47,10 @@ extension DatabaseCache {
             } else if loaded.database.sequence > loaded.snapshotSequence || !host.isDurable(loaded.lastPosition) {
                 if canSave, unsaved.count < ServerLimits.dropSnapshots {
                     unsaved.append(loaded.database.id)
-                    excess -= loaded.countedBytes
+                    excess -= loaded.entry.bytes
                 }
             } else {
-                excess -= loaded.countedBytes
+                excess -= loaded.entry.bytes
                 drop(loaded)
                 dropped += 1
             }
@@ -79,7 +79,7 @@ extension DatabaseCache {
     }
 
     private func drop(_ loaded: LoadedDatabase) {
-        if limits.memoryBudgetBytes > 0 { memory.add(-loaded.countedBytes) }
+        if limits.memoryBudgetBytes > 0 { memory.add(-loaded.entry.bytes) }
         dropCount += 1
         databases.remove(loaded)
         if loaded.storage != nil { ledger.dropped(loaded.database.id) }

@@ -56,17 +56,8 @@ final class LoadedDatabase {
         for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
     }
 
-    /// Whether it is among those that ``LoadedDatabases/measureSome(_:)`` measures next.
-    fileprivate var isUnmeasured = false
-
-    /// What ``LoadedDatabases`` counts for it.
-    var countedBytes: Int { countedDatabaseBytes + countedBacklogBytes }
-    fileprivate var countedDatabaseBytes = 0
-    fileprivate var countedBacklogBytes = 0
-    /// Neighbours in the order of use. Unowned, because ``LoadedDatabases`` owns all databases and unlinks each one
-    /// before it releases it.
-    fileprivate unowned(unsafe) var newer: LoadedDatabase?
-    fileprivate unowned(unsafe) var older: LoadedDatabase?
+    /// Its place among the others in memory.
+    var entry = LoadedDatabases.Entry()
 
     init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, snapshotSequence: UInt64) {
         self.database = database
@@ -78,122 +69,5 @@ final class LoadedDatabase {
     /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {
         sessionCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
-    }
-}
-
-/// The databases in a shard's memory, in the order of their use, and about how many bytes they take.
-struct LoadedDatabases: ~Copyable {
-    private var byID: [DatabaseID: LoadedDatabase] = [:]
-    private unowned(unsafe) var newest: LoadedDatabase?
-    private unowned(unsafe) var oldest: LoadedDatabase?
-    /// The sum of what was counted.
-    private(set) var bytes = 0
-    /// The part of ``bytes`` without the events that are kept for devices.
-    private(set) var databaseBytes = 0
-    /// Databases that changed since they were measured, each once; some may be gone.
-    private var unmeasured: [DatabaseID] = []
-
-    var count: Int { byID.count }
-
-    /// Returns the database if it is loaded, without counting that as a use.
-    func known(_ id: DatabaseID) -> LoadedDatabase? { byID[id] }
-
-    /// Returns the database if it is loaded, and makes it the most recently used one.
-    mutating func use(_ id: DatabaseID) -> LoadedDatabase? {
-        guard let loaded = byID[id] else { return nil }
-        use(loaded)
-        return loaded
-    }
-
-    mutating func use(_ loaded: LoadedDatabase) {
-        if newest === loaded { return }
-        unlink(loaded)
-        link(loaded)
-    }
-
-    /// Adds a database that is not loaded yet, as the most recently used one.
-    mutating func insert(_ loaded: LoadedDatabase) {
-        let former = byID.updateValue(loaded, forKey: loaded.database.id)
-        precondition(former == nil, "a database is loaded twice")
-        link(loaded)
-        bytes += loaded.countedBytes
-        databaseBytes += loaded.countedDatabaseBytes
-    }
-
-    mutating func remove(_ loaded: LoadedDatabase) {
-        unlink(loaded)
-        bytes -= loaded.countedBytes
-        databaseBytes -= loaded.countedDatabaseBytes
-        byID[loaded.database.id] = nil
-    }
-
-    /// Counts the bytes that the database takes now. Returns by how many they have grown.
-    mutating func measure(_ loaded: LoadedDatabase) -> Int {
-        let growth = loaded.database.approximateBytes - loaded.countedDatabaseBytes
-        loaded.countedDatabaseBytes += growth
-        bytes += growth
-        databaseBytes += growth
-        return growth + measureBacklog(loaded)
-    }
-
-    /// Notes that the database changed. It is measured later: its size matters only when the figures are asked for.
-    mutating func noteUnmeasured(_ loaded: LoadedDatabase) {
-        if loaded.isUnmeasured { return }
-        loaded.isUnmeasured = true
-        unmeasured.append(loaded.database.id)
-    }
-
-    /// Measures up to `limit` of those databases; returns whether there are more.
-    mutating func measureSome(_ limit: Int) -> Bool {
-        for _ in 0..<limit {
-            guard let id = unmeasured.popLast() else { return false }
-            guard let loaded = byID[id] else { continue }
-            loaded.isUnmeasured = false
-            _ = measure(loaded)
-        }
-        return !unmeasured.isEmpty
-    }
-
-    /// Counts the bytes of the events that the database keeps for devices. Returns by how many they have grown.
-    mutating func measureBacklog(_ loaded: LoadedDatabase) -> Int {
-        let growth = loaded.hub.approximateBytes - loaded.countedBacklogBytes
-        loaded.countedBacklogBytes += growth
-        bytes += growth
-        return growth
-    }
-
-    /// Up to `limit` databases, least recently used first.
-    func leastRecentlyUsed(_ limit: Int) -> [LoadedDatabase] {
-        var found: [LoadedDatabase] = []
-        var next = oldest
-        while let loaded = next, found.count < limit {
-            found.append(loaded)
-            next = loaded.newer
-        }
-        return found
-    }
-
-    /// Calls `body` with each database, least recently used first: an order that is the same in every run.
-    func forEach(_ body: (LoadedDatabase) -> Void) {
-        var next = oldest
-        while let loaded = next {
-            next = loaded.newer
-            body(loaded)
-        }
-    }
-
-    private mutating func link(_ loaded: LoadedDatabase) {
-        loaded.newer = nil
-        loaded.older = newest
-        newest?.newer = loaded
-        newest = loaded
-        if oldest == nil { oldest = loaded }
-    }
-
-    private mutating func unlink(_ loaded: LoadedDatabase) {
-        if let newer = loaded.newer { newer.older = loaded.older } else { newest = loaded.older }
-        if let older = loaded.older { older.newer = loaded.newer } else { oldest = loaded.newer }
-        loaded.newer = nil
-        loaded.older = nil
     }
 }

@@ -61,7 +61,7 @@ struct MemoryBudgetTests {
         _ = publish(101...UInt64(4 * ServerLimits.backlogEvents))
         // What has fallen out counts no more, but for its places.
         #expect(databases.bytes - empty < 3 * one * ServerLimits.backlogEvents)
-        #expect(databases.bytes == loaded.countedBytes && databases.measure(loaded) == 0)
+        #expect(databases.bytes == loaded.entry.bytes && databases.measure(loaded) == 0)
         databases.remove(loaded)
         #expect(databases.bytes == 0)
     }
