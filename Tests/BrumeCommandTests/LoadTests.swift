@@ -112,6 +112,17 @@ struct LoadTests {
         #expect(broken.errors.contains("max>0ns") && !broken.errors.contains("throughput"))
     }
 
+    @Test("a second load with the same seed does its work, and is not given what the first one was answered")
+    func sameSeed() throws {
+        let server = try DevServer(folder: TestFolder())
+        for bytes in ["100", "300"] {
+            let run = try server.run(
+                "load", "--connections", "1", "--seconds", "0.2", "--mix", "save=100", "--record-bytes", bytes,
+                "--fail-if", "errors>0")
+            #expect(run.status == 0, "\(run.errors)")
+        }
+    }
+
     @Test("what makes no sense is refused with a sentence")
     func refusals() throws {
         let folder = try TestFolder()

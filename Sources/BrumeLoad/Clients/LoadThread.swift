@@ -15,6 +15,9 @@ final class LoadThread: @unchecked Sendable {
     let tls: TLSClientContext
     var recorder = LoadRecorder()
     var generator: SeededGenerator
+    /// Not from the load's seed: a server answers an operation that it has done before without doing it again, so a
+    /// second run with the same seed would measure the answers of the first.
+    private var operationIDs = SeededGenerator(seed: .random(in: .min ... .max))
     private(set) var clients: [LoadClient] = []
     private(set) var driver: (any LoadDriver)!
     /// Tells the thread of that number that one of its publishes has ended, so that it may begin another.
@@ -57,8 +60,8 @@ final class LoadThread: @unchecked Sendable {
 
     func operationID() -> [UInt8] {
         var id: [UInt8] = []
-        withUnsafeBytes(of: generator.next()) { id += $0 }
-        withUnsafeBytes(of: generator.next()) { id += $0 }
+        withUnsafeBytes(of: operationIDs.next()) { id += $0 }
+        withUnsafeBytes(of: operationIDs.next()) { id += $0 }
         return id
     }
 
