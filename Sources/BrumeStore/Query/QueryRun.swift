@@ -153,11 +153,11 @@ package final class QueryRun {
             phase = .building(zone: position + 1)
             return planner.planUnits
         }
-        if builtIndexes.last != id { builtIndexes.append(id) }
+        if !builtIndexes.contains(id) { builtIndexes.append(id) }
         let state = database.zoneStates[index]
         indexEffort.begin(id, ofZone: state.incarnation, progress: indexes.progress(of: id))
         indexes.build(id, state.slots, zoneBytes: state.storedBytes, budget)
-        indexEffort.spend(budget, progress: indexes.progress(of: id))
+        indexEffort.spend(budget, on: id, progress: indexes.progress(of: id))
         return budget
     }
 
@@ -245,7 +245,7 @@ package final class QueryRun {
             let isGivenUp = !indexEffort.isWorthIt && id == builtIndexes.last
             steps.append(
                 isGivenUp
-                    ? "gave up making the index \(id.name), which changes keep from being made"
+                    ? "gave up making the index \(id.name), which changes or other queries undo"
                     : "made the index \(id.name) first")
         }
         if let filter { steps.append(filter) }

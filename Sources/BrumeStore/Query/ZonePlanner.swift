@@ -36,6 +36,7 @@ struct ZonePlanner {
     /// What a zone's plan costs in units of a run, whatever comes of it: each key of the predicate is sought in an
     /// index.
     let planUnits: Int
+    private var wantedIDs: [IndexID] = []
     private static let seeksPerUnit = 8
 
     init(query: Query, paths: [AccessPath], rowLimit: Int, after: QueryCursor?) {
@@ -52,6 +53,7 @@ struct ZonePlanner {
         pathsOfPart = counts
         isTextPart = parts.map(ZonePlanner.readsText)
         planUnits = 1 + paths.reduce(0) { $0 + $1.access.seeks } / ZonePlanner.seeksPerUnit
+        wantedIDs = ZonePlanner.wantedIDs(paths, order: [sortID, distanceID])
     }
 
     private static func readsText(_ predicate: Predicate) -> Bool {
@@ -72,6 +74,19 @@ struct ZonePlanner {
         return IndexID(recordType: query.recordType, kind: .order(sort.key))
     }
 
+    /// The most indexes that one query makes of a zone for its predicate, besides those of all records and of its
+    /// order: a zone has room for ``ZoneIndexes/limit``, and those of others should stay.
+    private static let indexesOfPredicate = 14
+
+    /// The indexes that the query has made, one after the other, as long as there is no short way without them.
+    private static func wantedIDs(_ paths: [AccessPath], order: [IndexID?]) -> [IndexID] {
+        var ids: [IndexID] = []
+        for id in paths.flatMap(\.access.ids) where ids.count < indexesOfPredicate && !ids.contains(id) {
+            ids.append(id)
+        }
+        return ids + order.compactMap { $0 }
+    }
+
     /// The next index that is worth building for this query, or nil.
     func missingIndex(_ indexes: ZoneIndexes) -> IndexID? {
         if indexes.index(allID) == nil { return allID }
@@ -80,9 +95,7 @@ struct ZonePlanner {
             if let count = path.access.estimate(indexes) { fewest = min(fewest, count) }
         }
         if fewest <= ZonePlanner.fewRecords, testOnly_choice == nil { return nil }
-        for id in paths.flatMap(\.access.ids) where indexes.index(id) == nil { return id }
-        for id in [sortID, distanceID] { if let id, indexes.index(id) == nil { return id } }
-        return nil
+        return wantedIDs.first { indexes.index($0) == nil }
     }
 
     /// The parts that some paths leave open, which their records have to be checked against.

@@ -11,24 +11,26 @@ struct IndexEffort {
     private var unitsSpent = 0
     /// What is left of them in the indexes, as ``FieldIndex/progress`` counts it.
     private var unitsGained = 0
-    /// The index that is being made, and its progress when this query last left it.
-    private var current: (zone: UInt64, id: IndexID, progress: Int)?
+    /// The zone whose indexes are being made, and how far each had come when this query last left it.
+    private var zone: UInt64?
+    private var progress: [IndexID: Int] = [:]
 
     /// Whether the query may go on making indexes.
     var isWorthIt: Bool { unitsSpent - unitsGained <= unitsGained + IndexEffort.unitsLostMin }
 
     /// The query is about to go on with an index, which has come so far.
     mutating func begin(_ id: IndexID, ofZone zone: UInt64, progress: Int) {
-        if let current, current.zone == zone, current.id == id { return }
-        current = (zone, id, progress)
+        if self.zone != zone { (self.zone, self.progress) = (zone, [:]) }
+        // One that was pushed out since then has come less far.
+        unitsGained += progress - self.progress[id, default: progress]
+        self.progress[id] = progress
     }
 
-    /// So many units were spent on the index, which has come so far: less far than before, if it was pushed out and
-    /// begun anew.
-    mutating func spend(_ units: Int, progress: Int) {
-        guard let known = current else { preconditionFailure("work on an index was not begun") }
+    /// So many units were spent on the index, which has come so far.
+    mutating func spend(_ units: Int, on id: IndexID, progress: Int) {
+        guard let known = self.progress[id] else { preconditionFailure("work on an index was not begun") }
         unitsSpent += units
-        unitsGained += progress - known.progress
-        current = (known.zone, known.id, progress)
+        unitsGained += progress - known
+        self.progress[id] = progress
     }
 }
