@@ -48,6 +48,11 @@ package enum StoreLimits {
     /// milliseconds.
     package static let referenceVisitsPerRequest = 200_000
 
+    /// Bytes of other users' records that go with those that a request deletes in a public database; the rest keep a
+    /// reference to nothing. What goes counts towards what indexes have to take over, and nobody else's records may
+    /// keep a user from deleting their own.
+    package static let othersCascadeBytes = 16 * 1024 * 1024
+
     /// The numbers of a database's commits are below it: half of those that change positions have room for. A million
     /// commits a second take three months to come near, so a file that names a later one is damaged, and a server that
     /// opened it would soon have no number for the next.

@@ -49,7 +49,7 @@ extension Database {
                 let before = bytesLeft
                 bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(
-                    inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index].slots),
+                    inZoneAt: index, byteCount: batch.changedBytes(in: zoneStates[index]),
                     mayUseReserve: mayUseIndexReserve)
                 {
                     results.append(ZoneBatch.refusal(of: modification, refusal))

@@ -42,6 +42,8 @@ struct ReferenceGraph {
     private struct Room {
         var cascades: Int
         var references: Int
+        /// Bytes of others' records.
+        var othersBytes = StoreLimits.othersCascadeBytes
     }
 
     private let zone: ZoneState
@@ -185,7 +187,8 @@ struct ReferenceGraph {
                 }
                 let referrer = node(ofSlot: entry.slot)
                 if hasFallen(referrer) || !records[Int(referrer)].mayFall { continue }
-                if !take(referrer, of: &room) { return }
+                room.othersBytes -= zone.slots.byteCount(of: entry.slot)
+                if room.othersBytes < 0 || !take(referrer, of: &room) { return }
             }
         }
     }

@@ -181,11 +181,18 @@ struct ZoneBatch {
         return left
     }
 
-    /// Bytes of the records that are to change, all their versions together.
-    func changedBytes(in slots: RecordSlots) -> Int {
+    /// Bytes of the records that are to change, all their versions together; in a public database without others'
+    /// records that go with the deleted ones, for which the caller can do nothing.
+    func changedBytes(in zone: ZoneState) -> Int {
         var count = 0
-        for save in staged { count += save.range.count + (save.existing.map { slots.byteCount(of: $0) } ?? 0) }
-        for deletion in deletions { count += slots.byteCount(of: deletion.slot) }
+        for save in staged { count += save.range.count + (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0) }
+        let user = UserKey(caller.user)
+        for deletion in deletions {
+            if scope == .public, deletion.item == nil, zone.references.user(of: zone[deletion.slot]) != user {
+                continue
+            }
+            count += zone.slots.byteCount(of: deletion.slot)
+        }
         return count
     }
 

@@ -48,7 +48,12 @@ extension Database {
     ) -> ServiceError? {
         if zoneIndexes.isEmpty || zoneIndexes[zoneStates[index].incarnation] == nil { return nil }
         let byteCount = byteCount()
-        if byteCount > indexLimits.pendingBytes { return Database.tooMuchForIndexes(indexLimits.pendingBytes) }
+        if byteCount > indexLimits.pendingBytes {
+            if id.scope == .public { return Database.tooMuchForIndexes(indexLimits.pendingBytes) }
+            // A private database's owner alone pays for making the indexes anew, and apps don't expect to be refused.
+            zoneIndexes[zoneStates[index].incarnation] = nil
+            return nil
+        }
         if indexBacklog.zones.isEmpty || byteCount <= indexLimits.promptBytes { return nil }
         let reserve = mayUseReserve && byteCount <= indexLimits.smallBytes ? indexLimits.reserveBytes : 0
         guard
@@ -64,7 +69,7 @@ extension Database {
         ServiceError(
             .limitExceeded,
             "the records that the request changes, before and after, have more than the \(limit) bytes that it may"
-                + " change at once in a zone that queries search: send fewer at a time, and delete what refers to a record"
-                + " before the record")
+                + " change at once in a public database that queries search: send fewer at a time, and delete those of"
+                + " your records that refer to another one before that")
     }
 }

@@ -205,6 +205,7 @@ extension LimitsPageTests {
         ("`DELETE_SELF` references that a request", [Model.cascadeReferencesPerRequest]),
         ("fields and references of any kind", [StoreLimits.referenceStepsPerRequest]),
         ("records deleted together", [Model.cascadesPerRequest]),
+        ("bytes of other users' records among them", [StoreLimits.othersCascadeBytes]),
     ]
 
     private static let databases: Rows = [
@@ -235,7 +236,7 @@ extension LimitsPageTests {
             ]
         ),
         ("those of one account", [StoreLimits.smallIndexBytes, 1_000]),
-        ("in a zone with indexes", [StoreLimits.pendingIndexBytes]),
+        ("in a public database with indexes", [StoreLimits.pendingIndexBytes]),
     ]
 
     private static let queries: Rows = [

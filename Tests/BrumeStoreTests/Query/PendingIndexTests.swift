@@ -192,25 +192,122 @@ struct PendingIndexTests {
         #expect(outcome("b", 3_000, mayUseReserve: false) == nil)
     }
 
-    @Test("one request can't leave more to the indexes than may wait: it is told to be sent in parts")
+    private static let large = FieldValue.string(String(repeating: "word ", count: 4_000))
+
+    @Test("a private database's indexes go rather than take over more than may wait of one request")
     func tooMuchAtOnce() throws {
         let desk = try desk(IndexLimits(promptBytes: 400, pendingBytes: 30_000))
-        let body = FieldValue.string(String(repeating: "word ", count: 4_000))
         for name in ["a", "b"] {
-            try desk.save(name, ["body": body])
+            try desk.save(name, ["body": Self.large])
             while desk.database.applyPendingIndexes(1_000) {}
         }
-        let before = desk.database.sequence
-        #expect(desk.modify(deletions: ["a", "b"]).result.deletions.allSatisfy { $0?.code == .limitExceeded })
-        #expect(desk.database.sequence == before && desk.record("a") != nil)
-        for name in ["a", "b"] {
-            #expect(desk.modify(deletions: [name]).result.deletions == [nil])
+        #expect(desk.modify(deletions: ["a", "b"]).result.deletions == [nil, nil])
+        #expect(desk.database.pendingIndexBytes == 0)
+        #expect(try find(Self.number(7), desk, way: 1).names == ["r7"])
+        try expectInStep(desk)
+    }
+
+    /// A public database with indexes, where `_bob`'s records go with `target`, which is `_ada`'s.
+    private func publicDesk(_ limits: IndexLimits, referring: Int, bytes: Int) throws -> Desk {
+        let desk = Desk.ofPublicDatabase(user: "_ada")
+        desk.database.indexLimits = limits
+        let few = (0..<300).map { RecordSave<CheckedFields>.of("r\($0)", ["n": .int64(Int64($0))]) }
+        #expect(savePublicly(few + [.of("target")], by: "_ada", desk).saves.allSatisfy { $0.record != nil })
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: Self.number(1)), zone: .defaultZone, resultsLimit: 400, desiredKeys: []
+        )
+        run.testOnly_choice = 1
+        while !run.step() {}
+        let fields: [String: FieldValue?] = [
+            "body": .string(String(repeating: "x", count: bytes)),
+            "to": .reference(Reference(recordName: "target", deletesSelf: true)),
+        ]
+        for number in 0..<referring {
+            #expect(savePublicly([.of("bob\(number)", fields)], by: "_bob", desk).saves[0].record != nil)
             while desk.database.applyPendingIndexes(1_000) {}
         }
-        desk.makeZone("other")
-        for name in ["a", "b"] { try desk.save(name, ["body": body], in: ZoneID(name: "other")) }
-        let deleted = desk.modify(ZoneID(name: "other"), deletions: ["a", "b"]).result
-        #expect(deleted.deletions == [nil, nil], "a zone without indexes leaves nothing to them")
+        return desk
+    }
+
+    private func savePublicly(
+        _ saves: [RecordSave<CheckedFields>], deletions: [String] = [], by user: String, _ desk: Desk
+    ) -> ZoneModificationResult<SharedBytes> {
+        desk.database.modifyRecords(
+            ModifyRecordsRequest(
+                database: .public, savePolicy: .allKeys, isAtomic: false,
+                zones: [ZoneModification(zone: .defaultZone, saves: saves, deletions: deletions)]),
+            caller: Caller(user: user, isOwner: false), nowMilliseconds: 2_000
+        ).answer[0]
+    }
+
+    @Test("a public database is told to be changed in parts, by who changes too much of their own at once")
+    func tooMuchAtOncePublicly() throws {
+        let desk = try publicDesk(IndexLimits(promptBytes: 400, pendingBytes: 30_000), referring: 3, bytes: 20_000)
+        let own = savePublicly([], deletions: ["bob0", "bob1"], by: "_bob", desk)
+        #expect(
+            own.deletions.allSatisfy { $0?.code == .limitExceeded }
+                && desk.database.holdsRecord("bob0", in: .defaultZone))
+        // What others have hung on it does not keep a record from being deleted.
+        #expect(savePublicly([], deletions: ["target"], by: "_ada", desk).deletions == [nil])
+        #expect(desk.database.recordCount == 300)
+    }
+
+    @Test("others' records go with a public one up to so many bytes, and the rest refer to nothing")
+    func othersBytes() throws {
+        let desk = try publicDesk(IndexLimits(), referring: 20, bytes: 900_000)
+        #expect(savePublicly([], deletions: ["target"], by: "_ada", desk).deletions == [nil])
+        let left = desk.database.recordCount - 300
+        #expect((20 - left) * 900_000 <= StoreLimits.othersCascadeBytes)
+        #expect((20 - left + 1) * 900_000 + 20 * 200 > StoreLimits.othersCascadeBytes, "\(left)")
+        #expect(desk.database.audit().kept == desk.database.audit().recounted)
+    }
+
+    @Test("a query that could use more indexes than a zone has room for makes some of them, and ends")
+    func manyIndexes() throws {
+        let desk = Desk()
+        for first in stride(from: 0, to: 1_200, by: 400) {
+            _ = desk.modify(saves: (first..<first + 400).map { .of("r\($0)", ["n": .int64(1)]) })
+        }
+        let terms = (0..<100).map { Predicate.comparison(.field("f\($0)"), .greater, .int64(-5)) }
+        let run = try desk.database.startQuery(
+            Query(recordType: "Note", predicate: .and(terms)), zone: Desk.zone, resultsLimit: 400, desiredKeys: [])
+        // All are made, though the first one leads to nothing already.
+        run.testOnly_choice = 1
+        var steps = 0
+        while !run.step(), steps < 2_000 { steps += 1 }
+        #expect(run.results?.matches.isEmpty == true, "\(steps) steps")
+        let made = run.plan.steps.count { $0.hasPrefix("made the index") }
+        #expect((2..<ZoneIndexes.limit / 2).contains(made), "\(made)")
+    }
+
+    @Test("a query whose indexes others' queries push out again and again gives them up")
+    func pushedOut() throws {
+        let desk = Desk()
+        for first in stride(from: 0, to: 8_000, by: 400) {
+            _ = desk.modify(saves: (first..<first + 400).map { .of("r\($0)", ["n": .int64(1)]) })
+        }
+        func query(_ field: String) throws -> QueryRun {
+            let run = try desk.database.startQuery(
+                Query(recordType: "Note", predicate: .comparison(.field(field), .equal, .int64(1))), zone: Desk.zone,
+                resultsLimit: 400, desiredKeys: [])
+            run.testOnly_choice = 1
+            return run
+        }
+        let run = try query("n")
+        var (steps, others) = (0, 0)
+        while !run.step(), steps < 2_000 {
+            steps += 1
+            // Each begins another index than the ones before.
+            let zone = try indexes(desk)
+            for _ in 0..<ZoneIndexes.limit {
+                others += 1
+                let position = try desk.database.zoneIndex(of: Desk.zone).get()
+                zone.build(
+                    IndexID(recordType: "Note", kind: .order(.field("g\(others)"))),
+                    desk.database.zoneStates[position].slots, zoneBytes: 0, 1)
+            }
+        }
+        #expect(run.results?.matches.count == 400, "\(steps) steps")
     }
 
     @Test(
