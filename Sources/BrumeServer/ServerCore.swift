@@ -215,7 +215,7 @@ final class ServerCore: @unchecked Sendable {
     static let isStopping = ServiceError(
         .serviceUnavailable, "the server is about to stop; connect again", retryAfterMilliseconds: 1_000)
 
-    private static let unknownToken = ServiceError(
+    static let unknownToken = ServiceError(
         .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")
 
     private static let noOperatorHere = ServiceError(

@@ -14,31 +14,40 @@ extension ServerCore {
         guard let account = accounts.account(named: name) else {
             throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
         }
-        var databases: Set<DatabaseID> = []
-        for container in knownContainers {
-            for environment in [Environment.production, .development] {
-                let user = secrets.userRecordName(
-                    accountID: account.id, container: container, environment: environment)
-                databases.insert(
-                    DatabaseID(container: container, environment: environment, scope: .private, owner: user))
-            }
-        }
-        endSessions(ofAccount: name) { [self, databases] in
+        endSessions(ofAccount: name) { [self] in
             adminLoop.execute { [self] in
-                DatabaseEmptying(server: self) { [self] outcome in finishRemoval(of: name, outcome, give) }
-                    .start(anyOf: databases)
+                // Not before: the last sessions may have begun a container.
+                let databases = privateDatabases(ofAccount: account.id)
+                DatabaseEmptying(server: self, forgets: true) { [self] outcome in
+                    finishRemoval(of: name, id: account.id, outcome, give)
+                }.start(anyOf: databases)
             }
         }
     }
 
+    private func privateDatabases(ofAccount id: [UInt8]) -> Set<DatabaseID> {
+        var databases: Set<DatabaseID> = []
+        for container in knownContainers {
+            for environment in [Environment.production, .development] {
+                let user = secrets.userRecordName(accountID: id, container: container, environment: environment)
+                databases.insert(
+                    DatabaseID(container: container, environment: environment, scope: .private, owner: user))
+            }
+        }
+        return databases
+    }
+
     private func finishRemoval(
-        of name: String, _ outcome: Result<ResetSummary, ServiceError>, _ give: (AdminOutcome) -> Void
+        of name: String, id: [UInt8], _ outcome: Result<ResetSummary, ServiceError>,
+        _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
         switch outcome {
         case .success(let summary):
             do throws(ServerError) {
-                _ = try accounts.remove(name: name)
-                give(.success(.accountRemoved(summary)))
+                // Somebody may have removed it meanwhile, and made another one of the same name.
+                if accounts.account(named: name)?.id == id { _ = try accounts.remove(name: name) }
+                // A token may have been made meanwhile.
+                endSessions(ofAccount: name) { give(.success(.accountRemoved(summary))) }
             } catch {
                 give(.failure(Self.serviceError(error)))
             }

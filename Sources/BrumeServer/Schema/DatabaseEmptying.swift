@@ -9,12 +9,15 @@ final class DatabaseEmptying: @unchecked Sendable {
     typealias Done = @Sendable (Result<ResetSummary, ServiceError>) -> Void
 
     private unowned let server: ServerCore
+    /// Whether what the databases still know of their user goes as well: nobody will come back.
+    private let forgets: Bool
     private let done: Done
     private var ids: [DatabaseID] = []
     private var summary = ResetSummary(databases: 0, records: 0)
 
-    init(server: ServerCore, _ done: @escaping Done) {
+    init(server: ServerCore, forgets: Bool = false, _ done: @escaping Done) {
         self.server = server
+        self.forgets = forgets
         self.done = done
     }
 
@@ -54,14 +57,14 @@ final class DatabaseEmptying: @unchecked Sendable {
     }
 
     private static let failure = ServiceError(
-        .serviceUnavailable, "not all databases could be emptied; the server's log says why: reset again",
+        .serviceUnavailable, "not all databases could be emptied, and the server's log says why: try again",
         retryAfterMilliseconds: 1_000)
 
     private func next() {
         guard let id = ids.popLast() else { return done(.success(summary)) }
         let shard = server.shard(of: id)
         shard.loop.execute { [self] in
-            shard.empty(id) { result in
+            shard.empty(id, forgets: forgets) { result in
                 self.server.adminLoop.execute { [self] in
                     switch result {
                     case .success(let records):
@@ -106,13 +109,15 @@ extension ServerCore {
 
 extension Shard {
     /// Empties a database, a part in each turn; `done` is called with the number of records when all is durable.
-    func empty(_ id: DatabaseID, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void) {
+    func empty(
+        _ id: DatabaseID, forgets: Bool, _ done: @escaping @Sendable (Result<Int, ServiceError>) -> Void
+    ) {
         databases.withDatabase(id, of: .operator, keepsEmpty: false) { [self] outcome in
             switch outcome {
             case .failure(let error): done(.failure(error))
             case .success(let loaded):
                 loaded.slicedWorkCount += 1
-                emptyMore(loaded, loaded.database.beginEmptying(), 0) { result in
+                emptyMore(loaded, loaded.database.beginEmptying(), 0, forgets: forgets) { result in
                     loaded.slicedWorkCount -= 1
                     done(result)
                 }
@@ -121,16 +126,23 @@ extension Shard {
     }
 
     private func emptyMore(
-        _ loaded: LoadedDatabase, _ emptying: Emptying, _ records: Int,
+        _ loaded: LoadedDatabase, _ emptying: Emptying, _ records: Int, forgets: Bool,
         _ done: @escaping (Result<Int, ServiceError>) -> Void
     ) {
         if let refusal = log.writeRefusal { return done(.failure(refusal)) }
         var emptying = emptying
         guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
+            if forgets {
+                for commit in loaded.database.forgetUser(nowMilliseconds: wallClockMilliseconds) {
+                    append(commit, to: loaded, origin: [], by: nil)
+                }
+            }
             return gate.whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
         if let commit { append(commit, to: loaded, origin: [], by: nil) }
-        let next = OnLoop<Void> { [self, emptying] in emptyMore(loaded, emptying, records + count, done) }
+        let next = OnLoop<Void> { [self, emptying] in
+            emptyMore(loaded, emptying, records + count, forgets: forgets, done)
+        }
         loop.execute { next.body(()) }
     }
 }

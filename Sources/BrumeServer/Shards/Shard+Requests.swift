@@ -136,7 +136,11 @@ extension Shard {
         share: ClientShare, _ give: @escaping (Outcome, Int) -> Void
     ) {
         let keepsEmpty = request.keepsEmptyDatabase(of: identity)
+        var hasWaited = false
+        defer { hasWaited = true }
         databases.withDatabase(id, of: share.key, byteCount: byteCount, keepsEmpty: keepsEmpty) { [self] outcome in
+            // The token may have been revoked meanwhile, or the account removed with its data.
+            if hasWaited, !server.isStillValid(identity) { return give(.failure(ServerCore.unknownToken), 0) }
             let loaded: LoadedDatabase
             switch outcome {
             case .success(let database): loaded = database

@@ -35,6 +35,45 @@ extension Database {
         return (finish(builder, nowMilliseconds: nowMilliseconds), records)
     }
 
+    /// Forgets what a private database that was emptied still knows of its user, who will not come back: the
+    /// subscriptions, and the answers to operations, which hold records. What stays are the user's record without
+    /// fields, and the names of zones that were deleted.
+    ///
+    /// - Returns: The commits.
+    package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
+        precondition(id.scope == .private, "a public database has many users")
+        guard let slot = zoneStates[0].liveSlots.first(where: { $0.record.type == Names.userRecordType })?.slot else {
+            return []
+        }
+        // The answer to an operation goes when another one takes its place: one that takes all the room, and then one
+        // that takes none.
+        return [Limits.rememberedOperationBytes + 1, 0].map { answerBytes in
+            var builder = CommitBuilder(sequence: sequence + 1)
+            for kept in subscriptionTable.all {
+                builder.append(.subscriptionDeletion(id: kept.subscription.id, owner: kept.owner))
+                removeSubscription(kept.subscription.id, of: kept.owner)
+            }
+            var user = zoneStates[0][slot].withBytes { bytes in
+                guard let user = try? StoredRecord.decode(bytes) else {
+                    preconditionFailure("a stored record can't be read, though it was checked")
+                }
+                return user.system
+            }
+            user.changeTag = changeTag(builder.sequence).text
+            user.modifiedMilliseconds = nowMilliseconds
+            put(
+                SharedBytes(StoredRecord.encode(user, fields: [])), refersToOthers: false, replacing: slot, inZoneAt: 0,
+                of: 0, into: &builder)
+            guard var commit = finish(builder, nowMilliseconds: nowMilliseconds) else {
+                preconditionFailure("a commit that puts a record is none")
+            }
+            commit.entry.operationID = Array("forget \(commit.sequence)".utf8)
+            commit.entry.operationAnswer = [UInt8](repeating: 0, count: answerBytes)
+            remember(operation: commit.entry.operationID, answer: commit.entry.operationAnswer)
+            return commit
+        }
+    }
+
     /// Returns the number of records that it deleted.
     private func emptyDefaultZone(
         _ emptying: inout Emptying, limit: Int, nowMilliseconds: Int64, into builder: inout CommitBuilder

@@ -80,6 +80,12 @@ final class SteppedServer: @unchecked Sendable {
     /// Begins to stop, as ``Server/drain()`` does.
     func drain() { server.drain() }
 
+    /// Makes all tokens of an account invalid, and leaves its sessions, as if their loops had not come to them.
+    func revokeTokens(keepingSessionsOf name: String) {
+        server.revokeTokens(ofAccount: name, testOnly_keepsSessions: true) {}
+        settle()
+    }
+
     // MARK: Schemas
 
     /// Whether the operator's command has ended.

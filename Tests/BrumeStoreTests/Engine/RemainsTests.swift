@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeStore
+@testable import BrumeStore
 import Testing
 
 @Suite("What deleted zones leave")
@@ -36,6 +36,33 @@ struct RemainsTests {
         emptying = desk.database.beginEmptying()
         #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 10)
         #expect(try #require(desk.database.empty(&emptying, limit: 6, nowMilliseconds: 1)).records == 5)
+    }
+
+    @Test(
+        "a database that forgets its user has neither subscriptions nor answers with records, and replays to the same")
+    func forgotten() throws {
+        let desk = Desk()
+        _ = try #require(desk.database.ensureUserRecord(named: Desk.owner, nowMilliseconds: 1))
+        for number in 0..<40 {
+            try desk.save("secret\(number)", ["text": .string("confidential")])
+            desk.database.remember(operation: [UInt8(number)], answer: Array("confidential".utf8))
+        }
+        _ = desk.database.modifySubscriptions(
+            ModifySubscriptionsRequest(
+                database: .private, saves: [Subscription(id: "s", kind: .database(recordType: ""))]),
+            caller: desk.caller, nowMilliseconds: 1)
+        var emptying = desk.database.beginEmptying()
+        while desk.database.empty(&emptying, nowMilliseconds: 1) != nil {}
+        #expect(desk.database.subscriptions.count == 1 && desk.database.operations.count == 40)
+        let before = desk.database.sequence
+        let commits = desk.database.forgetUser(nowMilliseconds: 2)
+        #expect(commits.map(\.sequence) == [before + 1, before + 2])
+        #expect(desk.database.subscriptions.isEmpty)
+        #expect(desk.database.operations.count == 1 && desk.database.operations.bytes == 0)
+        #expect(desk.database.recordCount == 1 && desk.database.audit().kept == desk.database.audit().recounted)
+        // A retry after a crash between the two.
+        #expect(desk.database.forgetUser(nowMilliseconds: 3).count == 2)
+        #expect(Desk().database.forgetUser(nowMilliseconds: 3).isEmpty, "nobody ever used it")
     }
 
     @Test("what users make while a database is emptied stays, and the emptying ends")
