@@ -45,7 +45,7 @@ extension ZoneBatch {
         for deletion in deletions {
             let bytes = zone.slots.byteCount(of: deletion.slot)
             room += bytes
-            users?.grow(zone.references.user(of: zone[deletion.slot]), by: -bytes - Limits.recordOverheadBytes)
+            users?.grow(CreatorBytes.User(ofRecord: zone[deletion.slot]), by: -bytes - Limits.recordOverheadBytes)
         }
         for save in staged {
             let bytes = min(0, grownBytes(save, in: zone))
@@ -89,8 +89,8 @@ extension ZoneBatch {
         return most > limit ? CreatorRoom(limit: limit, stored: zone.creatorBytes) : nil
     }
 
-    private func creator(of save: StagedSave, in zone: ZoneState) -> UserKey {
-        save.existing.map { zone.references.user(of: zone[$0]) } ?? UserKey(caller.user)
+    private func creator(of save: StagedSave, in zone: ZoneState) -> CreatorBytes.User {
+        save.existing.map { CreatorBytes.User(ofRecord: zone[$0]) } ?? CreatorBytes.User(caller.user)
     }
 
     private static let overUsersPart = ServiceError(

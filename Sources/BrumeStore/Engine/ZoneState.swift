@@ -244,12 +244,12 @@ struct ZoneState: Sendable {
 
     private mutating func addToCreator(_ slot: Int32) {
         guard tellsUsersApart else { return }
-        creatorBytes.add(slots.byteCount(of: slot), of: references.user(of: slots[slot]))
+        creatorBytes.add(slots.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slots[slot]))
     }
 
     private mutating func removeFromCreator(_ slot: Int32) {
         guard tellsUsersApart else { return }
-        creatorBytes.remove(slots.byteCount(of: slot), of: references.user(of: slots[slot]))
+        creatorBytes.remove(slots.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slots[slot]))
     }
 
     private mutating func addReferences(of slot: Int32) {
@@ -280,7 +280,7 @@ struct ZoneState: Sendable {
 
     /// Builds the look-ups and the feed from what was loaded. Returns what is wrong with it, or nil.
     mutating func finishLoading(with threads: LoadThreads = .one) -> String? {
-        let (slots, hashes, isDefault, references) = (slots, loadedHashes, isDefault, references)
+        let (slots, hashes, isDefault, tellsUsersApart) = (slots, loadedHashes, isDefault, tellsUsersApart)
         loadedHashes = []
         // Two parts that have nothing to do with each other, and take about the same time. A public database has no
         // zone with a feed.
@@ -292,7 +292,7 @@ struct ZoneState: Sendable {
                 parts.withLock { $0.names = names }
             } else {
                 let feeds = isDefault ? nil : ZoneState.feeds(of: slots)
-                let creatorBytes = ZoneState.creatorBytes(of: slots, references)
+                let creatorBytes = ZoneState.creatorBytes(of: slots, isPublic: tellsUsersApart)
                 parts.withLock { ($0.feeds, $0.creatorBytes) = (feeds, creatorBytes) }
             }
         }
@@ -311,17 +311,17 @@ struct ZoneState: Sendable {
     }
 
     /// What the records of a public database take, counted anew; nothing in another one.
-    private static func creatorBytes(of slots: RecordSlots, _ references: ReferenceIndex) -> CreatorBytes {
+    private static func creatorBytes(of slots: RecordSlots, isPublic: Bool) -> CreatorBytes {
         var bytes = CreatorBytes()
-        if !references.tellsUsersApart { return bytes }
+        if !isPublic { return bytes }
         for slot in slots.chunks.joined() where !slot.isDeleted {
-            bytes.add(slot.byteCount, of: references.user(of: slot))
+            bytes.add(slot.byteCount, of: CreatorBytes.User(ofRecord: slot))
         }
         return bytes
     }
 
     /// ``creatorBytes``, counted anew.
-    var recountedCreatorBytes: CreatorBytes { ZoneState.creatorBytes(of: slots, references) }
+    var recountedCreatorBytes: CreatorBytes { ZoneState.creatorBytes(of: slots, isPublic: tellsUsersApart) }
 
     private static func feeds(of slots: RecordSlots) -> (changes: Feed, deletions: Feed) {
         var entries: [Feed.Entry] = []

@@ -297,7 +297,7 @@ struct QuotaTests {
             let audit = desk.database.audit()
             #expect(audit.kept == audit.recounted, "seed \(seed), step \(step)")
             for user in users {
-                let bytes = desk.database.zoneStates[0].creatorBytes[UserKey(user)]
+                let bytes = desk.database.zoneStates[0].creatorBytes[CreatorBytes.User(user)]
                 #expect(bytes <= part, "seed \(seed), step \(step): \(user) has \(bytes)")
             }
         }
