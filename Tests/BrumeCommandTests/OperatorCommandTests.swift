@@ -65,7 +65,7 @@ struct OperatorCommandTests {
         _ = try succeed("schema", "members")
         _ = try succeed("backup", served.folder.path + "/monday.brume")
         _ = try succeed("backup", served.folder.path + "/monday")
-        _ = try succeed("account", "remove", "alice")
+        _ = try succeed("account", "remove", "alice", "--yes")
         let health = try served.run("health", "--data", served.data)
         #expect(health.status == 0, "\(health.errors)")
         #expect(!token.isEmpty)

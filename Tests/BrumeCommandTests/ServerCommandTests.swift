@@ -59,7 +59,7 @@ struct ServerCommandTests {
         #expect(try run("account", "token", "dave", "--revoke", "--json").json()["revoked"] == .integer(1))
         let revoked = try server.run("zones", extra: ["BRUME_TOKEN": dave])
         #expect(revoked.status == ExitCode.notPermitted.rawValue)
-        #expect(try run("account", "remove", "dave").status == 0)
+        #expect(try run("account", "remove", "dave", "--yes").status == 0)
         #expect(try run("account", "remove", "dave").status == ExitCode.notFound.rawValue)
         let snapshot = try run("snapshot", "--json")
         #expect(snapshot.status == 0, "\(snapshot.errors)")
@@ -102,13 +102,22 @@ struct ServerCommandTests {
         #expect(try server.run("records", "get", "Notes", "x", account: "b", extra: one).status == 0)
         #expect(try server.run("records", "get", "default", "open", "--public", account: "b", extra: one).status == 0)
 
-        let kept = try run("account", "remove", "b")
+        let unasked = try run("account", "remove", "b")
+        #expect(unasked.status == ExitCode.usage.rawValue && unasked.errors.contains("--yes"), "\(unasked.errors)")
+        // The price is said before.
+        #expect(unasked.errors.contains("nobody can read or delete it any more"), "\(unasked.errors)")
+        #expect(unasked.errors.contains("--with-data deletes it"), "\(unasked.errors)")
+        let kept = try run("account", "remove", "b", "--yes")
         #expect(kept.status == 0 && kept.output.first?.contains("stays on disk") == true, "\(kept.output)")
+        #expect(try run("account", "add", "new").status == 0)
+        let unused = try run("account", "remove", "new", "--yes")
+        #expect(unused.output == ["removed new, which had no private data"], "\(unused.output) \(unused.errors)")
         server.process.closeInput()
         #expect(server.process.wait() == 0)
         #expect(try run("account", "add", "c").status == 0)
         let stopped = try run("account", "remove", "c", "--with-data", "--yes")
         #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
+        #expect(!stopped.errors.contains("--with-data"), "\(stopped.errors)")
         #expect(try run("account", "list").output.count == 1)
     }
 

@@ -112,14 +112,18 @@ enum Operator {
         switch self {
         case .running(let session): return try await session.removeAccount(name: name, deletesData: deletesData)
         case .stopped(let accounts):
-            guard !deletesData else {
-                throw CommandError(
-                    .unreachable, "an account's databases are emptied by their server, and none runs on the folder",
-                    hint: "start it with brume serve, or remove the account without --with-data")
-            }
+            if deletesData { try requireServer() }
             try accounts.remove(name: name)
             return ResetSummary(databases: 0, records: 0)
         }
+    }
+
+    /// Refuses a removal with data where no server runs.
+    func requireServer() throws(CommandError) {
+        guard case .stopped = self else { return }
+        throw CommandError(
+            .unreachable, "an account's data is deleted by its server, and none runs on the folder",
+            hint: "start it with brume serve, and run this again")
     }
 
     func createToken(name: String) async throws -> String {

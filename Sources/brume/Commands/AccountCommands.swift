@@ -41,13 +41,13 @@ enum AccountCommands {
             ] + options,
             notes: [
                 """
-                Without --with-data its private data stays on disk and goes on taking room, and nobody can read or delete it any \
-                more: an account that is made later under the same name is another one.
+                It asks before, or takes --yes: a removal can't be undone. Without --with-data its private data stays on disk and \
+                goes on taking room, and nobody can read or delete it any more: an account that is made later under the same name \
+                is another one.
                 """,
                 """
-                With --with-data, which asks before and needs the running server, its tokens are revoked, all records and zones of its \
-                private databases are deleted, and then the account. What it saved in public databases stays, as \
-                do backups. The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
+                With --with-data, which needs the running server, its tokens are revoked, all records and zones of its private \
+                databases are deleted, and then the account. What it saved in public databases stays, as do backups. The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
                 midway, the account is still there: run it again.
                 """, note,
             ],
@@ -136,11 +136,12 @@ enum AccountCommands {
         let name = invocation.arguments[0]
         let deletesData = invocation.isOn("with-data")
         let access = try Operator(invocation)
-        if deletesData {
-            guard try await access.list().contains(where: { $0.name == name }) else { throw unknown(name) }
-            guard try CommandOptions.isConfirmed("delete \(name) and all of its private data?", invocation) else {
-                throw CommandError(.failed, "nothing was removed")
-            }
+        guard try await access.list().contains(where: { $0.name == name }) else { throw unknown(name) }
+        if deletesData { try access.requireServer() }
+        let usedBytes = try await access.quota(ofAccount: name, change: nil).usedBytes
+        let keepsData = !deletesData && usedBytes != 0
+        guard try CommandOptions.isConfirmed(removal(of: name, deletesData, keepsData), invocation) else {
+            throw CommandError(.failed, "nothing was removed")
         }
         let emptied = try await access.remove(name: name, deletesData: deletesData)
         if invocation.isOn("json") {
@@ -155,10 +156,21 @@ enum AccountCommands {
                     + CountText.text(emptied.databases, "database"))
         } else {
             Terminal.print(
-                "removed \(name). Its private data stays on disk, where nobody can read or delete it any more"
-                    + " (--with-data, given with the removal, deletes it)")
+                keepsData
+                    ? "removed \(name). Its private data stays on disk, where nobody can read or delete it any more"
+                    : "removed \(name), which had no private data")
         }
         return .done
+    }
+
+    /// The question before a removal, with what it costs.
+    private static func removal(of name: String, _ deletesData: Bool, _ keepsData: Bool) -> String {
+        if deletesData { return "remove \(name) and delete all of its private data?" }
+        if !keepsData { return "remove \(name)?" }
+        return """
+            remove \(name) and leave its private data on disk, where nobody can read or delete it any more \
+            (--with-data deletes it)?
+            """
     }
 
     private static func token(_ invocation: Invocation) async throws -> ExitCode {

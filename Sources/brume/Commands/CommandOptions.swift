@@ -106,7 +106,8 @@ extension CommandOptions {
     static func isConfirmed(_ question: String, _ invocation: Invocation) throws(UsageError) -> Bool {
         if invocation.isOn("yes") { return true }
         guard Terminal.isTerminal(Terminal.standardInput) else {
-            throw UsageError("there is nobody to ask: give --yes", command: invocation.command)
+            throw UsageError(
+                "there is nobody to ask: \(question)", hint: "if so, run it again with --yes")
         }
         Terminal.write("\(question) [y/N] ", to: Terminal.standardError)
         return ["y", "yes"].contains(readLine()?.lowercased())
