@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 internal import BrumeSystem
 internal import Glibc
 
@@ -8,7 +8,19 @@ package struct LoadRun: Sendable {
 
     /// Why a load could not run, as a whole sentence.
     package struct Problem: Error, Sendable {
+        package enum Cause: Sendable {
+            /// The server refused the connection's account or a request.
+            case service(ErrorCode)
+            /// No connection could be made, or it was lost.
+            case connection
+            /// The TLS handshake failed, most likely because the server's certificate isn't trusted.
+            case handshake
+            /// This process or its files: the CA's certificate, a descriptor that it may not have.
+            case local
+        }
+
         package let message: String
+        package let cause: Cause
     }
 
     package init(_ configuration: LoadConfiguration) {
@@ -36,9 +48,10 @@ package struct LoadRun: Sendable {
                 threads.append(try LoadThread(index: index, configuration: configuration, board: board))
             }
         } catch let error as TLSError {
-            throw Problem(message: "\(error.message); --ca (BRUME_CA) names the CA certificate's PEM file")
+            throw Problem(
+                message: "\(error.message); --ca (BRUME_CA) names the CA certificate's PEM file", cause: .local)
         } catch {
-            throw Problem(message: "the load's loops can't be made: \(error)")
+            throw Problem(message: "the load's loops can't be made: \(error)", cause: .local)
         }
         let all = threads
         for thread in threads {
@@ -67,7 +80,7 @@ package struct LoadRun: Sendable {
         let failure = await withCheckedContinuation { continuation in
             thread.prepare { continuation.resume(returning: $0) }
         }
-        if let failure { throw Problem(message: "the load can't begin: \(failure.text)") }
+        if let failure { throw Problem(message: "the load can't begin: \(failure.text)", cause: failure.cause) }
     }
 
     // MARK: Measuring

@@ -141,6 +141,25 @@ struct LoadTests {
         }
         let nobody = try CommandRun(["load", "--seconds", "0.1"], environment: environment, in: folder)
         #expect(nobody.status == ExitCode.unreachable.rawValue && nobody.errors.contains("can't begin"))
+        #expect(nobody.errors.contains("is the server running?"), "\(nobody.errors)")
+        // Found before the load, whose server there isn't.
+        for (page, code) in [("/nowhere/load.html", ExitCode.notFound), ("", .failed), ("/proc/load.html", .failed)] {
+            let path = page.hasPrefix("/proc") ? page : folder.path + page
+            let run = try CommandRun(["load", "--html", path], environment: environment, in: folder)
+            #expect(run.status == code.rawValue && !run.errors.contains("can't begin"), "\(path): \(run.errors)")
+        }
+    }
+
+    @Test("a load that can't begin ends with the code and the hint that any client's command has for the same fault")
+    func codes() throws {
+        let server = try DevServer(folder: TestFolder())
+        let stranger = try server.run("load", "--seconds", "0.1", extra: ["BRUME_TOKEN": "brume_x"])
+        #expect(stranger.status == ExitCode.notPermitted.rawValue, "\(stranger.errors)")
+        #expect(stranger.errors.contains("BRUME_TOKEN or --token-file"), "\(stranger.errors)")
+        let path = try server.folder.write("none.pem", "no certificate")
+        let authority = try server.run("load", "--seconds", "0.1", extra: ["BRUME_CA": path])
+        #expect(
+            authority.status == ExitCode.failed.rawValue && authority.errors.contains("--ca"), "\(authority.errors)")
     }
 
     @Test("a load's options come from a file, and its accounts from the server's folder")

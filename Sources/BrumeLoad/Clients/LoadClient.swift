@@ -199,12 +199,13 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
     func connectionClosed(_ connection: Connection, reason: CloseReason) {
         guard connection === self.connection else { return }
         self.connection = nil
-        ended(.lost(reason.description))
+        ended(.closed(reason))
     }
 }
 
 extension LoadFailure {
     fileprivate init(_ status: CallStatus) {
-        self.init(code: ErrorCode(rawValue: status.code).name, message: status.message)
+        let code = ErrorCode(rawValue: status.code)
+        self.init(code: code.name, message: status.message, cause: .service(code))
     }
 }

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeSystem
 
 /// Counts a thread's operations since the measurement began, and since the last sample.
 struct LoadRecorder {
@@ -37,17 +38,24 @@ struct LoadRecorder {
 struct LoadFailure: Error {
     let code: String
     let message: String
+    let cause: LoadRun.Problem.Cause
 
     var text: String { message.isEmpty ? code : "\(code): \(message)" }
 
-    init(code: String, message: String) {
+    init(code: String, message: String, cause: LoadRun.Problem.Cause = .connection) {
         self.code = code
         self.message = message
+        self.cause = cause
     }
 
     init(_ error: ServiceError) {
-        self.init(code: error.code.name, message: error.message)
+        self.init(code: error.code.name, message: error.message, cause: .service(error.code))
     }
 
     static func lost(_ reason: String) -> LoadFailure { LoadFailure(code: "connection lost", message: reason) }
+
+    static func closed(_ reason: CloseReason) -> LoadFailure {
+        guard case .handshakeFailed = reason else { return lost(reason.description) }
+        return LoadFailure(code: "connection lost", message: reason.description, cause: .handshake)
+    }
 }

@@ -83,6 +83,7 @@ enum LoadCommand {
                 throw UsageError("--fail-if: \(error.message)", command: invocation.command)
             }
         }
+        if let path = invocation.text("html") { try checkPage(path) }
         let run = LoadRun(try await configuration(invocation))
         let configuration = run.configuration
         var line = LoadProgress(seconds: configuration.seconds, isTerminal: Terminal.isTerminal(Terminal.standardError))
@@ -94,12 +95,7 @@ enum LoadCommand {
                 progress: { Terminal.write(line.advanced($0), to: Terminal.standardError) })
         } catch let error as LoadRun.Problem {
             Terminal.write(line.finished(), to: Terminal.standardError)
-            let isCertificate = error.message.contains("certificate")
-            throw CommandError(
-                .unreachable, error.message,
-                hint: isCertificate
-                    ? "name the CA's certificate with --ca, and with --server a name that the server's certificate is for"
-                    : "")
+            throw Self.error(error)
         }
         Terminal.write(line.finished(), to: Terminal.standardError)
         Terminal.write(invocation.isOn("json") ? LoadText.json(report).line + "\n" : LoadText.text(report))
@@ -114,6 +110,40 @@ enum LoadCommand {
         for violation in violations { Terminal.printError("brume: \(violation)") }
         let isEmpty = report.figures.operations == 0 && configuration.scenario != .reconnect
         return violations.isEmpty && !isEmpty ? .done : .failed
+    }
+
+    private static func error(_ problem: LoadRun.Problem) -> CommandError {
+        switch problem.cause {
+        case .service(let code):
+            let code = Int(code.rawValue)
+            return CommandError(
+                CommandError.code(ofError: code), problem.message, hint: CommandError.hint(ofError: code))
+        case .connection:
+            return CommandError(
+                .unreachable, problem.message,
+                hint: CommandError.hint(ofError: Int(ErrorCode.networkFailure.rawValue)))
+        case .handshake:
+            return CommandError(
+                .unreachable, problem.message,
+                hint:
+                    "name the CA's certificate with --ca, and with --server a name that the server's certificate is for"
+            )
+        case .local: return CommandError(.failed, problem.message)
+        }
+    }
+
+    /// Checks that the page can be written, before the load that it is to show.
+    private static func checkPage(_ path: String) throws(CommandError) {
+        guard !FileSystem.isDirectory(path) else {
+            throw CommandError(.failed, "--html \(path) is a folder", hint: "name a file in it")
+        }
+        let probe = path + ".tmp"
+        do throws(SystemError) {
+            try FileSystem.atomicReplace(probe, [])
+            try FileSystem.remove(probe)
+        } catch {
+            throw CommandError(writing: path, error)
+        }
     }
 
     // MARK: Options

@@ -43,8 +43,12 @@ extension CommandError {
 
     private static func hint(for error: CKError) -> String {
         // Most messages name the option to check themselves.
-        if error.localizedDescription.contains("BRUME_") { return "" }
-        return switch code(ofError: error.code.rawValue) {
+        error.localizedDescription.contains("BRUME_") ? "" : hint(ofError: error.code.rawValue)
+    }
+
+    /// What to check after an error with a raw value of `CKError.Code`.
+    static func hint(ofError code: Int) -> String {
+        switch self.code(ofError: code) {
         case .unreachable: "is the server running? check --server (BRUME_SERVER) and --ca (BRUME_CA)"
         case .notPermitted: "check the account's token: BRUME_TOKEN or --token-file"
         default: ""
