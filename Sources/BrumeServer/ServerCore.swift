@@ -187,7 +187,7 @@ final class ServerCore: @unchecked Sendable {
         case .admin(let token):
             // The answer does not reveal whether the token is right where it is of no use.
             guard configuration.takesOperatorOnPort else { throw Self.noOperatorHere }
-            guard secrets.isAdminToken(token) else { throw Self.unknownToken }
+            guard secrets.isAdminToken(token) else { throw Self.unknownOperatorToken }
             return identity(.admin)
         }
     }
@@ -217,6 +217,10 @@ final class ServerCore: @unchecked Sendable {
 
     static let unknownToken = ServiceError(
         .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")
+
+    private static let unknownOperatorToken = ServiceError(
+        .notAuthenticated,
+        "the operator's token is not this server's: copy admin.token from its data folder again")
 
     private static let noOperatorHere = ServiceError(
         .notAuthenticated,

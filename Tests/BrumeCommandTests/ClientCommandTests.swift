@@ -43,6 +43,12 @@ struct ClientCommandTests {
         #expect(try server.run("changes", "--json").output.first?.contains("Notes") == true)
         #expect(try server.run("zones", "--json").output.count == 2)
         #expect(try server.run("zones", "delete", "Notes").status == 0)
+        for words in [["create", "A", "A"], ["delete", "A", "B", "A"]] {
+            let twice = try CommandRun(["zones"] + words, environment: server.environment(), in: server.folder)
+            #expect(twice.status == ExitCode.usage.rawValue && twice.errors.contains("twice"), "\(twice.errors)")
+        }
+        let port = try server.run("zones", extra: ["BRUME_SERVER": "127.0.0.1:0"])
+        #expect(port.status == ExitCode.usage.rawValue && port.errors.contains("from 1 to 65535"), "\(port.errors)")
     }
 
     @Test("the public database is shared, the private one is not")

@@ -117,11 +117,34 @@ struct OperatorCommandTests {
         #expect(wrong.status == ExitCode.notPermitted.rawValue)
         let withoutCA = try served.run(
             "account", "list", "--server", served.server, "--operator-token-file", served.data + "/admin.token")
+        let other = try served.folder.write("other.token", "brume_x\n")
+        let unknown = try served.run(
+            "stats", "--server", served.server, "--ca", served.ca, "--operator-token-file", other)
+        #expect(unknown.status == ExitCode.notPermitted.rawValue)
+        // The reader is the operator.
+        #expect(unknown.errors.contains("copy admin.token"), "\(unknown.errors)")
         #expect(withoutCA.status == ExitCode.unreachable.rawValue)
         #expect(withoutCA.errors.contains("--ca (BRUME_OPERATOR_CA)"), "\(withoutCA.errors)")
         let without = try served.run("account", "list", "--server", served.server, "--ca", served.ca)
         #expect(without.status == ExitCode.usage.rawValue)
         #expect(without.errors.contains("--operator-token-file"))
+    }
+
+    @Test("a container that the server doesn't have is not found, whatever the command")
+    func unknownContainer() throws {
+        let served = try Served(["--container", "iCloud.one"])
+        let token = try #require(
+            try served.run("account", "add", "alice", "--data", served.data, "--json").json()["token"]?.text)
+        let client = [
+            "BRUME_SERVER": served.server, "BRUME_CA": served.ca, "BRUME_TOKEN": token,
+            "BRUME_CONTAINER": "iCloud.nope", "BRUME_STATE": served.folder.path + "/state",
+        ]
+        for words in [
+            ["zones", "list"], ["health"], ["load", "--seconds", "0.1"], ["records", "get", "default", "x"],
+        ] {
+            let run = try CommandRun(words, environment: client, in: served.folder)
+            #expect(run.status == ExitCode.notFound.rawValue, "\(words): \(run.errors)")
+        }
     }
 
     @Test("a killed server's socket is nobody's: commands use the folder, and the next server makes its own")
@@ -231,7 +254,7 @@ struct OperatorCommandTests {
         let limited = try Served(["--container", "iCloud.mine"])
         let other = ["BRUME_SERVER": limited.server, "BRUME_CA": limited.ca]
         let refused = try limited.run("health", environment: other)
-        #expect(refused.status == ExitCode.failed.rawValue)
+        #expect(refused.status == ExitCode.notFound.rawValue)
         #expect(refused.errors.contains("the server answers") && refused.errors.contains("--container"))
         #expect(try limited.run("health", "--container", "iCloud.mine", environment: other).status == 0)
         #expect(try limited.run("health", "--data", limited.data).status == 0)

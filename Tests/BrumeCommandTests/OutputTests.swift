@@ -1,3 +1,6 @@
+internal import BrumeStore
+internal import BrumeSystem
+internal import Glibc
 internal import Testing
 
 @testable internal import brume
@@ -21,6 +24,20 @@ struct OutputTests {
         #expect(bar.advanced(to: 1, nowNanoseconds: 4_999_999_999, columns: 80) == nil)
         #expect(bar.advanced(to: 10, nowNanoseconds: 5_000_000_000, columns: 80) == "import: 100% 10 records, 2/s\n")
         #expect(bar.finished().isEmpty)
+    }
+
+    @Test("what the system forbids ends with the code for that, and says as whom it works")
+    func forbidden() {
+        let errors: [any Error] = [
+            SystemError(call: "opendir", errno: EACCES, context: "d1"),
+            DiskError(call: "open", path: "journal", message: "Permission denied", isForbidden: true),
+        ]
+        for error in errors {
+            let described = CommandError(describing: error)
+            #expect(described.code == .notPermitted && described.hint.contains("as the server's user"))
+        }
+        let missing = CommandError(describing: SystemError(call: "opendir", errno: ENOENT, context: "d1"))
+        #expect(missing.code == .failed && missing.hint.isEmpty)
     }
 
     @Test("colours go with NO_COLOR and dumb terminals")

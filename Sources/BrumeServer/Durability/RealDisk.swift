@@ -144,6 +144,7 @@ package final class RealDisk: Disk {
 
     private func diskError(_ error: SystemError, _ path: String) -> DiskError {
         DiskError(
-            call: error.call, path: path, message: "\(error)", isFull: error.isDiskFull, isMissing: error.isNotFound)
+            call: error.call, path: path, message: "\(error)", isFull: error.isDiskFull, isMissing: error.isNotFound,
+            isForbidden: error.isForbidden)
     }
 }

@@ -71,13 +71,19 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
     package let isFull: Bool
     /// The file or folder does not exist.
     package let isMissing: Bool
+    /// This user may not do it.
+    package let isForbidden: Bool
 
-    package init(call: String, path: String, message: String, isFull: Bool = false, isMissing: Bool = false) {
+    package init(
+        call: String, path: String, message: String, isFull: Bool = false, isMissing: Bool = false,
+        isForbidden: Bool = false
+    ) {
         self.call = call
         self.path = path
         self.message = message
         self.isFull = isFull
         self.isMissing = isMissing
+        self.isForbidden = isForbidden
     }
 
     /// Whether a sync failed: then it is not known whether what was written, or named, is on the disk, and no later

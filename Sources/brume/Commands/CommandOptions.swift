@@ -126,7 +126,7 @@ extension CommandOptions {
     /// The server's address, which is one.
     static func serverAddress(_ invocation: Invocation) throws(UsageError) -> String {
         let address = try invocation.required("server")
-        _ = try ListenAddress(address, option: "server")
+        _ = try ListenAddress(address, option: "server", isServer: true)
         return address
     }
 

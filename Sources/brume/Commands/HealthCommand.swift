@@ -19,7 +19,8 @@ enum HealthCommand {
             """,
             """
             Exit code 0: all is well. 6: it can't be reached, or is about to stop. 7: a file of its folder is damaged, and what it \
-            held is refused; the server's log names it. 1: its disk is full, and writes are refused until there is room.
+            held is refused; the server's log names it. 1: its disk is full, and writes are refused until there is room. \
+            3: it does not serve --container.
             """,
         ],
         examples: [
@@ -67,7 +68,8 @@ enum HealthCommand {
             return try await session.health()
         } catch let error as ServiceError where error.code == .badContainer {
             throw CommandError(
-                .failed, "the server answers, but tells how it is only in a container that it serves: \(error.message)",
+                .notFound,
+                "the server answers, but tells how it is only in a container that it serves: \(error.message)",
                 hint: "name one with --container (BRUME_CONTAINER)")
         }
     }

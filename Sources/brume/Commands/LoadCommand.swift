@@ -218,7 +218,7 @@ enum LoadCommand {
             throw Operator.noServer(on: try invocation.required("data"))
         }
         guard let address else { _ = try invocation.required("server"); preconditionFailure("there is a server") }
-        let listen = try ListenAddress(address, option: "server")
+        let listen = try ListenAddress(address, option: "server", isServer: true)
         return LoadConfiguration.Server(
             host: listen.host, port: listen.port, caPath: caPath,
             container: try CommandOptions.containerName(invocation),

@@ -26,6 +26,8 @@ enum RestoreCommand {
                     .notFound, "\(backup) is no backup: it has no brume.meta",
                     hint: "name what brume backup made, a file or a folder")
             }
+        } else {
+            try BackupFile.checkReadable(backup)
         }
         let lock = FileSystem.isDirectory(backup) ? try FolderCopier.lock(backup) : nil
         defer { lock?.release() }

@@ -34,6 +34,7 @@ enum VerifyCommand {
     }
 
     private static func verify(file: String) throws -> Verification {
+        try BackupFile.checkReadable(file)
         do throws(DiskError) {
             let disk: any Disk
             do throws(StoreError) {
@@ -43,7 +44,7 @@ enum VerifyCommand {
             }
             return try Verification(of: disk, others: DataFolder.filesAlwaysThere)
         } catch {
-            throw CommandError(.failed, "\(file) can't be read: \(error)")
+            throw CommandError(isForbidden: error.isForbidden, "\(file) can't be read: \(error)")
         }
     }
 
@@ -54,10 +55,10 @@ enum VerifyCommand {
     }
 
     private static func verifyLocked(_ folder: String) throws -> Verification {
-        do {
+        do throws(DiskError) {
             return try Verification(of: RealDisk(folder: folder), others: DataFolder.filesAlwaysThere)
         } catch {
-            throw CommandError(.failed, "\(folder) can't be read: \(error)")
+            throw CommandError(isForbidden: error.isForbidden, "\(folder) can't be read: \(error)")
         }
     }
 

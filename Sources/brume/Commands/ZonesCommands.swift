@@ -39,8 +39,18 @@ enum ZonesCommands {
         return .done
     }
 
+    /// The zones that the command line names, each of them once.
+    private static func zoneIDs(_ invocation: Invocation) throws -> [CKRecordZone.ID] {
+        let ids = try invocation.arguments.map { try ClientContext.zoneID($0) }
+        var seen: Set<CKRecordZone.ID> = []
+        if let twice = ids.first(where: { !seen.insert($0).inserted }) {
+            throw UsageError("the zone \(twice.zoneName) is named twice", command: invocation.command)
+        }
+        return ids
+    }
+
     private static func create(_ invocation: Invocation) async throws -> ExitCode {
-        let zones = try invocation.arguments.map { CKRecordZone(zoneID: try ClientContext.zoneID($0)) }
+        let zones = try zoneIDs(invocation).map { CKRecordZone(zoneID: $0) }
         let results = try await ClientContext(invocation).database.modifyRecordZones(saving: zones, deleting: [])
         var failures: [(name: String, error: any Error)] = []
         for (zoneID, result) in results.saveResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
@@ -53,7 +63,7 @@ enum ZonesCommands {
     }
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
-        let zoneIDs = try invocation.arguments.map { try ClientContext.zoneID($0) }
+        let zoneIDs = try zoneIDs(invocation)
         let database = try await ClientContext(invocation).database
         // A deletion does not tell whether there was anything to delete.
         let known = Set(try await database.allRecordZones().map(\.zoneID))

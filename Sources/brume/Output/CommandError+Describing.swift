@@ -1,6 +1,8 @@
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeStore
+internal import BrumeSystem
 internal import Foundation
 
 extension CommandError {
@@ -15,9 +17,19 @@ extension CommandError {
         case let error as ServiceError: self.init(Self.code(ofError: Int(error.code.rawValue)), error.message)
         case let error as CKError:
             self.init(Self.code(ofError: error.code.rawValue), error.localizedDescription, hint: Self.hint(for: error))
+        case let error as SystemError: self.init(isForbidden: error.isForbidden, "\(error)")
+        case let error as DiskError: self.init(isForbidden: error.isForbidden, "\(error)")
         default: self.init(.failed, "\(error)")
         }
     }
+
+    /// Why a file or folder could not be used.
+    init(isForbidden: Bool, _ message: String) {
+        self.init(isForbidden ? .notPermitted : .failed, message, hint: isForbidden ? Self.forbiddenHint : "")
+    }
+
+    /// What to do where this user may not use a data folder or backup.
+    static let forbiddenHint = "run this as the server's user, or as root"
 
     private static func code(of error: ServerError) -> ExitCode {
         switch error.code {
@@ -33,7 +45,7 @@ extension CommandError {
     /// The exit code for a raw value of `CKError.Code`.
     static func code(ofError code: Int) -> ExitCode {
         switch ErrorCode(rawValue: Int32(truncatingIfNeeded: code)) {
-        case .unknownItem, .zoneNotFound, .userDeletedZone: .notFound
+        case .unknownItem, .zoneNotFound, .userDeletedZone, .badContainer: .notFound
         case .serverRecordChanged: .conflict
         case .notAuthenticated, .permissionFailure: .notPermitted
         case .networkUnavailable, .networkFailure, .serviceUnavailable, .serverResponseLost: .unreachable

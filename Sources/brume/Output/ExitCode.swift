@@ -16,7 +16,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .done: "done"
         case .failed: "failed; the message says why"
         case .usage: "the command line makes no sense"
-        case .notFound: "a record, zone, account, file or folder is not there"
+        case .notFound: "a record, zone, account, role, container, file or folder is not there"
         case .conflict: "somebody else was first: the record changed, the account exists, the folder is in use"
         case .notPermitted: "not authenticated, or not permitted"
         case .unreachable: "the server can't be reached, or is not ready"

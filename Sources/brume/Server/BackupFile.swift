@@ -10,6 +10,11 @@ enum BackupFile {
     /// in a slash, means a folder.
     static func isNamed(_ path: String) -> Bool { path.hasSuffix(suffix) }
 
+    /// Checks that this user may read the file, so that an error names it as the user did.
+    static func checkReadable(_ path: String) throws(SystemError) {
+        try File(path: path, mode: .read).close()
+    }
+
     /// Reads the whole file, checking every byte, with a progress bar.
     static func open(_ path: String) throws(StoreError) -> BackupFileDisk {
         let size = (try? FileSystem.size(path)) ?? 0

@@ -35,9 +35,7 @@ extension DataFolder {
         do throws(SystemError) {
             return try content(of: folder)
         } catch {
-            throw CommandError(
-                error.isForbidden ? .notPermitted : .failed, "the folder \(folder) can't be looked at: \(error)",
-                hint: error.isForbidden ? "run this as the server's user, or as root" : "")
+            throw CommandError(isForbidden: error.isForbidden, "the folder \(folder) can't be looked at: \(error)")
         }
     }
 }

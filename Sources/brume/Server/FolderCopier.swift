@@ -76,7 +76,14 @@ struct FolderCopier {
     }
 
     private func fill(_ target: String, epoch: UInt32?, title: String) throws -> Verification {
-        try FileSystem.makeDurableDirectory(target)
+        do throws(SystemError) {
+            try FileSystem.makeDurableDirectory(target)
+        } catch {
+            throw CommandError(
+                .failed, "the folder can't be made: \(error)",
+                hint: error.isForbidden
+                    ? "choose one that this user may write to, or make it and give it to this user" : "")
+        }
         try checkRoom(on: target)
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
@@ -179,7 +186,7 @@ struct FolderCopier {
 
     private static func commandError(_ error: StoreError, _ folder: String) -> CommandError {
         switch error {
-        case .disk(let error): CommandError(.failed, "\(folder): \(error)")
+        case .disk(let error): CommandError(isForbidden: error.isForbidden, "\(folder): \(error)")
         case .damaged, .unknownVersion:
             // The error begins with the file's name.
             CommandError(
