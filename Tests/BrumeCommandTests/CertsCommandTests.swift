@@ -32,10 +32,39 @@ struct CertsCommandTests {
         let renewed = try certs("--renew")
         #expect(renewed.status == ExitCode.notFound.rawValue)
         for name in missing { #expect(renewed.errors.contains("certs/\(name)"), "\(renewed.errors)") }
+        #expect(renewed.errors.contains("the clients of \(certificates)/server.pem"), "\(renewed.errors)")
         #expect(renewed.errors.contains("put it back"), "\(renewed.errors)")
         #expect(renewed.errors.contains("to all clients"), "\(renewed.errors)")
         #expect(try FileSystem.list(certificates) == names)
         #expect(bytes("server.pem") == former)
+    }
+
+    @Test("of a CA without its key and without a server's certificate, the file that is there is named")
+    func onlyAuthority() throws {
+        #expect(try certs().status == 0)
+        for name in ["ca.key", "server.pem", "server.key"] {
+            try FileManager.default.removeItem(atPath: certificates + "/" + name)
+        }
+        let run = try certs()
+        #expect(run.status == ExitCode.notFound.rawValue)
+        #expect(run.errors.contains("the clients of \(certificates)/ca.pem"), "\(run.errors)")
+    }
+
+    @Test("a certificate is said to be valid for 825 days at the most, and what replaces it is a command to copy")
+    func expiry() throws {
+        let made = try certs("--json")
+        let text = try #require(try made.json()["expires"]?.text)
+        let date = try Date(text, strategy: .iso8601)
+        #expect((700...825).contains(date.timeIntervalSinceNow / 86_400), "\(text)")
+        let again = try certs("--name", "sync.example.com")
+        #expect(again.status == ExitCode.conflict.rawValue)
+        #expect(
+            again.errors.contains("brume certs --folder \(certificates) --name sync.example.com --renew"),
+            "\(again.errors)")
+        #expect(try certs("--renew").output.contains { $0.hasPrefix("valid until:") })
+        try Data("no certificate".utf8).write(to: URL(fileURLWithPath: certificates + "/server.pem"))
+        let unreadable = try certs("--renew")
+        #expect(unreadable.errors.contains("brume certs --folder \(certificates) --name NAME"), "\(unreadable.errors)")
     }
 
     @Test("a renewal keeps the CA and the names of the old certificate, and adds those that are given")
@@ -61,6 +90,7 @@ struct CertsCommandTests {
         let name = try certs("--name", "a b")
         #expect(name.status == ExitCode.usage.rawValue)
         #expect(name.errors.contains("sync.example.com"), "\(name.errors)")
+        #expect(try certs("--name", "").status == ExitCode.usage.rawValue)
         #expect(!FileManager.default.fileExists(atPath: certificates))
         let file = try folder.write("file", "")
         let under = try CommandRun(["certs", "--folder", file + "/certs"], in: folder)

@@ -82,6 +82,16 @@ final class Certificate {
         }
     }
 
+    /// The time until which it is valid, in seconds since 1970.
+    func expirySeconds() throws(TLSError) -> Int {
+        ERR_clear_error()
+        var time = tm()
+        guard ASN1_TIME_to_tm(X509_get0_notAfter(pointer), &time) == 1 else {
+            throw .takeQueue("cannot read until when a certificate is valid")
+        }
+        return timegm(&time)
+    }
+
     /// The text of an address of 4 or 16 bytes; nil for any other length.
     private static func addressText(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }

@@ -77,6 +77,11 @@ package final class CertificateAuthority {
         try Certificate(pem: read(path), path: path).names
     }
 
+    /// The time until which the certificate in a file is valid, in seconds since 1970.
+    package static func expirySeconds(ofCertificate path: String) throws(TLSError) -> Int {
+        try Certificate(pem: read(path), path: path).expirySeconds()
+    }
+
     /// Whether a server's certificate can be valid for `name`: a DNS name, or an IP address.
     package static func isServerName(_ name: String) -> Bool { (try? alternativeName(name)) != nil }
 

@@ -35,6 +35,11 @@ enum CertsCommand {
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         let certificates = Certificates(folder: try invocation.required("folder"))
         let asked = invocation.texts("name")
+        if asked.isEmpty, invocation.flags.contains("name") {
+            throw UsageError(
+                "--name takes a DNS name or an IP address, such as sync.example.com or 192.0.2.7, not an empty one",
+                command: invocation.command)
+        }
         for name in asked where !CertificateAuthority.isServerName(name) {
             throw UsageError(
                 "--name takes a DNS name or an IP address, such as sync.example.com or 192.0.2.7, not \"\(name)\"",
@@ -45,7 +50,7 @@ enum CertsCommand {
             guard invocation.isOn("renew") || !certificates.hasServerCertificate else {
                 throw CommandError(
                     .conflict, "\(certificates.certificatePath) is there already",
-                    hint: "to replace it: brume certs --renew")
+                    hint: "to replace it: \(certificates.command(names: asked)) --renew")
             }
             if invocation.isOn("renew") { names = try certificates.currentNames() + names }
         } else if invocation.isOn("renew") {
@@ -56,16 +61,18 @@ enum CertsCommand {
         // This machine's names are always included, so that the certificate also works for clients on this machine.
         names = (names + Certificates.localNames).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         try certificates.issue(names: names)
+        let expires = try certificates.expiry()
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
                     ("ca", .string(certificates.caPath)), ("certificate", .string(certificates.certificatePath)),
                     ("key", .string(certificates.keyPath)),
-                    ("names", .array(names.map { .string($0) })),
+                    ("names", .array(names.map { .string($0) })), ("expires", .string(expires)),
                 ]).line)
         } else {
             Terminal.print("CA for clients:       \(certificates.caPath)")
             Terminal.print("server's certificate: \(certificates.certificatePath), key \(certificates.keyPath)")
+            Terminal.print("valid until:          \(expires)")
             Terminal.print("names:                \(names.joined(separator: ", "))")
         }
         return .done

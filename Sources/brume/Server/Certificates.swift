@@ -1,4 +1,5 @@
 internal import BrumeSystem
+internal import Foundation
 
 /// A folder with a private CA and a server's certificate: `ca.pem`, `ca.key`, `server.pem`, `server.key`.
 struct Certificates: Sendable {
@@ -51,7 +52,8 @@ struct Certificates: Sendable {
         throw CommandError(
             .notFound,
             "\(missing.joined(separator: " and ")) \(missing.count == 1 ? "is" : "are") missing, "
-                + "without which there is no certificate that the clients of \(certificatePath) trust",
+                + "without which there is no certificate that the clients of "
+                + "\(FileSystem.exists(certificatePath) ? certificatePath : caPath) trust",
             hint:
                 "put it back from where you keep it; or make a new CA with brume certs --folder DIR, in a new folder, "
                 + "and give its ca.pem to all clients")
@@ -64,7 +66,23 @@ struct Certificates: Sendable {
         } catch {
             throw CommandError(
                 .failed, "the names of the old certificate can't be read: \(error)",
-                hint: "remove it, and name all that clients use: brume certs --name NAME")
+                hint: "remove it, and name all that clients use: \(command(names: [])) --name NAME")
         }
+    }
+
+    /// Until when the server's certificate is valid.
+    func expiry() throws(CommandError) -> String {
+        do throws(TLSError) {
+            let seconds = try CertificateAuthority.expirySeconds(ofCertificate: certificatePath)
+            return TypedValue.text(of: Date(timeIntervalSince1970: TimeInterval(seconds)))
+        } catch {
+            throw CommandError(.failed, "the new certificate can't be read: \(error)")
+        }
+    }
+
+    /// The command line for this folder and these names.
+    func command(names: [String]) -> String {
+        let folder = folder == CertsCommand.defaultFolder ? [] : ["--folder \(folder)"]
+        return (["brume certs"] + folder + names.map { "--name \($0)" }).joined(separator: " ")
     }
 }
