@@ -1,3 +1,4 @@
+internal import BrumeStore
 internal import BrumeSystem
 
 /// Why a server doesn't start, or stopped: a sentence for the operator that says what to do.
@@ -41,6 +42,17 @@ extension ServerError {
             ? "; make the folder that it is to stand in first"
             : error.isForbidden ? "; choose one that this user may write to, or make it and give it to this user" : ""
         self.init(.folder, "the data folder can't be made: \(error)\(advice)")
+    }
+
+    /// A file of the folder is damaged or missing, or a newer version's.
+    init(damaged folder: String, _ error: StoreError) {
+        guard case .damaged = error else {
+            self.init(.damaged, "\(folder): \(error)")
+            return
+        }
+        self.init(
+            .damaged,
+            "\(folder): \(error). Restore a backup; without one, brume help verify describes --accept-loss")
     }
 
     /// A server that is starting or stopping has the lock, and does not listen.

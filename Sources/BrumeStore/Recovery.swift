@@ -284,14 +284,14 @@ package struct Recovery {
     ) throws(StoreError) {
         if meta != nil, end == nil {
             throw .damaged(
-                Damage(file: JournalFormat.path(ofSegment: 1), offset: 0, problem: "the journal's files are missing"))
+                Damage(missing: JournalFormat.path(ofSegment: 1), "the journal's files are missing"))
         }
         if meta == nil {
             let snapshots = try SnapshotFormat.paths(on: disk)
             let holdsBatches = end.map { $0.scan.nextBatch > 1 } ?? false
             if holdsBatches || !snapshots.isEmpty {
                 throw .damaged(
-                    Damage(file: MetaFile.path, offset: 0, problem: "the file is missing, but the folder holds data"))
+                    Damage(missing: MetaFile.path, "the file is missing, but the folder holds data"))
             }
         }
     }

@@ -50,6 +50,10 @@ struct StatsCommandTests {
         second[33].latencyNanoseconds.record(2_000_000, count: 500)
         let lines = StatsText(second, since: first).lines
         #expect(lines[0].contains("CPU 50 %"))
+        second.health.isDamageFound = true
+        second.health.isDiskFull = true
+        let troubled = StatsText(second, since: nil).lines[0]
+        #expect(troubled.contains("serving for 3 s; disk full; damage found"), "\(troubled)")
         let row = lines.first { $0.hasPrefix("Records.Fetch") } ?? ""
         #expect(row.contains("250/s") && row.contains("2.0") && !row.contains("900"), "\(row)")
         let total = StatsText(second, since: nil).lines.first { $0.hasPrefix("Records.Fetch") } ?? ""

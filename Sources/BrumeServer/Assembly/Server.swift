@@ -80,7 +80,7 @@ package final class Server: @unchecked Sendable {
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")
-            case .damaged, .unknownVersion: throw ServerError(.damaged, "\(folder): \(error)")
+            case .damaged, .unknownVersion: throw ServerError(damaged: folder, error)
             }
         }
         self.assembly = assembly
@@ -115,7 +115,7 @@ package final class Server: @unchecked Sendable {
         do throws(StoreError) {
             try assembly.handOver()
         } catch {
-            throw ServerError(.damaged, "\(error)")
+            throw ServerError(damaged: configuration.dataFolder, error)
         }
         let tls: TLSServerContext
         do {

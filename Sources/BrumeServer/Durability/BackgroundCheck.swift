@@ -25,7 +25,7 @@ final class BackgroundCheck: @unchecked Sendable {
         loop.execute { [self] in
             do throws(StoreError) {
                 sweep = try SnapshotSweep(on: disk)
-                server.log.info("snapshots are checked behind the start, since they are many or large")
+                server.log.info("snapshots are checked after the start")
                 proceed()
             } catch {
                 server.log.error("the snapshots can't be checked", [("reason", "\(error)")])

@@ -37,7 +37,7 @@ package final class FolderSchemas {
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(dataFolder): \(error)")
-            case .damaged, .unknownVersion: throw ServerError(.damaged, "\(dataFolder): \(error)")
+            case .damaged, .unknownVersion: throw ServerError(damaged: dataFolder, error)
             }
         }
         self.container = container

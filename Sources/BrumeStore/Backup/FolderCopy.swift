@@ -47,7 +47,7 @@ package struct FolderCopy: Sendable {
         self.kind = kind
         guard let meta = try MetaFile.read(from: disk) else {
             throw .damaged(
-                Damage(file: MetaFile.path, offset: 0, problem: "the file is missing: this is no data folder"))
+                Damage(missing: MetaFile.path, "the file is missing: this is no data folder"))
         }
         self.meta = meta
         // Read before the folder's names: the files that it names stay, and it need not name those that are added

@@ -24,12 +24,21 @@ package struct Damage: Error, Equatable, Sendable, CustomStringConvertible {
     package let offset: UInt64
     /// What is wrong.
     package let problem: String
+    /// Whether the whole file is missing, so that no place in it is meant.
+    package let isMissing: Bool
 
-    package init(file: String, offset: UInt64, problem: String) {
+    package init(file: String, offset: UInt64, problem: String, isMissing: Bool = false) {
         self.file = file
         self.offset = offset
         self.problem = problem
+        self.isMissing = isMissing
     }
 
-    package var description: String { "\(file) is damaged at byte \(offset): \(problem)" }
+    package init(missing file: String, _ problem: String) {
+        self.init(file: file, offset: 0, problem: problem, isMissing: true)
+    }
+
+    package var description: String {
+        isMissing ? "\(file): \(problem)" : "\(file) is damaged at byte \(offset): \(problem)"
+    }
 }

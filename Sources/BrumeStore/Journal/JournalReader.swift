@@ -38,7 +38,7 @@ struct JournalReader {
         let numbers = names.compactMap(JournalFormat.segmentNumber(ofFile:)).sorted()
         for (before, number) in zip(numbers, numbers.dropFirst()) where number != before + 1 {
             throw .damaged(
-                Damage(file: JournalFormat.path(ofSegment: before + 1), offset: 0, problem: "the segment is missing"))
+                Damage(missing: JournalFormat.path(ofSegment: before + 1), "the segment is missing"))
         }
         try extent?.check(segments: numbers)
         return numbers

@@ -117,9 +117,7 @@ package struct ManifestFile: Equatable, Sendable {
     }
 
     static func missing(_ name: String, sequence: UInt64) -> Damage {
-        Damage(
-            file: name, offset: 0,
-            problem: "the file is missing" + (sequence > 0 ? "; it held all to commit \(sequence)" : ""))
+        Damage(missing: name, "the file is missing" + (sequence > 0 ? "; it held all to commit \(sequence)" : ""))
     }
 
     /// Checks that a snapshot that was read holds what it has to.

@@ -134,7 +134,7 @@ enum VerifyCommand {
             verification.isSound
                 ? "\(path) is sound"
                 : FileSystem.isDirectory(path)
-                    ? "\(path) is damaged: restore a backup. Without one, brume help verify tells of --accept-loss"
+                    ? "\(path) is damaged: restore a backup; without one, brume help verify describes --accept-loss"
                     : "\(path) is damaged, or is no backup: use another one")
     }
 

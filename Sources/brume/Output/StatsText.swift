@@ -83,9 +83,10 @@ struct StatsText {
 
     private var state: String {
         var words = now.health.isServing ? "serving" : "about to stop"
-        if now.health.isDiskFull { words += ", disk full" }
-        if now.health.isDamageFound { words += ", damage found" }
-        return words + " for \(duration(now.health.uptimeMilliseconds / 1_000))"
+        words += " for \(duration(now.health.uptimeMilliseconds / 1_000))"
+        if now.health.isDiskFull { words += "; disk full" }
+        if now.health.isDamageFound { words += "; damage found" }
+        return words
     }
 
     /// Connections that were turned away, for whatever reason.

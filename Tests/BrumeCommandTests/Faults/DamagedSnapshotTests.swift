@@ -39,6 +39,13 @@ struct DamagedSnapshotTests {
         #expect(throws: CommandError.self) { try server.start() }
         #expect(try await server.end() == ExitCode.damaged.rawValue)
         #expect(server.log.contains(name) && server.log.contains("is damaged at byte"))
+        #expect(server.log.contains("Restore a backup; without one, brume help verify describes --accept-loss"))
+        // One that is missing has no place where it is damaged.
+        try FileManager.default.removeItem(at: path)
+        #expect(throws: CommandError.self) { try server.start() }
+        #expect(try await server.end() == ExitCode.damaged.rawValue)
+        #expect(server.log.contains("\(name): the file is missing"), "\(server.log)")
+        try bytes.write(to: path)
 
         try server.start(options: ["--check-snapshots", "background"])
         try await server.waitForLog("a snapshot can't be relied on")
