@@ -13,6 +13,14 @@ struct ByteSizeTests {
         for (text, bytes) in sizes { #expect(ByteSize(text)?.bytes == bytes, "\(text)") }
     }
 
+    @Test("for people a size has its unit and its bytes, in groups of three digits")
+    func figures() {
+        for (bytes, text) in [
+            (0, "0 bytes"), (1, "1 byte"), (100, "100 bytes"), (1_500, "1,500 bytes"),
+            (1_536_000, "1500KiB (1,536,000 bytes)"), (5 << 30, "5GiB (5,368,709,120 bytes)"),
+        ] { #expect(ByteSize(bytes: bytes).figures == text) }
+    }
+
     @Test(
         "what is no size is refused",
         arguments: ["", "MiB", "-1", "+1", "1.5GiB", "512MB", "1 GiB", "9999999999TiB", "１"])

@@ -59,7 +59,7 @@ extension ZoneBatch {
             let creator = creator(of: save, in: zone)
             let creatorBytes = bytes + (save.existing == nil ? Limits.recordOverheadBytes : 0)
             if bytes > room {
-                fail(stagedSave: index, overQuota("the record needs \(bytes) more bytes", left: room, of: quota))
+                fail(stagedSave: index, overQuota("record", "needs \(bytes) more bytes", left: room, of: quota))
                 refused.insert(index)
             } else if let users, users.left(to: creator) < creatorBytes {
                 fail(stagedSave: index, ZoneBatch.overUsersPart)
@@ -73,7 +73,7 @@ extension ZoneBatch {
         if allThatGrow {
             for (index, save) in staged.enumerated() where !refused.contains(index) {
                 if grownBytes(save, in: zone) <= 0 { continue }
-                fail(stagedSave: index, overQuota("the records of the request need more bytes", left: room, of: quota))
+                fail(stagedSave: index, overQuota("records of the request", "need more bytes", left: room, of: quota))
                 refused.insert(index)
             }
         }
@@ -95,8 +95,8 @@ extension ZoneBatch {
 
     private static let overUsersPart = ServiceError(
         .quotaExceeded,
-        "the records that one account has made take all that they may of the app's public database: delete some of them,"
-            + " or ask the operator for more")
+        "what this record's creator has made leaves no room for it in one user's part of the app's public database:"
+            + " delete some of those records, or ask the operator for more")
 
     private func grownBytes(_ save: StagedSave, in zone: ZoneState) -> Int {
         save.range.count - (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0)
@@ -105,17 +105,18 @@ extension ZoneBatch {
     /// Figures are for the owner alone.
     ///
     /// - Parameter left: What the saves before this one in the request, and its deletions, leave.
-    private func overQuota(_ need: String, left: Int, of quota: QuotaRoom) -> ServiceError {
+    private func overQuota(_ subject: String, _ need: String, left: Int, of quota: QuotaRoom) -> ServiceError {
         switch scope {
         case .private:
             ServiceError(
                 .quotaExceeded,
-                "\(need), and \(max(0, left)) of the account's quota of \(quota.limit) are left: delete records or zones of"
+                "the \(subject) \(need), and \(max(0, left)) of the account's quota of \(quota.limit) are left: delete records or zones of"
                     + " the account, or ask the operator for more")
         case .public:
             ServiceError(
                 .quotaExceeded,
-                "the app's public database has reached its quota: delete records from it, or ask the operator for more")
+                "the app's public database has no room for the \(subject): delete others from it, or ask the operator for"
+                    + " more")
         }
     }
 }

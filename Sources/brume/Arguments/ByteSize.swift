@@ -20,6 +20,12 @@ struct ByteSize: Equatable {
         return "\(bytes)"
     }
 
+    /// The size for people, who compare it with other figures: `1500KiB (1,536,000 bytes)`, `100 bytes`.
+    var figures: String {
+        let count = CountText.grouped(bytes) + (bytes == 1 ? " byte" : " bytes")
+        return text == String(bytes) ? count : "\(text) (\(count))"
+    }
+
     /// Reads a whole number with KiB, MiB, GiB, TiB or no unit. Returns nil for anything else, and for a size that
     /// overflows.
     init?(_ text: String) {

@@ -230,8 +230,9 @@ enum AccountCommands {
     }
 
     private static func text(_ quota: AccountQuota, _ access: Operator) -> String {
-        let limit = quota.limitBytes == 0 ? "no limit" : ByteSize(bytes: quota.limitBytes).text
-        let used = quota.usedBytes.map { "\($0) bytes used" } ?? "start the server to see what is used"
+        let limit = quota.limitBytes == 0 ? "no limit" : ByteSize(bytes: quota.limitBytes).figures
+        let used =
+            quota.usedBytes.map { "\(CountText.grouped($0)) bytes used" } ?? "start the server to see what is used"
         let isKnown = isLimitKnown(quota, access)
         return
             "\(isKnown ? limit : "the server's --quota")\(quota.isDefault && isKnown ? " (the server's default)" : "")"

@@ -25,10 +25,11 @@ enum CommandOptions {
         Quotas count the encoded bytes of the records that exist. What a database keeps besides them has 1 MiB free, and \
         counts beyond it: 128 bytes for each record's place and, in a private database, 1 KiB for each zone, 160 bytes for \
         each remembered deletion (the latest 10,000 of a zone), and subscriptions. A save that would go beyond a quota \
-        fails with quotaExceeded; deletions, and saves that store no more than before, go through. --quota is for all \
-        private databases of an account together, in every container and environment; brume account quota NAME gives one \
-        account another limit. Of --public-quota the records that one user made take at most half, so that nobody fills \
-        a public database alone.
+        fails with quotaExceeded; deletions, and saves that store no more than before, go through, as do user records, which \
+        the server makes, and a zone or subscription while anything is left. --quota is for all private databases of an \
+        account together, in every container and environment; brume account quota NAME gives one account another limit. \
+        Of --public-quota the records that one user made take at most half, so that nobody fills a public database alone; \
+        the places of these count from the first.
         """
 
     static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {

@@ -42,13 +42,14 @@ enum ContainersCommands {
                     ? "there is none yet: the first save, or brume schema import, makes one"
                     : limit == 0
                         ? "public databases have no limit"
-                        : "each public database may hold \(ByteSize(bytes: limit).text)")
+                        : "each public database may hold \(ByteSize(bytes: limit).figures)")
         }
         return .done
     }
 
     private static func text(_ environment: ContainerEnvironment) -> String {
-        "\(CountText.text(environment.recordTypes, "record type")), \(environment.publicBytes) bytes public"
+        "\(CountText.text(environment.recordTypes, "record type")), "
+            + "\(CountText.grouped(environment.publicBytes)) bytes public"
     }
 
     private static func json(_ environment: ContainerEnvironment) -> JSONValue {

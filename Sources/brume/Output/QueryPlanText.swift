@@ -33,17 +33,7 @@ enum QueryPlanText {
     }
 
     private static func count(_ number: Int, _ one: String, _ many: String) -> String {
-        "\(grouped(number)) \(number == 1 ? one : many)"
-    }
-
-    /// With commas between thousands.
-    private static func grouped(_ number: Int) -> String {
-        var text = ""
-        for (index, digit) in String(number).reversed().enumerated() {
-            if index > 0, index % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return String(text.reversed())
+        "\(CountText.grouped(number)) \(number == 1 ? one : many)"
     }
 
     private static func milliseconds(_ microseconds: Int) -> String {

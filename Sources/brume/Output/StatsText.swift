@@ -132,12 +132,7 @@ struct StatsText {
     private func decimal(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
     /// Digits in groups of three.
-    private func group(_ number: Int) -> String {
-        let digits = Array(String(number))
-        return digits.enumerated().map { index, digit in
-            index > 0 && (digits.count - index) % 3 == 0 ? ",\(digit)" : String(digit)
-        }.joined()
-    }
+    private func group(_ number: Int) -> String { CountText.grouped(number) }
 
     private func size(_ bytes: Int) -> String {
         switch bytes {

@@ -243,6 +243,7 @@ struct QuotaTests {
         ).answer[0]
         #expect(answer.saveCodes == [.quotaExceeded])
         #expect(answer.saves[0].error?.message.contains { $0.isNumber } == false)
+        #expect(answer.saves[0].error?.message.contains("has no room for the record") == true)
     }
 
     private func savePublicly(
@@ -276,6 +277,7 @@ struct QuotaTests {
         #expect((1..<20).contains(refused), "places of records count: \(refused) of 40")
         let message = savePublicly([self.save("f", bytes: 4_000)], by: "_alice", in: desk, part: 5_000).saves[0].error
         #expect(try #require(message).message.contains { $0.isNumber } == false)
+        #expect(try #require(message).message.contains("what this record's creator has made"))
         #expect(desk.database.audit().kept == desk.database.audit().recounted)
     }
 
