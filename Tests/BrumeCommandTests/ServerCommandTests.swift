@@ -147,6 +147,9 @@ struct ServerCommandTests {
         #expect(loaded.keys.sorted() == ["iCloud.one", "iCloud.two"])
         #expect(loaded["iCloud.one"]?["development"]?["recordTypes"] == .integer(1))
         #expect(loaded["iCloud.one"]?["production"]?["recordTypes"] == .integer(0))
+        let exported = try CommandRun(
+            ["schema", "export", "--json", "--container", "iCloud.one", "--data", data], in: folder)
+        #expect(try exported.json()["recordTypes"] == .integer(1))
         #expect(loaded["iCloud.one"]?["publicLimit"] == .integer(1_048_576))
         #expect((2_000...3_000).contains(publicBytes(loaded["iCloud.two"])), "\(loaded)")
         first.process.closeInput()

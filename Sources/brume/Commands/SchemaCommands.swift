@@ -131,7 +131,7 @@ enum SchemaCommands {
                 JSONValue.object([
                     ("container", .string(try invocation.required("container"))),
                     ("environment", .string(environment == .production ? "production" : "development")),
-                    ("recordTypes", .integer(Int64(schema.recordTypes.count))), ("schema", .string(text)),
+                    ("recordTypes", .integer(Int64(typeCount(of: schema)))), ("schema", .string(text)),
                 ]).line)
         }
         return .done
@@ -285,8 +285,12 @@ enum SchemaCommands {
     // MARK: Output
 
     private static func summary(of schema: Schema) -> String {
-        "\(CountText.text(schema.recordTypes.count, "record type")), \(CountText.text(schema.fieldCount, "field"))"
+        let fields = schema.fieldCount - Schema.userType.fields.count
+        return "\(CountText.text(typeCount(of: schema), "record type")), \(CountText.text(fields, "field"))"
     }
+
+    /// Without the type of user records, which every schema has: as `brume containers` counts.
+    private static func typeCount(of schema: Schema) -> Int { schema.recordTypes.count - 1 }
 
     private static func show(_ difference: SchemaDifference, _ invocation: Invocation, same: String) {
         if invocation.isOn("json") {
