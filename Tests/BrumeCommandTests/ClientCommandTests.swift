@@ -60,6 +60,29 @@ struct ClientCommandTests {
         #expect(try server.run("records", "get", "default", "news", account: "b").status == ExitCode.notFound.rawValue)
         let foreign = try server.run("records", "delete", "default", "news", "--public", account: "b")
         #expect(foreign.status == ExitCode.notPermitted.rawValue)
+        // The token is right.
+        #expect(!foreign.errors.contains("token"), "\(foreign.errors)")
+    }
+
+    @Test("what a command needs is named as in the command line")
+    func hints() throws {
+        let server = try DevServer(folder: TestFolder())
+        let signedOut = try server.run("zones", extra: ["BRUME_TOKEN": ""])
+        #expect(signedOut.status == ExitCode.notPermitted.rawValue)
+        #expect(signedOut.errors.contains("BRUME_TOKEN or --token-file"), "\(signedOut.errors)")
+        #expect(!signedOut.errors.contains("CKContainer"), "\(signedOut.errors)")
+        let state = try server.run("zones", "--state", "/proc/nowhere")
+        #expect(state.status == ExitCode.failed.rawValue && state.errors.contains("--state"), "\(state.errors)")
+        #expect(state.errors.contains("/proc/nowhere"), "\(state.errors)")
+        let path = try server.folder.write("ca.json", "{}")
+        let authority = try server.run("zones", "--ca", path)
+        #expect(
+            authority.status == ExitCode.failed.rawValue && authority.errors.contains("--ca"), "\(authority.errors)")
+        for words in [["save", "Nowhere", "x", "--type", "T"], ["get", "Nowhere", "x"]] {
+            let run = try CommandRun(["records"] + words, environment: server.environment(), in: server.folder)
+            #expect(run.status == ExitCode.notFound.rawValue)
+            #expect(run.errors.contains("brume zones create NAME"), "\(words): \(run.errors)")
+        }
     }
 
     @Test("each kind of failure has its exit code and says what to do")

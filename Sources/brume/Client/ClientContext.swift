@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// The container and database that a client command works on.
@@ -16,6 +17,11 @@ struct ClientContext: Sendable {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try CommandOptions.containerName(invocation), configuration: configuration)
         let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
+        if !isPublic, configuration.token == nil {
+            throw CommandError(
+                .notPermitted, "a private database needs an account, and none is named",
+                hint: "give its token with BRUME_TOKEN or --token-file; brume account add NAME makes one")
+        }
         database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
         _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
     }
@@ -28,6 +34,13 @@ struct ClientContext: Sendable {
     ) throws -> BrumeConfiguration {
         let environment = try CommandOptions.environment(invocation)
         let stateFolder = invocation.text("state") ?? BrumeConfiguration.homeFolder + "/.local/state/brume"
+        do throws(SystemError) {
+            try FileSystem.makeDirectoryTree(stateFolder + "/" + deviceName, permissions: 0o700)
+        } catch {
+            throw CommandError(
+                .failed, "the folder \(stateFolder) for this device's id can't be made: \(error)",
+                hint: "name one that this user may write to with --state (BRUME_STATE)")
+        }
         return BrumeConfiguration(
             server: try CommandOptions.serverAddress(invocation),
             caPath: try CommandOptions.certificateAuthority(invocation), token: try token(invocation),
@@ -68,7 +81,9 @@ struct ClientContext: Sendable {
             let described = CommandError(describing: failure.error)
             Terminal.printError("brume: \(failure.name): \(described.message)")
         }
-        return failures.first.map { CommandError(describing: $0.error).code } ?? .done
+        guard let first = failures.first.map({ CommandError(describing: $0.error) }) else { return .done }
+        if !first.hint.isEmpty { Terminal.printError("       \(first.hint)") }
+        return first.code
     }
 }
 

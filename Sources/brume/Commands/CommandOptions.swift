@@ -134,11 +134,15 @@ extension CommandOptions {
     /// The file with the CA's certificate; nil when none is named.
     static func certificateAuthority(_ invocation: Invocation) throws(CommandError) -> String? {
         guard let path = invocation.text("ca") else { return nil }
+        let variable = invocation.command.option(named: "ca")?.variable ?? ""
+        let hint = "name the ca.pem of the server with --ca (\(variable))"
         guard FileSystem.exists(path) else {
-            let variable = invocation.command.option(named: "ca")?.variable ?? ""
-            throw CommandError(
-                .notFound, "there is no CA certificate at \(path)",
-                hint: "name the ca.pem of the server with --ca (\(variable))")
+            throw CommandError(.notFound, "there is no CA certificate at \(path)", hint: hint)
+        }
+        do throws(TLSError) {
+            _ = try TLSClientContext(caPath: path)
+        } catch {
+            throw CommandError(.failed, error.message, hint: hint)
         }
         return path
     }

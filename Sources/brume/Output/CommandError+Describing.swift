@@ -60,7 +60,13 @@ extension CommandError {
 
     /// What to check after an error with a raw value of `CKError.Code`.
     static func hint(ofError code: Int) -> String {
-        switch self.code(ofError: code) {
+        switch ErrorCode(rawValue: Int32(truncatingIfNeeded: code)) {
+        // The token is right, and what its account may do is ruled elsewhere.
+        case .permissionFailure: return ""
+        case .zoneNotFound: return "brume zones create NAME makes a zone, brume zones list shows those that exist"
+        default: break
+        }
+        return switch self.code(ofError: code) {
         case .unreachable: "is the server running? check --server (BRUME_SERVER) and --ca (BRUME_CA)"
         case .notPermitted: "check the account's token: BRUME_TOKEN or --token-file"
         default: ""
