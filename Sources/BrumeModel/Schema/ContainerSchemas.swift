@@ -68,7 +68,9 @@ package struct ContainerSchemas: Equatable, Sendable {
                     throw ServiceError(
                         .unknownItem,
                         "the schema makes no role \(role.prefix(64)); "
-                            + (known.isEmpty ? "it makes none: add CREATE ROLE to it" : "its roles are \(known)"))
+                            + (known.isEmpty
+                                ? "it makes none: add CREATE ROLE to it"
+                                : schema.roles.count == 1 ? "its only role is \(known)" : "its roles are \(known)"))
                 }
                 guard roles.isEmpty == false || members.count < Limits.roleMembersPerSchema else {
                     throw ServiceError(

@@ -139,7 +139,9 @@ final class AccountStore: @unchecked Sendable {
         try change { (state) throws(ServerError) in
             guard state.accounts[name] == nil else {
                 throw ServerError(
-                    .accountExists, "an account named \(name) exists; choose another name, or make a token for it")
+                    .accountExists,
+                    "an account named \(name) exists; choose another name, or make a token for it: brume account token"
+                        + " \(name)")
             }
             guard state.accounts.count < ServerLimits.accounts else {
                 throw ServerError(.limit, "the server has \(ServerLimits.accounts) accounts, which is the limit")
@@ -245,7 +247,8 @@ final class AccountStore: @unchecked Sendable {
 
     private static func existing(_ name: String, in state: State) throws(ServerError) -> StoredAccount {
         guard let account = state.accounts[name] else {
-            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+            throw ServerError(
+                .accountUnknown, "there is no account named \(name); brume account list shows their names")
         }
         return account
     }

@@ -66,7 +66,8 @@ package final class FolderAccounts {
         case nil: break
         }
         guard let account = accounts.account(named: name) else {
-            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+            throw ServerError(
+                .accountUnknown, "there is no account named \(name); brume account list shows their names")
         }
         return AccountQuota(
             limitBytes: account.quotaBytes ?? ServerLimits.quotaBytes, isDefault: account.quotaBytes == nil,

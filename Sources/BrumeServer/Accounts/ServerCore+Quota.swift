@@ -91,7 +91,8 @@ extension ServerCore {
         case nil: break
         }
         guard let storage = accounts.storage(ofAccount: name) else {
-            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+            throw ServerError(
+                .accountUnknown, "there is no account named \(name); brume account list shows their names")
         }
         countStorage(of: storage, asking: .operator) { [configuration] in
             let own = storage.quotaBytes

@@ -12,7 +12,8 @@ extension ServerCore {
     ) throws(ServerError) {
         _ = try accounts.revokeTokens(name: name)
         guard let account = accounts.account(named: name) else {
-            throw ServerError(.accountUnknown, "there is no account named \(name); list them to see their names")
+            throw ServerError(
+                .accountUnknown, "there is no account named \(name); brume account list shows their names")
         }
         endSessions(ofAccount: name) { [self] in
             adminLoop.execute { [self] in

@@ -79,7 +79,8 @@ package final class FolderSchemas {
     /// Puts an account into a security role, or takes it out.
     package func setRoleMember(role: String, account: String, isMember: Bool) throws(ServiceError) {
         guard let known = accounts.account(named: account) else {
-            throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
+            throw ServiceError(
+                .unknownItem, "there is no account named \(account); brume account list shows their names")
         }
         let user = userRecordName(of: known)
         _ = try registry.change(container) { (schemas) throws(ServiceError) in

@@ -79,7 +79,8 @@ extension ServerCore {
     ) {
         answer(.roleMemberSet, give) { () throws(ServiceError) in
             guard let known = accounts.account(named: account) else {
-                throw ServiceError(.unknownItem, "there is no account named \(account); list them to see their names")
+                throw ServiceError(
+                    .unknownItem, "there is no account named \(account); brume account list shows their names")
             }
             let user = view(known, container: identity.container, environment: identity.environment).userRecordName
             return try schemas.change(identity.container) { (schemas) throws(ServiceError) in

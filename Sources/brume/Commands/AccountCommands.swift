@@ -120,7 +120,11 @@ enum AccountCommands {
     }
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
-        for account in try await Operator(invocation).list() {
+        let accounts = try await Operator(invocation).list()
+        if accounts.isEmpty, !invocation.isOn("json") {
+            Terminal.print("there is none yet: brume account add NAME makes one")
+        }
+        for account in accounts {
             if invocation.isOn("json") {
                 Terminal.print(JSONValue.object(members(of: account)).line)
             } else {

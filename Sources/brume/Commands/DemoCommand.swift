@@ -44,7 +44,7 @@ enum DemoCommand {
 
                 To run a server for good:
                   brume certs && brume serve --data ./brume-data
-                  brume account add \(NSUserName()) --data ./brume-data
+                  brume account add alice --data ./brume-data
                 """)
         }
         return isSame ? .done : .failed

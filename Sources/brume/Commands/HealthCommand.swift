@@ -77,7 +77,8 @@ enum HealthCommand {
     private static func sentences(_ health: HealthStatus) -> [String] {
         var sentences = [
             health.isServing
-                ? "serving for \(health.uptimeMilliseconds / 1_000) seconds" : "about to stop: no new clients are taken"
+                ? "serving for \(CountText.text(Int(clamping: health.uptimeMilliseconds / 1_000), "second"))"
+                : "about to stop: no new clients are taken"
         ]
         if health.isDiskFull {
             sentences.append(

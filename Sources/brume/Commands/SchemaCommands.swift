@@ -203,7 +203,9 @@ enum SchemaCommands {
         }
         let former = try await access.schema(of: .development).schema
         try await access.importSchema(schema, validatesOnly: false)
-        show(SchemaDifference(from: former, to: schema), invocation, same: "development had this schema already")
+        let difference = SchemaDifference(from: former, to: schema)
+        show(difference, invocation, same: "development had this schema already")
+        if !difference.isEmpty, !invocation.isOn("json") { Terminal.print("imported to development") }
         return .done
     }
 
@@ -267,7 +269,9 @@ enum SchemaCommands {
     private static func members(_ invocation: Invocation) async throws -> ExitCode {
         let access = try SchemaOperator(invocation)
         try await access.checkContainer()
-        for member in try await access.roleMembers(try CommandOptions.environment(invocation)) {
+        let members = try await access.roleMembers(try CommandOptions.environment(invocation))
+        if members.isEmpty, !invocation.isOn("json") { Terminal.print("no account is in a role") }
+        for member in members {
             if invocation.isOn("json") {
                 Terminal.print(
                     JSONValue.object([

@@ -5,7 +5,12 @@ enum ZonesCommands {
     static let definitions = [
         CommandDefinition(
             ["zones", "list"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
-            notes: [CommandOptions.clientNote], body: .asynchronous(list)),
+            notes: [
+                """
+                Each with its name and CloudKit's capabilities: changes can be fetched since a token, saves can be atomic, \
+                and its records could be shared.
+                """, CommandOptions.clientNote,
+            ], body: .asynchronous(list)),
         CommandDefinition(
             ["zones"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
             isHidden: true, body: .asynchronous(list)),

@@ -44,7 +44,8 @@ struct StatsText {
             row(
                 "journal",
                 "\(amount(counted.journal.syncNanoseconds.count)) syncs, \(times(counted.journal.syncNanoseconds)), "
-                    + "\(decimal(commitsPerSync, 1)) commits a sync, \(group(now.journal.segments)) files"),
+                    + "\(decimal(commitsPerSync, 1)) commits a sync, \(group(now.journal.segments)) "
+                    + (now.journal.segments == 1 ? "file" : "files")),
             row(
                 "pushes",
                 "\(amount(counted.push.sent)) events to \(group(now.push.streams)) streams, "
