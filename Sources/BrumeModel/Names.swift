@@ -66,6 +66,8 @@ package enum Names {
         else {
             return "an account name holds something else than ASCII letters, digits, \"-\", \"_\" and \".\""
         }
+        // Scripts make paths of names.
+        if bytes.allSatisfy({ $0 == 0x2E }) { return "an account name holds nothing but dots" }
         return nil
     }
 

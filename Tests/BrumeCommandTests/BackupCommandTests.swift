@@ -27,6 +27,11 @@ struct BackupCommandTests {
         try BackupCommandTests.save(server, "after")
         let again = try run("backup", backup, "--data", data)
         #expect(again.status == ExitCode.conflict.rawValue && again.errors.contains("exists"))
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: data)
+        for target in [data + "/x.brume", data + "/snapshots/x", folder.path + "/link/x.brume"] {
+            let inside = try run("backup", target, "--data", data)
+            #expect(inside.status == ExitCode.usage.rawValue && inside.errors.contains("inside"), "\(inside.errors)")
+        }
         #expect(try run("verify", backup).status == 0)
         for name in ["secret.key", "admin.token", "accounts", "brume.meta"] {
             #expect(try FileSystem.permissions(backup + "/" + name) == 0o600)

@@ -47,6 +47,12 @@ struct ClientCommandTests {
             let twice = try CommandRun(["zones"] + words, environment: server.environment(), in: server.folder)
             #expect(twice.status == ExitCode.usage.rawValue && twice.errors.contains("twice"), "\(twice.errors)")
         }
+        // More than one request takes.
+        let names = (0...400).map { "Zone\($0)" }
+        for verb in ["create", "delete"] {
+            let many = try CommandRun(["zones", verb] + names, environment: server.environment(), in: server.folder)
+            #expect(many.status == 0 && many.output.count == 401, "\(many.errors)")
+        }
         let port = try server.run("zones", extra: ["BRUME_SERVER": "127.0.0.1:0"])
         #expect(port.status == ExitCode.usage.rawValue && port.errors.contains("from 1 to 65535"), "\(port.errors)")
     }

@@ -52,6 +52,9 @@ struct OperatorCommandTests {
             #expect(run.status == 0, "\(words): \(run.errors)")
             return run
         }
+        let log = try String(contentsOfFile: served.folder.path + "/serve.log", encoding: .utf8)
+        #expect(log.contains("a new one is made"), "\(log)")
+        #expect(try succeed("account", "list").output == ["there is none yet: brume account add NAME makes one"])
         let token = try #require(try succeed("account", "add", "alice", "--json").json()["token"]?.text)
         #expect(try succeed("account", "list", "--json").output.count == 1)
         _ = try succeed("account", "token", "alice", "--json")

@@ -47,6 +47,11 @@ struct ServerCommandTests {
         #expect(try run("account", "add", "carol").status == ExitCode.conflict.rawValue)
         #expect(try run("account", "add", "not allowed").status == ExitCode.usage.rawValue)
         #expect(try run("account", "remove", "nobody").status == ExitCode.notFound.rawValue)
+        #expect(try run("account", "show", "carl").errors.contains("did you mean carol?"))
+        #expect(try run("account", "add", ".").status == ExitCode.usage.rawValue)
+        for email in ["not an email", "@", "a@", "a b@c"] {
+            #expect(try run("account", "add", "erin", "--email", email).status == ExitCode.usage.rawValue, "\(email)")
+        }
         #expect(try run("snapshot").status == ExitCode.unreachable.rawValue)
 
         let server = try DevServer(folder: folder, arguments: ["--data", data])

@@ -78,11 +78,16 @@ enum AccountCommands {
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
         try CommandOptions.checkAccountName(invocation.arguments[0], invocation)
+        let email = invocation.text("email") ?? ""
+        guard email.isEmpty || isAddress(email) else {
+            throw UsageError(
+                "--email takes an address such as alice@example.com, not \"\(email)\"", command: invocation.command)
+        }
         // A variable, or a file for several commands, means the quota of a server.
         let quota = invocation.flags.contains("quota") ? try invocation.byteSize("quota") : nil
         let access = try Operator(invocation, makesFolder: true)
         let (account, token) = try await access.add(
-            name: invocation.arguments[0], email: invocation.text("email") ?? "")
+            name: invocation.arguments[0], email: email)
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object(members(of: account) + [("token", .string(token))]).line)
         } else {
@@ -94,10 +99,16 @@ enum AccountCommands {
         return .done
     }
 
+    /// Whether a text looks like an address: whoever means another thing is told, and nothing else is checked.
+    private static func isAddress(_ text: String) -> Bool {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.count == 2 && !parts.contains(where: \.isEmpty) && !text.contains(where: \.isWhitespace)
+    }
+
     private static func show(_ invocation: Invocation) async throws -> ExitCode {
         let name = invocation.arguments[0]
         let access = try Operator(invocation)
-        guard let account = try await access.list().first(where: { $0.name == name }) else { throw unknown(name) }
+        let account = try await account(named: name, access)
         let quota = try await access.quota(ofAccount: name, change: nil)
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object(members(of: account) + [("quota", json(quota, access))]).line)
@@ -115,8 +126,13 @@ enum AccountCommands {
         return .done
     }
 
-    private static func unknown(_ name: String) -> CommandError {
-        CommandError(.notFound, "there is no account named \(name)", hint: "brume account list shows their names")
+    private static func account(named name: String, _ access: Operator) async throws -> Account {
+        let accounts = try await access.list()
+        if let account = accounts.first(where: { $0.name == name }) { return account }
+        throw CommandError(
+            .notFound, "there is no account named \(name)",
+            hint: NearestName.find(name, among: accounts.map(\.name)).map { "did you mean \($0)?" }
+                ?? "brume account list shows their names")
     }
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
@@ -140,7 +156,7 @@ enum AccountCommands {
         let name = invocation.arguments[0]
         let deletesData = invocation.isOn("with-data")
         let access = try Operator(invocation)
-        guard try await access.list().contains(where: { $0.name == name }) else { throw unknown(name) }
+        _ = try await account(named: name, access)
         if deletesData { try access.requireServer() }
         let usedBytes = try await access.quota(ofAccount: name, change: nil).usedBytes
         let keepsData = !deletesData && usedBytes != 0

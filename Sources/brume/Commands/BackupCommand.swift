@@ -4,6 +4,7 @@ internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
+internal import Foundation
 
 /// `brume backup`: copies a data folder, whether or not a server uses it.
 enum BackupCommand {
@@ -53,6 +54,13 @@ enum BackupCommand {
             throw CommandError(
                 .notFound, "\(folder) has no brume.meta: it is a data folder that no server has used",
                 hint: "start a server on it first: brume serve --data \(folder)")
+        }
+        let parent = URL(fileURLWithPath: FileSystem.directory(of: target)).resolvingSymlinksInPath().path
+        let data = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+        guard parent != data, !parent.hasPrefix(data + "/") else {
+            throw CommandError(
+                .usage, "\(target) would stand inside \(folder), the folder that is backed up",
+                hint: "choose a place outside of it, best on another disk")
         }
         if FileSystem.exists(target) {
             throw CommandError(.conflict, "\(target) exists", hint: "choose another name: nothing is overwritten")

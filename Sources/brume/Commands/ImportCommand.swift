@@ -54,7 +54,9 @@ enum ImportCommand {
             throw UsageError("--format is rows or brume, not \(format)", command: invocation.command)
         }
         let path = invocation.arguments[0]
-        let zoneID = try ClientContext.zoneID(invocation.required("zone"))
+        // A public database has one zone.
+        let zone = invocation.isOn("public") ? invocation.text("zone") ?? "default" : try invocation.required("zone")
+        let zoneID = try ClientContext.zoneID(zone)
         let type = try invocation.required("type")
         try ClientContext.checkRecordType(type)
         let context = try await ClientContext(invocation)

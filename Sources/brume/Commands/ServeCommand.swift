@@ -122,8 +122,11 @@ enum ServeCommand {
         let configuration = try configuration(invocation)
         try DataFolder.requireOwn(configuration.dataFolder)
         StopSignals.block()
-        let server = try Server(configuration)
         let log = configuration.log
+        if !FileSystem.exists(configuration.dataFolder) {
+            log.info("there is no data folder yet: a new one is made", [("folder", configuration.dataFolder)])
+        }
+        let server = try Server(configuration)
         try ServerRunner.run(
             server, withParent: invocation.isOn("with-parent"),
             reload: {

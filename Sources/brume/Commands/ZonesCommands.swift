@@ -1,4 +1,5 @@
 internal import BrumeKit
+internal import BrumeModel
 
 /// `brume zones`: the zones of the account's private database.
 enum ZonesCommands {
@@ -56,12 +57,16 @@ enum ZonesCommands {
 
     private static func create(_ invocation: Invocation) async throws -> ExitCode {
         let zones = try zoneIDs(invocation).map { CKRecordZone(zoneID: $0) }
-        let results = try await ClientContext(invocation).database.modifyRecordZones(saving: zones, deleting: [])
+        let database = try await ClientContext(invocation).database
         var failures: [(name: String, error: any Error)] = []
-        for (zoneID, result) in results.saveResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
-            switch result {
-            case .success: Terminal.print("zone \(zoneID.zoneName) is there")
-            case .failure(let error): failures.append((zoneID.zoneName, error))
+        for start in stride(from: 0, to: zones.count, by: Limits.itemsPerRequest) {
+            let part = Array(zones[start..<min(zones.count, start + Limits.itemsPerRequest)])
+            let results = try await database.modifyRecordZones(saving: part, deleting: [])
+            for (zoneID, result) in results.saveResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
+                switch result {
+                case .success: Terminal.print("zone \(zoneID.zoneName) is there")
+                case .failure(let error): failures.append((zoneID.zoneName, error))
+                }
             }
         }
         return ClientContext.report(failures)
@@ -72,15 +77,18 @@ enum ZonesCommands {
         let database = try await ClientContext(invocation).database
         // A deletion does not tell whether there was anything to delete.
         let known = Set(try await database.allRecordZones().map(\.zoneID))
-        let results = try await database.modifyRecordZones(saving: [], deleting: zoneIDs)
         var failures: [(name: String, error: any Error)] = []
-        for (zoneID, result) in results.deleteResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
-            switch result {
-            case .success:
-                Terminal.print(
-                    known.contains(zoneID)
-                        ? "zone \(zoneID.zoneName) is deleted" : "there was no zone \(zoneID.zoneName)")
-            case .failure(let error): failures.append((zoneID.zoneName, error))
+        for start in stride(from: 0, to: zoneIDs.count, by: Limits.itemsPerRequest) {
+            let part = Array(zoneIDs[start..<min(zoneIDs.count, start + Limits.itemsPerRequest)])
+            let results = try await database.modifyRecordZones(saving: [], deleting: part)
+            for (zoneID, result) in results.deleteResults.sorted(by: { $0.key.zoneName < $1.key.zoneName }) {
+                switch result {
+                case .success:
+                    Terminal.print(
+                        known.contains(zoneID)
+                            ? "zone \(zoneID.zoneName) is deleted" : "there was no zone \(zoneID.zoneName)")
+                case .failure(let error): failures.append((zoneID.zoneName, error))
+                }
             }
         }
         return ClientContext.report(failures)
