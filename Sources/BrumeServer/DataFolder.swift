@@ -39,7 +39,9 @@ package enum DataFolder {
     /// start; what begins with a dot, and `lost+found`, is in folders that are new.
     private static func mayStandInEmpty(_ name: String) -> Bool {
         name.hasPrefix(".")
-            || ["lost+found", "lock", "certs", "dev-certificates", "secret.key", "secret.key.tmp", "admin.token.tmp"]
-                .contains(name)
+            || [
+                "lost+found", "lock", "certs", "dev-certificates", "secret.key", "secret.key.tmp", "admin.token.tmp",
+                "ca.pem", "ca.key", "server.pem", "server.key",
+            ].contains(name)
     }
 }

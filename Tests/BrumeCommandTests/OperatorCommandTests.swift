@@ -225,6 +225,7 @@ struct OperatorCommandTests {
         }
         // A new disk's folder, and certificates that were made before.
         try FileSystem.makeDirectory(empty + "/lost+found")
+        try FileSystem.atomicReplace(empty + "/server.pem", [])
         try FileSystem.makeDirectory(empty + "/certs")
         #expect(try CommandRun(["account", "add", "alice", "--data", empty], in: folder).status == 0)
         #expect(try CommandRun(["account", "list", "--data", empty], in: folder).output.count == 1)

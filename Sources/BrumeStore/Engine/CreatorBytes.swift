@@ -3,8 +3,8 @@ internal import BrumeRecord
 
 /// What the records of a public database take, by the user who made them: encoded bytes, and the record's place.
 ///
-/// Users are told apart by 64 bits of a hash with a random key, so two of a billion share one sum with a chance of a few
-/// percent.
+/// Users are told apart by 64 bits of a hash with a random key: of a billion users, two share one sum with a chance of
+/// a few percent.
 struct CreatorBytes: Equatable, Sendable {
     /// A user, by the hash of their name.
     struct User: Hashable, Sendable {
