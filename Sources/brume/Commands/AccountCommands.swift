@@ -46,8 +46,10 @@ enum AccountCommands {
                 is another one.
                 """,
                 """
-                With --with-data, which needs the running server, its tokens are revoked, all records and zones of its private \
-                databases are deleted, and then the account. What it saved in public databases stays, as do backups. The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
+                With --with-data, which needs the running server, its tokens are revoked, all records, zones and \
+                subscriptions of its private databases are deleted, and then the account. What it saved in public databases \
+                stays, as do backups, and of the private ones a user record without fields and the names of deleted zones. \
+                The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
                 midway, the account is still there: run it again.
                 """, note,
             ],
