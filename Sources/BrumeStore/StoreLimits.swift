@@ -78,8 +78,8 @@ package enum StoreLimits {
     package static let promptIndexUnits = 2_000
 
     /// Bytes of records whose changes the indexes of a database have not taken over, above which a commit that would
-    /// add much is refused: seconds of work at worst. They are kept in both versions for as long. One zone's part of a
-    /// request may change as many bytes and no more: it has no other end to wait for.
+    /// add much is refused: seconds of work at worst, and both versions are kept for as long. One zone's part of a
+    /// request in a public database may change no more than that; in a private one the zone's indexes go instead.
     package static let pendingIndexBytes = 64 * 1024 * 1024
 
     /// Bytes beyond them, for requests of those who have little waiting: one request of somebody else may leave as much

@@ -42,9 +42,7 @@ extension Database {
     /// - Returns: The commits.
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
         precondition(id.scope == .private, "a public database has many users")
-        guard let slot = zoneStates[0].liveSlots.first(where: { $0.record.type == Names.userRecordType })?.slot else {
-            return []
-        }
+        guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else { return [] }
         // The answer to an operation goes when another one takes its place: one that takes all the room, and then one
         // that takes none.
         return [Limits.rememberedOperationBytes + 1, 0].map { answerBytes in

@@ -36,7 +36,7 @@ struct ZoneState: Sendable {
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
     private(set) var references: ReferenceIndex
-    /// Of a public database alone.
+    /// What each user's records take; a private database has none.
     private(set) var creatorBytes = CreatorBytes()
 
     /// - Parameter isPublic: Whether it is a public database's.

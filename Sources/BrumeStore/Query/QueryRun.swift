@@ -48,6 +48,8 @@ package final class QueryRun {
 
     private var builtIndexes: [IndexID] = []
     private var indexEffort = IndexEffort()
+    /// The index that was still wanted when the effort was no longer worth it.
+    private var abandonedIndex: IndexID?
     var scanSteps: [String] = []
     /// Parts of the predicate that the records of the first zone are asked for.
     var partsAsked: [Int]?
@@ -149,7 +151,9 @@ package final class QueryRun {
             phase = .building(zone: position + 1)
             return 1
         }
-        guard indexEffort.isWorthIt, let id = planner.missingIndex(indexes) else {
+        let missing = planner.missingIndex(indexes)
+        if !indexEffort.isWorthIt { abandonedIndex = abandonedIndex ?? missing }
+        guard indexEffort.isWorthIt, let id = missing else {
             phase = .building(zone: position + 1)
             return planner.planUnits
         }
@@ -241,12 +245,9 @@ package final class QueryRun {
         if moment.zones.count != 1 {
             steps.insert("\(moment.zones.count) zones that hold records, one after the other", at: 0)
         }
-        for id in builtIndexes {
-            let isGivenUp = !indexEffort.isWorthIt && id == builtIndexes.last
-            steps.append(
-                isGivenUp
-                    ? "gave up making the index \(id.name), which changes or other queries undo"
-                    : "made the index \(id.name) first")
+        for id in builtIndexes where id != abandonedIndex { steps.append("made the index \(id.name) first") }
+        if let abandonedIndex {
+            steps.append("gave up making the index \(abandonedIndex.name), which changes or other queries undo")
         }
         if let filter { steps.append(filter) }
         if mostTied > QueryRun.fewTied, let sort = query.sortDescriptors.first {

@@ -29,7 +29,7 @@ struct ChangeTagSecrecyTests {
         for tags in all {
             let numbers = try names.map { try #require(tags[$0]) }
             #expect(Set(numbers).count == names.count)
-            // Of numbers by chance, half are larger than the one before: 39 steps, six standard deviations.
+            // Tags that counted commits would rise at each of the 39 steps, random ones at about half of them.
             let rises = zip(numbers, numbers.dropFirst()).count { $0 < $1 }
             #expect((1...38).contains(rises), "\(rises)")
             let near = zip(numbers, numbers.dropFirst()).count { $0 < $1 ? $1 - $0 < 1 << 32 : $0 - $1 < 1 << 32 }
