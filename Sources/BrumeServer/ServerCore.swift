@@ -247,6 +247,12 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
+    /// An account's private database in a container's environment, whether there is one or not.
+    func privateDatabase(ofAccount id: [UInt8], _ container: String, _ environment: Environment) -> DatabaseID {
+        let user = secrets.userRecordName(accountID: id, container: container, environment: environment)
+        return DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+    }
+
     /// Opens a container for an account; returns whether it is new, and holds no data. Anonymous readers open none:
     /// empty databases that they read are not kept.
     private func admit(
@@ -255,8 +261,7 @@ final class ServerCore: @unchecked Sendable {
         guard configuration.containers.isEmpty else { return false }
         func hasPrivateData(in container: String) -> Bool {
             [Environment.production, .development].contains { environment in
-                let user = secrets.userRecordName(accountID: account, container: container, environment: environment)
-                let id = DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+                let id = privateDatabase(ofAccount: account, container, environment)
                 return journaledDatabases.contains(id) || isOnDisk(id)
             }
         }

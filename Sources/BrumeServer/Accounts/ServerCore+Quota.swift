@@ -37,18 +37,12 @@ extension ServerCore {
             var silent: [DatabaseID] = []
             for container in containersAtStart.prefix(ServerLimits.countedContainers) {
                 for environment in [Environment.production, .development] {
-                    let user = secrets.userRecordName(
-                        accountID: account.id, container: container, environment: environment)
-                    let id = DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+                    let id = privateDatabase(ofAccount: account.id, container, environment)
                     if storage.attach(id, to: account) { continue }
-                    do throws(StoreError) {
-                        switch try shards[0].log.snapshots.quotaBytes(of: id) {
-                        case 0?: break
-                        case let bytes?: storage.add(id, bytes: bytes, of: account)
-                        case nil: silent.append(id)
-                        }
-                    } catch {
-                        logUncounted(error)
+                    switch bytesOnDisk(of: id) {
+                    case 0?: break
+                    case let bytes?: storage.add(id, bytes: bytes, of: account)
+                    case nil: silent.append(id)
                     }
                 }
             }
@@ -64,19 +58,36 @@ extension ServerCore {
         loading.add(of: key) { [self] in
             // By now somebody may have loaded it.
             if isLoading, !storage.attach(id, to: account) {
-                do throws(StoreError) {
-                    let bytes = try shards[0].log.snapshots.countedQuotaBytes(of: id) { [self] in isLoading }
-                    storage.add(id, bytes: bytes, of: account)
-                } catch {
-                    if isLoading { logUncounted(error) }
-                }
+                let bytes = countedBytes(of: id)
+                if bytes > 0 { storage.add(id, bytes: bytes, of: account) }
             }
             loadToCount(ids.dropFirst(), of: account, asking: key, done)
         }
     }
 
+    /// What a database's snapshot counts towards a quota; nil when it does not say it, 0 when it can't be read. On the
+    /// snapshots' loop, where nobody waits for the disk.
+    func bytesOnDisk(of id: DatabaseID) -> Int? {
+        do throws(StoreError) {
+            return try shards[0].log.snapshots.quotaBytes(of: id)
+        } catch {
+            logUncounted(error)
+            return 0
+        }
+    }
+
+    /// The same, counted from all of the snapshot. On the loader's thread.
+    func countedBytes(of id: DatabaseID) -> Int {
+        do throws(StoreError) {
+            return try shards[0].log.snapshots.countedQuotaBytes(of: id) { [self] in isLoading }
+        } catch {
+            if isLoading { logUncounted(error) }
+            return 0
+        }
+    }
+
     /// Whoever uses the database is told, and then the log says it as an error.
-    func logUncounted(_ error: StoreError) {
+    private func logUncounted(_ error: StoreError) {
         log.warning("a database's bytes can't be counted", [("reason", "\(error)")])
     }
 

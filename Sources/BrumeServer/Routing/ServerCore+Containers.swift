@@ -58,24 +58,4 @@ extension ServerCore {
             }
         }
     }
-
-    /// Nil when the snapshot does not say it. On the snapshots' loop, where nobody waits for the disk.
-    private func bytesOnDisk(of id: DatabaseID) -> Int? {
-        do throws(StoreError) {
-            return try shards[0].log.snapshots.quotaBytes(of: id)
-        } catch {
-            logUncounted(error)
-            return 0
-        }
-    }
-
-    /// Reads the whole snapshot. On the loader's thread.
-    private func countedBytes(of id: DatabaseID) -> Int {
-        do throws(StoreError) {
-            return try shards[0].log.snapshots.countedQuotaBytes(of: id) { [self] in isLoading }
-        } catch {
-            if isLoading { logUncounted(error) }
-            return 0
-        }
-    }
 }

@@ -30,9 +30,7 @@ extension ServerCore {
         var databases: Set<DatabaseID> = []
         for container in knownContainers {
             for environment in [Environment.production, .development] {
-                let user = secrets.userRecordName(accountID: id, container: container, environment: environment)
-                databases.insert(
-                    DatabaseID(container: container, environment: environment, scope: .private, owner: user))
+                databases.insert(privateDatabase(ofAccount: id, container, environment))
             }
         }
         return databases
