@@ -39,7 +39,7 @@ struct RemainsTests {
     }
 
     @Test(
-        "a database that forgets its user has neither subscriptions nor answers with records, and replays to the same")
+        "a database that forgets its user has neither subscriptions nor answers with records")
     func forgotten() throws {
         let desk = Desk()
         _ = try #require(desk.database.ensureUserRecord(named: Desk.owner, nowMilliseconds: 1))

@@ -368,27 +368,29 @@ struct PendingIndexTests {
         try expectInStep(desk)
     }
 
-    @Test("an index is whole whatever changes at whatever step of its making", arguments: 0..<12)
+    @Test("an index is whole whatever changes at whatever step of its making", arguments: 0..<5)
     func changesWhileAnIndexIsMade(number: UInt64) throws {
         let seed = UInt64.random(in: 0...(.max)) &+ number
         var generator = SeededGenerator(seed: seed)
         let desk = Desk()
+        // Few records, and large, so that changes meet one that is half in the index.
+        desk.database.indexedZoneMinimum = 1
         desk.database.indexLimits = IndexLimits(elements: .max, promptBytes: 400)
         func save(_ name: String) {
-            let count = Bool.random(using: &generator) ? 3 : Int.random(in: 300...900, using: &generator)
+            let count = generator.oneIn(4) ? 3 : Int.random(in: 300...900, using: &generator)
             let tags = (0..<count).map { _ in Int64.random(in: 0..<2_000, using: &generator) }
             _ = desk.modify(policy: .allKeys, saves: [.of(name, ["tags": .int64s(tags)])])
         }
-        for number in 0..<260 { save("r\(number)") }
-        var created = 260
-        // A query makes it, or gives it up after so many changes, and another one goes on.
+        for number in 0..<20 { save("r\(number)") }
+        var created = 20
+        let position = try desk.database.zoneIndex(of: Desk.zone).get()
         for _ in 0..<8 {
             let run = try desk.database.startQuery(
                 Query(recordType: "Note", predicate: Self.tag(7)), zone: Desk.zone, resultsLimit: 400, desiredKeys: [])
             run.testOnly_choice = 1
             while !run.step(Int.random(in: 1...40, using: &generator)) {
                 // Often one of the newest, which the index takes in last.
-                switch Int.random(in: 0..<40, using: &generator) {
+                switch Int.random(in: 0..<24, using: &generator) {
                 case 0:
                     save("r\(created)")
                     created += 1
@@ -400,12 +402,14 @@ struct PendingIndexTests {
                 default: break
                 }
             }
+            // Where the query gave it up after so many changes, another one goes on.
+            _ = try find(Self.tag(7), desk, way: 1)
+            while desk.database.applyPendingIndexes(1_000) {}
+            #expect(
+                try indexes(desk).testOnly_differences(desk.database.zoneStates[position].slots).isEmpty,
+                "seed \(seed)")
+            desk.database.zoneIndexes = [:]
         }
-        while desk.database.applyPendingIndexes(1_000) {}
-        _ = try find(Self.tag(7), desk, way: 1)
-        let position = try desk.database.zoneIndex(of: Desk.zone).get()
-        #expect(
-            try indexes(desk).testOnly_differences(desk.database.zoneStates[position].slots).isEmpty, "seed \(seed)")
     }
 
     @Test(
