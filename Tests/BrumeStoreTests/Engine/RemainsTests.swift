@@ -39,20 +39,28 @@ struct RemainsTests {
     }
 
     @Test(
-        "a database that forgets its user has neither subscriptions nor answers with records")
+        "a database that forgets its user has neither subscriptions nor answers with records, and replays to the same")
     func forgotten() throws {
-        let desk = Desk()
-        _ = try #require(desk.database.ensureUserRecord(named: Desk.owner, nowMilliseconds: 1))
-        for number in 0..<40 {
-            try desk.save("secret\(number)", ["text": .string("confidential")])
-            desk.database.remember(operation: [UInt8(number)], answer: Array("confidential".utf8))
+        let desk = Desk(Database(id: Desk.privateID, epoch: 7), caller: Caller(user: Desk.owner, isOwner: true))
+        let replayed = Database(id: Desk.privateID, epoch: 7)
+        func replay(_ commit: Commit?) throws {
+            if let commit { try replayed.apply(commit.entry) }
         }
-        _ = desk.database.modifySubscriptions(
+        try replay(desk.makeZone("notes"))
+        try replay(desk.database.ensureUserRecord(named: Desk.owner, nowMilliseconds: 1))
+        for number in 0..<40 {
+            try replay(desk.modify(saves: [.of("secret\(number)", ["text": .string("confidential")])]).commit)
+            for database in [desk.database, replayed] {
+                database.remember(operation: [UInt8(number)], answer: Array("confidential".utf8))
+            }
+        }
+        let subscribed = desk.database.modifySubscriptions(
             ModifySubscriptionsRequest(
                 database: .private, saves: [Subscription(id: "s", kind: .database(recordType: ""))]),
             caller: desk.caller, nowMilliseconds: 1)
+        try replay(subscribed.commit)
         var emptying = desk.database.beginEmptying()
-        while desk.database.empty(&emptying, nowMilliseconds: 1) != nil {}
+        while let emptied = desk.database.empty(&emptying, nowMilliseconds: 1) { try replay(emptied.commit) }
         #expect(desk.database.subscriptions.count == 1 && desk.database.operations.count == 40)
         let before = desk.database.sequence
         let commits = desk.database.forgetUser(nowMilliseconds: 2)
@@ -60,6 +68,8 @@ struct RemainsTests {
         #expect(desk.database.subscriptions.isEmpty)
         #expect(desk.database.operations.count == 1 && desk.database.operations.bytes == 0)
         #expect(desk.database.recordCount == 1 && desk.database.audit().kept == desk.database.audit().recounted)
+        for commit in commits { try replay(commit) }
+        #expect(replayed.subscriptions.isEmpty && replayed.audit() == desk.database.audit())
         // A retry after a crash between the two.
         #expect(desk.database.forgetUser(nowMilliseconds: 3).count == 2)
         #expect(Desk().database.forgetUser(nowMilliseconds: 3).isEmpty, "nobody ever used it")
