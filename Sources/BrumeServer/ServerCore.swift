@@ -344,6 +344,7 @@ final class ServerCore: @unchecked Sendable {
                 itemsPerRequest: Limits.itemsPerRequest,
                 requestBytes: min(Self.frameBytes(of: identity), Limits.requestBytes),
                 recordBytes: Limits.recordBytes, streamCredit: limits.streamCredit,
+                streamCreditBytes: limits.streamCreditBytes,
                 idleMilliseconds: Int(clamping: limits.idleMilliseconds)))
     }
 }

@@ -483,7 +483,7 @@ const ProtobufCMessageDescriptor brume__v1__welcome__descriptor =
   (ProtobufCMessageInit) brume__v1__welcome__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__limits__field_descriptors[7] =
+static const ProtobufCFieldDescriptor brume__v1__limits__field_descriptors[8] =
 {
   {
     "frame_bytes",
@@ -569,6 +569,18 @@ static const ProtobufCFieldDescriptor brume__v1__limits__field_descriptors[7] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stream_credit_bytes",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Limits, stream_credit_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__limits__field_indices_by_name[] = {
   1,   /* field[1] = concurrent_calls */
@@ -578,11 +590,12 @@ static const unsigned brume__v1__limits__field_indices_by_name[] = {
   4,   /* field[4] = record_bytes */
   3,   /* field[3] = request_bytes */
   5,   /* field[5] = stream_credit */
+  7,   /* field[7] = stream_credit_bytes */
 };
 static const ProtobufCIntRange brume__v1__limits__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__v1__limits__descriptor =
 {
@@ -592,7 +605,7 @@ const ProtobufCMessageDescriptor brume__v1__limits__descriptor =
   "Brume__V1__Limits",
   "brume.v1",
   sizeof(Brume__V1__Limits),
-  7,
+  8,
   brume__v1__limits__field_descriptors,
   brume__v1__limits__field_indices_by_name,
   1,  brume__v1__limits__number_ranges,

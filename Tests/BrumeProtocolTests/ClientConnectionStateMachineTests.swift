@@ -58,6 +58,7 @@ private func violation(_ actions: [Action]) -> String? {
     @Test("limits that nobody can work with are a violation") func uselessLimits() {
         for limits in [
             ConnectionLimits(frameBytes: 10), ConnectionLimits(concurrentCalls: 1), ConnectionLimits(streamCredit: 0),
+            ConnectionLimits(streamCreditBytes: 1_023),
             ConnectionLimits(idleMilliseconds: 0),
         ] {
             var machine = Machine(now: 0)
@@ -114,10 +115,10 @@ private func violation(_ actions: [Action]) -> String? {
         let broken: [(ServerFrame, String)] = [
             (.message(stream: 3, payload: [], isLast: true), "never opened"),
             (.status(stream: 3, CallStatus(code: 1)), "never opened"),
-            (.credit(stream: 3, 1), "never opened"),
+            (.credit(stream: 3, StreamCredit(messages: 1, bytes: 1)), "never opened"),
             (.message(stream: 1, payload: [], isLast: false), "more than one message"),
             (.status(stream: 1, CallStatus(code: 0)), "without an answer"),
-            (.credit(stream: 1, 1), "unary call"),
+            (.credit(stream: 1, StreamCredit(messages: 1, bytes: 1)), "unary call"),
         ]
         for (frame, words) in broken {
             var machine = opened()
@@ -147,8 +148,10 @@ private func violation(_ actions: [Action]) -> String? {
                 machine.frameReceived(.message(stream: 1, payload: [byte], isLast: false))
                     == [.streamMessageReceived(id: 9, payload: [byte])])
         }
-        #expect(machine.streamMessagesTaken(id: 9, count: 1) == [])
-        #expect(machine.streamMessagesTaken(id: 9, count: 1) == [.send(.credit(stream: 1, 2))])
+        let one = StreamCredit(messages: 1, bytes: 1)
+        #expect(machine.streamMessagesTaken(id: 9, one) == [])
+        #expect(
+            machine.streamMessagesTaken(id: 9, one) == [.send(.credit(stream: 1, StreamCredit(messages: 2, bytes: 2)))])
         for byte in 4..<6 as Range<UInt8> {
             #expect(
                 machine.frameReceived(.message(stream: 1, payload: [byte], isLast: false))
@@ -157,16 +160,44 @@ private func violation(_ actions: [Action]) -> String? {
         #expect(violation(machine.frameReceived(.message(stream: 1, payload: [6], isLast: false))) != nil)
     }
 
+    @Test("a stream takes bytes up to its credit, and one message beyond, and grants them anew in steps of half")
+    func receiveCreditOfBytes() {
+        var machine = opened(ConnectionLimits(streamCreditBytes: 2_000))
+        _ = machine.streamStarted(id: 9, header: notifications, payload: [7])
+        for byteCount in [1_999, 500] {
+            let payload = [UInt8](repeating: 1, count: byteCount)
+            #expect(
+                machine.frameReceived(.message(stream: 1, payload: payload, isLast: false))
+                    == [.streamMessageReceived(id: 9, payload: payload)])
+        }
+        var exhausted = machine
+        #expect(violation(exhausted.frameReceived(.message(stream: 1, payload: [], isLast: false))) != nil)
+        #expect(machine.streamMessagesTaken(id: 9, StreamCredit(messages: 1, bytes: 999)) == [])
+        #expect(
+            machine.streamMessagesTaken(id: 9, StreamCredit(messages: 0, bytes: 1))
+                == [.send(.credit(stream: 1, StreamCredit(messages: 1, bytes: 1_000)))])
+        #expect(violation(machine.frameReceived(.message(stream: 1, payload: [1], isLast: false))) == nil)
+    }
+
     @Test("the opening message uses credit, and more credit makes a stream writable again") func sendCredit() {
-        var machine = opened(ConnectionLimits(streamCredit: 2))
-        _ = machine.streamStarted(id: 9, header: notifications, payload: [])
-        #expect(machine.sendCredit(ofStream: 9) == 1)
+        var machine = opened(ConnectionLimits(streamCredit: 2, streamCreditBytes: 1_024))
+        _ = machine.streamStarted(id: 9, header: notifications, payload: [1, 2])
+        #expect(machine.sendCredit(ofStream: 9) == StreamCredit(messages: 1, bytes: 1_022))
         #expect(machine.streamMessageSent(id: 9, payload: [1]) == [.send(.message(stream: 1, payload: [1]))])
-        #expect(machine.sendCredit(ofStream: 9) == 0)
-        #expect(machine.frameReceived(.credit(stream: 1, 2)) == [.streamBecameWritable(id: 9)])
-        #expect(machine.frameReceived(.credit(stream: 1, .max)) == [])
-        #expect(machine.frameReceived(.credit(stream: 1, .max)) == [])
-        #expect(machine.sendCredit(ofStream: 9) == UInt64(UInt32.max))
+        #expect(machine.sendCredit(ofStream: 9) == StreamCredit(messages: 0, bytes: 1_021))
+        #expect(
+            machine.frameReceived(.credit(stream: 1, StreamCredit(messages: 2, bytes: 0)))
+                == [.streamBecameWritable(id: 9)])
+        // A message may take the bytes below zero, and then the stream waits for bytes.
+        _ = machine.streamMessageSent(id: 9, payload: [UInt8](repeating: 1, count: 2_000))
+        #expect(!machine.sendCredit(ofStream: 9).allowsMessage)
+        #expect(machine.frameReceived(.credit(stream: 1, StreamCredit(messages: 5, bytes: 979))) == [])
+        #expect(
+            machine.frameReceived(.credit(stream: 1, StreamCredit(messages: 0, bytes: 1)))
+                == [.streamBecameWritable(id: 9)])
+        let much = StreamCredit(messages: Int(UInt32.max), bytes: Int(UInt32.max))
+        for _ in 0..<3 { #expect(machine.frameReceived(.credit(stream: 1, much)) == []) }
+        #expect(machine.sendCredit(ofStream: 9) == ClientConnectionLimits.streamCreditMax)
     }
 
     @Test("a status ends a stream") func streamEnds() {
@@ -175,7 +206,7 @@ private func violation(_ actions: [Action]) -> String? {
         #expect(machine.frameReceived(.message(stream: 1, payload: [], isLast: true)) == [])
         let status = CallStatus(code: 20, message: "another stream was opened")
         #expect(machine.frameReceived(.status(stream: 1, status)) == [.streamEnded(id: 9, status)])
-        #expect(machine.sendCredit(ofStream: 9) == 0)
+        #expect(machine.sendCredit(ofStream: 9) == .none)
     }
 
     // MARK: Goodbye
@@ -240,8 +271,8 @@ private func violation(_ actions: [Action]) -> String? {
     {
         let broken: [(FrameType, UInt32, [UInt8])] = [
             (.hello, 0, []), (.call, 1, []), (.cancel, 1, []), (.welcome, 1, []), (.ping, 1, Array(0..<8)),
-            (.pong, 2, Array(0..<8)), (.goaway, 3, []), (.message, 0, []), (.credit, 0, [0, 0, 0, 1]),
-            (.ping, 0, [1]), (.pong, 0, Array(0..<9)), (.credit, 1, [1, 2, 3]), (.welcome, 0, [0xFF]),
+            (.pong, 2, Array(0..<8)), (.goaway, 3, []), (.message, 0, []), (.credit, 0, [0, 0, 0, 1, 0, 0, 0, 1]),
+            (.ping, 0, [1]), (.pong, 0, Array(0..<9)), (.credit, 1, [0, 0, 0, 1]), (.welcome, 0, [0xFF]),
             (.status, 0, [0xFF]), (.goaway, 0, [0xFF]), (.welcome, 0, []),
         ]
         for (type, stream, payload) in broken {
@@ -263,7 +294,10 @@ private func violation(_ actions: [Action]) -> String? {
             (.status, 4, false, coder.encodeStatus(status), .status(stream: 4, status)),
             (.goaway, 0, false, coder.encodeGoaway(goaway), .goaway(goaway)),
             (.message, 2, true, [1, 2], .message(stream: 2, payload: [1, 2], isLast: true)),
-            (.credit, 2, false, [0, 0, 1, 0], .credit(stream: 2, 256)),
+            (
+                .credit, 2, false, [0, 0, 1, 0, 0, 1, 0, 0],
+                .credit(stream: 2, StreamCredit(messages: 256, bytes: 65_536))
+            ),
             (.ping, 0, false, [0, 0, 0, 0, 0, 0, 0, 7], .ping(7)),
             (.pong, 0, false, [1, 0, 0, 0, 0, 0, 0, 0], .pong(1 << 56)),
         ]

@@ -67,10 +67,10 @@ extension ServerConnectionStateMachine {
         #expect(machine.answered(stream: 3) != nil)
         #expect(machine.messageReceived(stream: 3, isLast: true, byteCount: 1) == .ignore)
         #expect(machine.cancelReceived(stream: 3) == .ignore)
-        #expect(machine.creditReceived(stream: 3, count: 1) == .ignore)
+        #expect(machine.creditReceived(stream: 3, one) == .ignore)
         guard case .violate = machine.messageReceived(stream: 4, isLast: true, byteCount: 1),
             case .violate = machine.cancelReceived(stream: 4),
-            case .violate = machine.creditReceived(stream: 4, count: 1)
+            case .violate = machine.creditReceived(stream: 4, one)
         else { return #expect(Bool(false), "stream 4 was never opened") }
     }
 
@@ -149,48 +149,81 @@ extension ServerConnectionStateMachine {
         #expect(machine.timePassed(nowNanoseconds: 150 * second).violation != nil)
     }
 
+    private let one = StreamCredit(messages: 1, bytes: 1)
+
     @Test("a stream sends with credit only, and gets more from its peer") func sendCredit() {
-        var machine = serving { $0.streamCredit = 2 }
+        var machine = serving {
+            $0.streamCredit = 2
+            $0.streamCreditBytes = 10
+        }
         _ = machine.call(1, .notificationsOpen)
         #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 0) == .request(method: 80))
-        #expect(machine.sendCredit(ofStream: 1) == 2)
-        machine.messagesSent(stream: 1)
-        machine.messagesSent(stream: 1)
-        #expect(machine.sendCredit(ofStream: 1) == 0)
-        #expect(machine.creditReceived(stream: 1, count: 5) == .credited)
-        #expect(machine.sendCredit(ofStream: 1) == 5)
-        guard case .violate = machine.creditReceived(stream: 1, count: nil) else {
-            return #expect(Bool(false), "a credit frame without four bytes was taken")
+        #expect(machine.sendCredit(ofStream: 1) == StreamCredit(messages: 2, bytes: 10))
+        machine.messagesSent(stream: 1, one)
+        machine.messagesSent(stream: 1, one)
+        #expect(!machine.sendCredit(ofStream: 1).allowsMessage)
+        #expect(machine.creditReceived(stream: 1, StreamCredit(messages: 5, bytes: 0)) == .credited)
+        #expect(machine.sendCredit(ofStream: 1) == StreamCredit(messages: 5, bytes: 8))
+        // The last message may be larger than the credit, and the next one waits until that is made up for.
+        machine.messagesSent(stream: 1, StreamCredit(messages: 1, bytes: 20))
+        #expect(machine.creditReceived(stream: 1, StreamCredit(messages: 0, bytes: 12)) == .credited)
+        #expect(!machine.sendCredit(ofStream: 1).allowsMessage)
+        #expect(machine.creditReceived(stream: 1, one) == .credited)
+        #expect(machine.sendCredit(ofStream: 1) == StreamCredit(messages: 5, bytes: 1))
+        guard case .violate = machine.creditReceived(stream: 1, nil) else {
+            return #expect(Bool(false), "a credit frame without eight bytes was taken")
         }
     }
 
     @Test("credit out of range ends its call alone, and is ignored for a call that has ended")
     func creditOutOfRange() {
         var machine = serving()
-        _ = machine.call(1, .notificationsOpen)
-        _ = machine.call(2, .notificationsOpen)
-        for (stream, count) in [(UInt32(1), UInt32(0)), (2, .max)] {
-            guard case .refuse(let status) = machine.creditReceived(stream: stream, count: count) else {
-                return #expect(Bool(false), "credit of \(count) was taken, or ended the connection")
+        let limits = ServerConnectionLimits()
+        let messagesLeft = limits.streamCreditMax - limits.streamCredit
+        let bytesLeft = limits.streamCreditBytesMax - limits.streamCreditBytes
+        let unfit: [StreamCredit] = [
+            .none, StreamCredit(messages: messagesLeft + 1, bytes: 0), StreamCredit(messages: 0, bytes: bytesLeft + 1),
+        ]
+        for (stream, credit) in zip(UInt32(1)..., unfit) {
+            _ = machine.call(stream, .notificationsOpen)
+            guard case .refuse(let status) = machine.creditReceived(stream: stream, credit) else {
+                return #expect(Bool(false), "\(credit) was taken, or ended the connection")
             }
             #expect(status.code == ErrorCode.invalidArguments.rawValue)
             #expect(machine.answered(stream: stream) == nil)
-            #expect(machine.creditReceived(stream: stream, count: count) == .ignore)
+            #expect(machine.creditReceived(stream: stream, credit) == .ignore)
         }
         #expect(machine.openStreamCount == 0)
         // The largest credit that a stream may have.
-        let limits = ServerConnectionLimits()
-        _ = machine.call(3, .notificationsOpen)
-        let rest = UInt32(limits.streamCreditMax - limits.streamCredit)
-        #expect(machine.creditReceived(stream: 3, count: rest) == .credited)
-        guard case .refuse = machine.creditReceived(stream: 3, count: 1) else {
+        _ = machine.call(4, .notificationsOpen)
+        #expect(
+            machine.creditReceived(stream: 4, StreamCredit(messages: messagesLeft, bytes: bytesLeft)) == .credited)
+        guard case .refuse = machine.creditReceived(stream: 4, one) else {
             return #expect(Bool(false), "credit above the limit was taken")
         }
-        for count in [UInt32(0), .max] {
-            guard case .violate = machine.creditReceived(stream: 4, count: count) else {
-                return #expect(Bool(false), "stream 4 was never opened")
+        for credit in unfit {
+            guard case .violate = machine.creditReceived(stream: 5, credit) else {
+                return #expect(Bool(false), "stream 5 was never opened")
             }
         }
+    }
+
+    @Test("a stream takes bytes up to its credit and one message beyond, and grants them again at half")
+    func receiveCreditOfBytes() {
+        var machine = serving { $0.streamCreditBytes = 100 }
+        _ = machine.call(1, .notificationsOpen)
+        #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 99) == .request(method: 80))
+        #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 500) == .streamMessage(method: 80))
+        var exhausted = machine
+        guard case .refuse(let status) = exhausted.messageReceived(stream: 1, isLast: false, byteCount: 1) else {
+            return #expect(Bool(false), "bytes came without credit")
+        }
+        #expect(status.code == ErrorCode.limitExceeded.rawValue)
+        #expect(machine.messagesProcessed(stream: 1, StreamCredit(messages: 1, bytes: 49)) == nil)
+        #expect(
+            machine.messagesProcessed(stream: 1, StreamCredit(messages: 1, bytes: 451))
+                == StreamCredit(messages: 2, bytes: 500))
+        #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 1) == .streamMessage(method: 80))
     }
 
     @Test("acknowledgements are granted again at half, and refused without credit") func receiveCredit() {
@@ -201,10 +234,10 @@ extension ServerConnectionStateMachine {
             #expect(machine.messageReceived(stream: 1, isLast: false, byteCount: 9) == .streamMessage(method: 80))
         }
         // What has come but had no effect yet earns nothing.
-        #expect(machine.messagesProcessed(stream: 1, count: 0) == 0)
-        #expect(machine.messagesProcessed(stream: 1, count: 1) == 0)
-        #expect(machine.messagesProcessed(stream: 1, count: 1) == 2)
-        #expect(machine.messagesProcessed(stream: 7, count: 9) == 0)
+        #expect(machine.messagesProcessed(stream: 1, .none) == nil)
+        #expect(machine.messagesProcessed(stream: 1, one) == nil)
+        #expect(machine.messagesProcessed(stream: 1, one) == StreamCredit(messages: 2, bytes: 2))
+        #expect(machine.messagesProcessed(stream: 7, StreamCredit(messages: 9, bytes: 9)) == nil)
         #expect(machine.messageReceived(stream: 1, isLast: true, byteCount: 0) == .streamEnded(method: 80))
         guard case .violate = machine.messageReceived(stream: 1, isLast: false, byteCount: 1) else {
             return #expect(Bool(false), "a message came behind the last one")

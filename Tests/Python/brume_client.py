@@ -61,7 +61,7 @@ class Client:
     def __init__(self, protocol, server, ca_file, container, device_id, account_token=None, timeout_seconds=20, admin_token=None):
         self.protocol = protocol
         self._streams = {}  # id -> deque of ("message", payload, is_last) and ("status", Status)
-        self._credit = {}  # id -> how many messages this side may still send on the stream
+        self._credit = {}  # id -> [messages, bytes] that this side may still send on the stream
         self._last_stream = 0
         self._pongs = []
         self.goaway = None
@@ -201,7 +201,9 @@ class Client:
                 self._streams[stream].append(("status", self.protocol.Status.FromString(payload)))
         elif kind == CREDIT:
             if stream in self._credit:
-                self._credit[stream] += struct.unpack(">I", payload)[0]
+                messages, size = struct.unpack(">II", payload)
+                self._credit[stream][0] += messages
+                self._credit[stream][1] += size
         elif kind == PING:
             self._send(PONG, payload=payload)
         elif kind == PONG:
@@ -232,17 +234,20 @@ class NotificationStream:
     def __init__(self, client, position):
         self._client = client
         self._stream = client._open(client.protocol.METHOD_NOTIFICATIONS_OPEN)
-        client._credit[self._stream] = client.welcome.limits.stream_credit
-        self._taken = 0
+        limits = client.welcome.limits
+        client._credit[self._stream] = [limits.stream_credit, limits.stream_credit_bytes]
+        self._taken = [0, 0]
         self._send(position)
 
     def next_event(self):
         """The next event; BrumeError when the server ended the stream."""
         payload, _ = self._client._next_message(self._stream)
-        self._taken += 1
-        if self._taken >= max(1, self._client.welcome.limits.stream_credit // 2):
-            self._client._send(CREDIT, self._stream, payload=struct.pack(">I", self._taken))
-            self._taken = 0
+        self._taken[0] += 1
+        self._taken[1] += len(payload)
+        limits = self._client.welcome.limits
+        if self._taken[0] * 2 >= limits.stream_credit or self._taken[1] * 2 >= limits.stream_credit_bytes:
+            self._client._send(CREDIT, self._stream, payload=struct.pack(">II", *self._taken))
+            self._taken = [0, 0]
         return self._client.protocol.NotificationEvent.FromString(payload)
 
     def acknowledge(self, event):
@@ -259,8 +264,10 @@ class NotificationStream:
                 raise
 
     def _send(self, position):
-        while self._client._credit[self._stream] == 0:
+        credit = self._client._credit[self._stream]
+        while min(credit) <= 0:
             self._client._dispatch()
-        self._client._credit[self._stream] -= 1
-        request = self._client.protocol.NotificationsRequest(position=position)
-        self._client._send(MESSAGE, self._stream, payload=request.SerializeToString())
+        request = self._client.protocol.NotificationsRequest(position=position).SerializeToString()
+        credit[0] -= 1
+        credit[1] -= len(request)
+        self._client._send(MESSAGE, self._stream, payload=request)

@@ -92,7 +92,7 @@ class ConnectionTests(unittest.TestCase):
             self.assertTrue(client.welcome.user_record_name.startswith("_"))
             for _, limit in client.welcome.limits.ListFields():
                 self.assertGreater(limit, 0)
-            self.assertEqual(len(client.welcome.limits.ListFields()), 7)
+            self.assertEqual(len(client.welcome.limits.ListFields()), 8)
 
     def test_the_user_record_name_belongs_to_the_account(self):
         with Device().connect() as one, Device().connect() as same, Device(1).connect() as other:

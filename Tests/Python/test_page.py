@@ -79,7 +79,7 @@ class PageTests(unittest.TestCase):
                     self.assertEqual(message.FromString(payload), meant)
                     self.assertEqual(payload, meant.SerializeToString(deterministic=True))
                 elif vector.type == brume_client.CREDIT:
-                    self.assertEqual(struct.unpack(">I", payload)[0], int(vector.meaning))
+                    self.assertEqual(list(struct.unpack(">II", payload)), [int(number) for number in vector.meaning.split()])
                 else:
                     self.assertEqual(payload, bytes.fromhex(vector.meaning))
 

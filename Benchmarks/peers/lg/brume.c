@@ -265,6 +265,7 @@ static void page(conn *c, const u8 *p, const u8 *e) {
 }
 
 static void event(conn *c, const u8 *p, const u8 *e) {
+    c->taken_bytes += (u32)(e - p);
     int number, type;
     u64 value;
     const u8 *data = 0;
@@ -276,8 +277,10 @@ static void event(conn *c, const u8 *p, const u8 *e) {
     }
     if (++c->taken == CREDIT_STEP) {
         c->taken = 0;
-        frame(&c->out, CREDIT, 0, c->cur, 4);
+        frame(&c->out, CREDIT, 0, c->cur, 8);
         b32(&c->out, CREDIT_STEP);
+        b32(&c->out, c->taken_bytes);
+        c->taken_bytes = 0;
     }
 }
 

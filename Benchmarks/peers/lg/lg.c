@@ -98,7 +98,7 @@ void stop_conn(conn *c) {
     c->cur = 0;
     c->sub_ok = 0;
     c->method = 0;
-    c->taken = 0;
+    c->taken = c->taken_bytes = 0;
     c->notes = 0;
 }
 int g_soft; // tolerate failures (wait mode)

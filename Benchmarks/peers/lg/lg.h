@@ -65,7 +65,7 @@ typedef struct conn {
     u32 body_end;
     // Brume
     int method;
-    u32 taken;
+    u32 taken, taken_bytes;
     u64 notes;
     // where a fetch stands
     u64 pos, items, target, bytes;

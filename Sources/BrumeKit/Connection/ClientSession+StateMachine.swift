@@ -179,7 +179,8 @@ package struct ClientSessionStateMachine: Sendable {
                 result.append(.streamReceived(payload))
                 // Taken at once: what waits for a slow consumer has a limit of its own, and a rule for what happens
                 // there.
-                if let credit = connection?.streamMessagesTaken(id: id, count: 1) {
+                let taken = StreamCredit(messages: 1, bytes: payload.count)
+                if let credit = connection?.streamMessagesTaken(id: id, taken) {
                     result += perform(credit, now: now)
                 }
             case .streamBecameWritable: result += sendAcknowledgement(now: now)

@@ -40,7 +40,7 @@ extension ClientSessionStateMachine {
 
     mutating func sendAcknowledgement(now: UInt64) -> [Action] {
         guard let id = stream.id, let message = stream.acknowledgement, connection != nil,
-            connection!.sendCredit(ofStream: id) > 0
+            connection!.sendCredit(ofStream: id).allowsMessage
         else { return [] }
         stream.acknowledgement = nil
         return perform(connection!.streamMessageSent(id: id, payload: message), now: now)

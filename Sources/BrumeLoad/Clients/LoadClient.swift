@@ -129,7 +129,8 @@ final class LoadClient: ConnectionDelegate, @unchecked Sendable {
                 calls.removeValue(forKey: id)?(.failure(LoadFailure(status)))
                 freed()
             case .streamMessageReceived(let id, let payload):
-                if let grants = machine?.streamMessagesTaken(id: id, count: 1), !grants.isEmpty { perform(grants) }
+                let taken = StreamCredit(messages: 1, bytes: payload.count)
+                if let grants = machine?.streamMessagesTaken(id: id, taken), !grants.isEmpty { perform(grants) }
                 received(payload)
             case .streamEnded(_, let status):
                 if let status { return ended(LoadFailure(status)) }

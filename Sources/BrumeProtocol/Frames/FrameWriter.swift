@@ -1,3 +1,5 @@
+package import BrumeModel
+
 /// Appends whole frames to a byte array.
 package enum FrameWriter {
     /// Appends one frame.
@@ -23,12 +25,15 @@ package enum FrameWriter {
     }
 
     /// The payload of a credit frame.
-    package static func creditPayload(_ count: UInt32) -> [UInt8] {
-        withUnsafeBytes(of: count.bigEndian) { Array($0) }
+    package static func creditPayload(_ credit: StreamCredit) -> [UInt8] {
+        let numbers = UInt64(UInt32(clamping: credit.messages)) << 32 | UInt64(UInt32(clamping: credit.bytes))
+        return withUnsafeBytes(of: numbers.bigEndian) { Array($0) }
     }
 
-    /// The count in a credit frame's payload, or nil when it isn't four bytes.
-    package static func credit(in payload: UnsafeRawBufferPointer) -> UInt32? {
-        payload.count == 4 ? UInt32(bigEndian: payload.loadUnaligned(as: UInt32.self)) : nil
+    /// The credit in a credit frame's payload, or nil when that isn't eight bytes.
+    package static func credit(in payload: UnsafeRawBufferPointer) -> StreamCredit? {
+        guard payload.count == 8 else { return nil }
+        let numbers = UInt64(bigEndian: payload.loadUnaligned(as: UInt64.self))
+        return StreamCredit(messages: Int(numbers >> 32), bytes: Int(UInt32(truncatingIfNeeded: numbers)))
     }
 }

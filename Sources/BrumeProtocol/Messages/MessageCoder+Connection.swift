@@ -70,6 +70,7 @@ extension MessageCoder {
             limits.pointee.request_bytes = UInt32(clamping: welcome.limits.requestBytes)
             limits.pointee.record_bytes = UInt32(clamping: welcome.limits.recordBytes)
             limits.pointee.stream_credit = UInt32(clamping: welcome.limits.streamCredit)
+            limits.pointee.stream_credit_bytes = UInt32(clamping: welcome.limits.streamCreditBytes)
             limits.pointee.idle_milliseconds = UInt32(clamping: welcome.limits.idleMilliseconds)
             let message = arena.make(brume__v1__welcome__init)
             message.pointee.protocol_version = welcome.protocolVersion
@@ -93,7 +94,7 @@ extension MessageCoder {
                 frameBytes: Int(limits.frame_bytes), concurrentCalls: Int(limits.concurrent_calls),
                 itemsPerRequest: Int(limits.items_per_request), requestBytes: Int(limits.request_bytes),
                 recordBytes: Int(limits.record_bytes), streamCredit: Int(limits.stream_credit),
-                idleMilliseconds: Int(limits.idle_milliseconds)))
+                streamCreditBytes: Int(limits.stream_credit_bytes), idleMilliseconds: Int(limits.idle_milliseconds)))
     }
 
     package func encodeCall(_ call: CallHeader) -> [UInt8] {

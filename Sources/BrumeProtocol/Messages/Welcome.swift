@@ -33,13 +33,15 @@ package struct ConnectionLimits: Equatable, Sendable {
     package var recordBytes: Int
     /// Messages that a peer may send on a stream before it is granted more.
     package var streamCredit: Int
+    /// Bytes that a peer may send on a stream before it is granted more.
+    package var streamCreditBytes: Int
     /// A connection that is silent for longer is pinged.
     package var idleMilliseconds: Int
 
     package init(
         frameBytes: Int = Limits.frameBytes, concurrentCalls: Int = 100, itemsPerRequest: Int = Limits.itemsPerRequest,
         requestBytes: Int = Limits.requestBytes, recordBytes: Int = Limits.recordBytes, streamCredit: Int = 64,
-        idleMilliseconds: Int = 60_000
+        streamCreditBytes: Int = 256 * 1024, idleMilliseconds: Int = 60_000
     ) {
         self.frameBytes = frameBytes
         self.concurrentCalls = concurrentCalls
@@ -47,6 +49,7 @@ package struct ConnectionLimits: Equatable, Sendable {
         self.requestBytes = requestBytes
         self.recordBytes = recordBytes
         self.streamCredit = streamCredit
+        self.streamCreditBytes = streamCreditBytes
         self.idleMilliseconds = idleMilliseconds
     }
 }

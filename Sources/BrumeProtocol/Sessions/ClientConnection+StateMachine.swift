@@ -1,3 +1,5 @@
+package import BrumeModel
+
 /// The client's side of one connection: the greeting, calls, streams, the peer's liveness, and the goodbye.
 ///
 /// Pure: time is an argument (monotonic nanoseconds), and each event returns everything that is to be done, in order. A
@@ -51,12 +53,12 @@ package struct ClientConnectionStateMachine: Sendable {
     }
 
     private struct Stream: Sendable {
-        /// Messages that we may send.
-        var sendCredit: UInt64
-        /// Messages that the server may send.
-        var receiveCredit: UInt64
-        /// Messages that were taken and are not granted anew yet.
-        var takenMessages: UInt64 = 0
+        /// What we may send.
+        var sendCredit: StreamCredit
+        /// What the server may send.
+        var receiveCredit: StreamCredit
+        /// What was taken and is not granted anew yet.
+        var taken = StreamCredit.none
     }
 
     private enum Call: Sendable {
@@ -110,38 +112,45 @@ package struct ClientConnectionStateMachine: Sendable {
 
     /// The owner opens a stream with its first message; ``mayStartCall`` must hold.
     package mutating func streamStarted(id: UInt64, header: CallHeader, payload: [UInt8]) -> [Action] {
-        let credit = UInt64(limits.streamCredit)
-        let stream = open(.stream(id: id, Stream(sendCredit: credit - 1, receiveCredit: credit)), id: id)
+        let credit = initialCredit
+        var opened = Stream(sendCredit: credit, receiveCredit: credit)
+        opened.sendCredit -= StreamCredit(messages: 1, bytes: payload.count)
+        let stream = open(.stream(id: id, opened), id: id)
         return [.send(.call(stream: stream, header, payload: payload, isLast: false))]
     }
 
-    /// How many messages may be sent on a stream; 0 for one that ended.
-    package func sendCredit(ofStream id: UInt64) -> UInt64 {
-        guard let stream = streamIDs[id], case .stream(_, let value)? = calls[stream] else { return 0 }
+    /// What each side of a stream begins with.
+    private var initialCredit: StreamCredit {
+        StreamCredit(messages: limits.streamCredit, bytes: limits.streamCreditBytes)
+    }
+
+    /// What may be sent on a stream; nothing for one that ended.
+    package func sendCredit(ofStream id: UInt64) -> StreamCredit {
+        guard let stream = streamIDs[id], case .stream(_, let value)? = calls[stream] else { return .none }
         return value.sendCredit
     }
 
     /// The owner sends a message on a stream, which has to have credit.
     package mutating func streamMessageSent(id: UInt64, payload: [UInt8]) -> [Action] {
-        guard let stream = streamIDs[id], case .stream(_, var value)? = calls[stream], value.sendCredit > 0 else {
+        guard let stream = streamIDs[id], case .stream(_, var value)? = calls[stream], value.sendCredit.allowsMessage
+        else {
             preconditionFailure("a message needs an open stream with credit: ask sendCredit(ofStream:) first")
         }
-        value.sendCredit -= 1
+        value.sendCredit -= StreamCredit(messages: 1, bytes: payload.count)
         calls[stream] = .stream(id: id, value)
         return [.send(.message(stream: stream, payload: payload))]
     }
 
     /// The owner consumed messages of a stream. Credit is granted once half of it is used. Does nothing for a stream
     /// that has ended.
-    package mutating func streamMessagesTaken(id: UInt64, count: UInt32) -> [Action] {
+    package mutating func streamMessagesTaken(id: UInt64, _ taken: StreamCredit) -> [Action] {
         guard let stream = streamIDs[id], case .stream(_, var value)? = calls[stream] else { return [] }
-        value.takenMessages += UInt64(count)
+        value.taken += taken
         var actions: [Action] = []
-        if value.takenMessages * 2 >= UInt64(limits.streamCredit) {
-            let granted = UInt32(clamping: value.takenMessages)
-            value.receiveCredit += UInt64(granted)
-            value.takenMessages -= UInt64(granted)
-            actions.append(.send(.credit(stream: stream, granted)))
+        if value.taken.isHalf(of: initialCredit) {
+            value.receiveCredit += value.taken
+            actions.append(.send(.credit(stream: stream, value.taken)))
+            value.taken = .none
         }
         calls[stream] = .stream(id: id, value)
         return actions
@@ -221,9 +230,9 @@ package struct ClientConnectionStateMachine: Sendable {
         case .status(let stream, let status):
             guard isKnown(stream) else { return violated(Self.neverOpened(stream)) }
             return statusReceived(stream, status)
-        case .credit(let stream, let count):
+        case .credit(let stream, let credit):
             guard isKnown(stream) else { return violated(Self.neverOpened(stream)) }
-            return creditReceived(stream, count)
+            return creditReceived(stream, credit)
         }
     }
 
@@ -263,10 +272,10 @@ package struct ClientConnectionStateMachine: Sendable {
         case .stream(let id, var value)?:
             // An empty last message ends the server's side alone; its status ends the call.
             if isLast, payload.isEmpty { return [] }
-            guard value.receiveCredit > 0 else {
-                return violated("the server sent more messages on a stream than it had credit for")
+            guard value.receiveCredit.allowsMessage else {
+                return violated("the server sent more on a stream than it had credit for")
             }
-            value.receiveCredit -= 1
+            value.receiveCredit -= StreamCredit(messages: 1, bytes: payload.count)
             calls[stream] = .stream(id: id, value)
             return [.streamMessageReceived(id: id, payload: payload)]
         }
@@ -287,16 +296,19 @@ package struct ClientConnectionStateMachine: Sendable {
         }
     }
 
-    private mutating func creditReceived(_ stream: UInt32, _ count: UInt32) -> [Action] {
+    private mutating func creditReceived(_ stream: UInt32, _ credit: StreamCredit) -> [Action] {
         switch calls[stream] {
         case nil: return []
         case .unary?: return violated("the server granted credit to a unary call")
         case .stream(let id, var value)?:
-            let wasWritable = value.sendCredit > 0
-            // Capped at more than could ever be used, so that the sum can't overflow.
-            value.sendCredit = min(value.sendCredit + UInt64(count), UInt64(UInt32.max))
+            let wasWritable = value.sendCredit.allowsMessage
+            value.sendCredit += credit
+            // More than could ever be used, so that the sum can't overflow.
+            let max = ClientConnectionLimits.streamCreditMax
+            value.sendCredit = StreamCredit(
+                messages: min(value.sendCredit.messages, max.messages), bytes: min(value.sendCredit.bytes, max.bytes))
             calls[stream] = .stream(id: id, value)
-            return wasWritable || value.sendCredit == 0 ? [] : [.streamBecameWritable(id: id)]
+            return wasWritable || !value.sendCredit.allowsMessage ? [] : [.streamBecameWritable(id: id)]
         }
     }
 

@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// The client's own limits for a connection, each with its reason.
 package enum ClientConnectionLimits {
@@ -28,12 +28,19 @@ package enum ClientConnectionLimits {
     /// The last stream id of a connection, which is replaced when they are used up.
     package static let streamIDMax = UInt32.max - 1
 
+    /// The least credit in bytes that a stream begins with: room for the message that opens it and an acknowledgement,
+    /// which have some hundred bytes.
+    package static let streamCreditBytesMin = 1_024
+
+    /// The most credit that is counted for a stream, more than a client ever sends at once.
+    package static let streamCreditMax = StreamCredit(messages: 1 << 31, bytes: 1 << 31)
+
     /// The limits of a welcome, reduced to what this client works with. Returns nil when they are too small for it.
     static func checked(_ limits: ConnectionLimits) -> ConnectionLimits? {
         // Two calls: one may be the notification stream. Two messages: the one that opens a stream and an
         // acknowledgement.
         guard limits.frameBytes >= greetingFrameBytes, limits.concurrentCalls >= 2, limits.streamCredit >= 2,
-            limits.idleMilliseconds >= 30
+            limits.streamCreditBytes >= streamCreditBytesMin, limits.idleMilliseconds >= 30
         else { return nil }
         var checked = limits
         checked.frameBytes = min(limits.frameBytes, frameBytesMax)

@@ -1,3 +1,5 @@
+package import BrumeModel
+
 /// A client's frames, as values.
 package enum ClientFrame: Equatable, Sendable {
     case hello(Hello)
@@ -5,7 +7,7 @@ package enum ClientFrame: Equatable, Sendable {
     case call(stream: UInt32, CallHeader, payload: [UInt8], isLast: Bool)
     case message(stream: UInt32, payload: [UInt8])
     case cancel(stream: UInt32)
-    case credit(stream: UInt32, UInt32)
+    case credit(stream: UInt32, StreamCredit)
     case ping(UInt64)
     case pong(UInt64)
 
@@ -22,8 +24,8 @@ package enum ClientFrame: Equatable, Sendable {
             FrameWriter.append(.message, stream: stream, payload: payload, to: &output)
         case .cancel(let stream):
             FrameWriter.append(.cancel, stream: stream, payload: [], to: &output)
-        case .credit(let stream, let count):
-            FrameWriter.append(.credit, stream: stream, payload: FrameWriter.creditPayload(count), to: &output)
+        case .credit(let stream, let credit):
+            FrameWriter.append(.credit, stream: stream, payload: FrameWriter.creditPayload(credit), to: &output)
         case .ping(let token):
             FrameWriter.append(.ping, payload: Self.bytes(token), to: &output)
         case .pong(let token):

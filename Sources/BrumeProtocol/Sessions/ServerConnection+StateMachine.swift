@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// The server's side of one connection: which frame may come when, which streams are open, what is late.
 ///
@@ -25,10 +25,10 @@ package struct ServerConnectionStateMachine {
         var isHalfClosed = false
         /// 0 for streaming calls, which have no deadline.
         var deadlineNanoseconds: UInt64
-        var sendCredit: Int
-        var receiveCredit: Int
-        /// Messages processed and not granted again yet.
-        var ungranted = 0
+        var sendCredit: StreamCredit
+        var receiveCredit: StreamCredit
+        /// What was processed and is not granted again yet.
+        var ungranted = StreamCredit.none
     }
 
     /// The peer's violation of the protocol. The host sends it as a status on stream 0, and closes.
@@ -131,7 +131,7 @@ package struct ServerConnectionStateMachine {
                 id: stream, method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
                 deadlineNanoseconds: isStreaming
                     ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
-                sendCredit: limits.streamCredit, receiveCredit: limits.streamCredit))
+                sendCredit: limits.initialCredit, receiveCredit: limits.initialCredit))
         return .none
     }
 
@@ -155,7 +155,7 @@ package struct ServerConnectionStateMachine {
         /// The whole request of a unary call, or the first message of a streaming one. `endsStream` is true when the
         /// client sends no more on its streaming call, which ends after this message.
         case request(method: UInt32, endsStream: Bool = false)
-        /// A later message of a streaming call. The host calls ``messagesProcessed(stream:count:)`` once it is
+        /// A later message of a streaming call. The host calls ``messagesProcessed(stream:_:)`` once it is
         /// processed.
         case streamMessage(method: UInt32, endsStream: Bool = false)
         /// The client ended its side of a streaming call.
@@ -193,12 +193,12 @@ package struct ServerConnectionStateMachine {
             streams[index] = stream
             return .streamEnded(method: stream.method)
         }
-        stream.receiveCredit -= 1
-        if stream.receiveCredit < 0 {
+        guard stream.receiveCredit.allowsMessage else {
             remove(at: index)
             return .refuse(
                 CallStatus(.limitExceeded, "messages were sent without credit; wait for credit frames"))
         }
+        stream.receiveCredit -= StreamCredit(messages: 1, bytes: byteCount)
         stream.isHalfClosed = isLast
         defer { streams[index] = stream }
         if !stream.hasRequest {
@@ -208,17 +208,17 @@ package struct ServerConnectionStateMachine {
         return .streamMessage(method: stream.method, endsStream: isLast)
     }
 
-    /// Later messages of a streaming call were processed. Returns the credit that a credit frame is to grant, or 0.
+    /// Later messages of a streaming call were processed. Returns the credit that a credit frame is to grant, if any.
     /// Credit is granted after the work and not before, so that no client can have more unprocessed messages than the
     /// stream's credit.
-    package mutating func messagesProcessed(stream id: UInt32, count: Int) -> UInt32 {
-        guard let index = index(of: id) else { return 0 }
-        streams[index].ungranted += count
+    package mutating func messagesProcessed(stream id: UInt32, _ processed: StreamCredit) -> StreamCredit? {
+        guard let index = index(of: id) else { return nil }
+        streams[index].ungranted += processed
         let grant = streams[index].ungranted
-        guard grant > 0, grant * 2 >= limits.streamCredit else { return 0 }
-        streams[index].ungranted = 0
+        guard grant.isHalf(of: limits.initialCredit) else { return nil }
+        streams[index].ungranted = .none
         streams[index].receiveCredit += grant
-        return UInt32(grant)
+        return grant
     }
 
     package enum CancelAction: Equatable {
@@ -245,28 +245,30 @@ package struct ServerConnectionStateMachine {
         case violate(Violation)
     }
 
-    /// A credit frame came. `count` is nil when its payload was not four bytes.
-    package mutating func creditReceived(stream id: UInt32, count: UInt32?) -> CreditAction {
+    /// A credit frame came. `credit` is nil when its payload was not eight bytes.
+    package mutating func creditReceived(stream id: UInt32, _ credit: StreamCredit?) -> CreditAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
-        guard let count else { return .violate(Self.violation("a credit frame holds four bytes")) }
+        guard let credit else { return .violate(Self.violation("a credit frame holds eight bytes")) }
         guard let index = index(of: id) else {
             if id != 0, id <= highestStream { return .ignore }
             return .violate(Self.violation("credit for stream \(id), which was never opened"))
         }
-        guard count > 0 else {
+        guard credit != .none else {
             remove(at: index)
             return .refuse(
-                CallStatus(.invalidArguments, "a credit frame granted no message; grant as many as were taken"))
+                CallStatus(.invalidArguments, "a credit frame granted nothing; grant as much as was taken"))
         }
-        guard streams[index].sendCredit + Int(count) <= limits.streamCreditMax else {
+        var sum = streams[index].sendCredit
+        sum += credit
+        guard limits.creditMax.covers(sum) else {
             remove(at: index)
             return .refuse(
                 CallStatus(
                     .invalidArguments,
-                    "the call was granted credit for more than \(limits.streamCreditMax) messages; "
-                        + "grant as many as were taken"))
+                    "the call was granted credit for more than \(limits.streamCreditMax) messages or "
+                        + "\(limits.streamCreditBytesMax) bytes; grant as much as was taken"))
         }
-        streams[index].sendCredit += Int(count)
+        streams[index].sendCredit = sum
         return .credited
     }
 
@@ -294,15 +296,17 @@ package struct ServerConnectionStateMachine {
     /// Whether the call has not ended.
     package func isOpen(stream: UInt32) -> Bool { index(of: stream) != nil }
 
-    /// How many messages the stream may send now; 0 for one that has ended.
-    package func sendCredit(ofStream stream: UInt32) -> Int { index(of: stream).map { streams[$0].sendCredit } ?? 0 }
+    /// What the stream may send now; nothing for one that has ended.
+    package func sendCredit(ofStream stream: UInt32) -> StreamCredit {
+        index(of: stream).map { streams[$0].sendCredit } ?? .none
+    }
 
     /// Messages were sent on a stream.
-    package mutating func messagesSent(stream: UInt32, count: Int = 1) {
-        guard let index = index(of: stream), streams[index].sendCredit >= count else {
-            preconditionFailure("a stream sends with credit only")
-        }
-        streams[index].sendCredit -= count
+    package mutating func messagesSent(stream: UInt32, _ sent: StreamCredit) {
+        guard let index = index(of: stream), streams[index].sendCredit.allowsMessage,
+            streams[index].sendCredit.messages >= sent.messages
+        else { preconditionFailure("a stream sends with credit only") }
+        streams[index].sendCredit -= sent
     }
 
     /// Calls that have not ended.

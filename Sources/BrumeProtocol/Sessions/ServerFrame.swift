@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// A server's frames, decoded and checked as far as is possible for a single frame.
 package enum ServerFrame: Equatable, Sendable {
@@ -6,7 +6,7 @@ package enum ServerFrame: Equatable, Sendable {
     case message(stream: UInt32, payload: [UInt8], isLast: Bool)
     /// A status on stream 0 ends the connection.
     case status(stream: UInt32, CallStatus)
-    case credit(stream: UInt32, UInt32)
+    case credit(stream: UInt32, StreamCredit)
     case ping(UInt64)
     case pong(UInt64)
     case goaway(Goaway)
@@ -41,10 +41,10 @@ package enum ServerFrame: Equatable, Sendable {
             case .ping: self = .ping(try Self.token(payload))
             case .pong: self = .pong(try Self.token(payload))
             case .credit:
-                guard let count = FrameWriter.credit(in: payload) else {
-                    throw ServiceError(.internalError, "it has \(payload.count) bytes instead of 4")
+                guard let credit = FrameWriter.credit(in: payload) else {
+                    throw ServiceError(.internalError, "it has \(payload.count) bytes instead of 8")
                 }
-                self = .credit(stream: header.stream, count)
+                self = .credit(stream: header.stream, credit)
             case .message, .hello, .call, .cancel:
                 self = .message(stream: header.stream, payload: Array(payload), isLast: header.isLast)
             }

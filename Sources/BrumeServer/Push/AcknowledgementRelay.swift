@@ -1,11 +1,13 @@
+internal import BrumeModel
+
 /// A stream's acknowledgements for the public database, which may belong to another loop: one is under way at a time,
 /// and the newest of those that come meanwhile follows.
 struct AcknowledgementRelay {
     typealias Place = NotificationPosition.Place
 
-    /// The number of messages that the acknowledgement under way stands for; 0 when none is.
-    private var underWay = 0
-    private var next: (place: Place, count: Int)?
+    /// What the messages count that the acknowledgement under way stands for; nothing when none is.
+    private var underWay = StreamCredit.none
+    private var next: (place: Place, credit: StreamCredit)?
     /// The newest place that the device acknowledged.
     private var newest: Place?
 
@@ -19,23 +21,26 @@ struct AcknowledgementRelay {
         case ignore
     }
 
-    mutating func received(_ place: Place) -> Action {
-        if place == newest, underWay == 0 { return .ignore }
+    /// - Parameter credit: What the message counts.
+    mutating func received(_ place: Place, _ credit: StreamCredit) -> Action {
+        if place == newest, underWay == .none { return .ignore }
         newest = place
-        guard underWay > 0 else {
-            underWay = 1
+        guard underWay != .none else {
+            underWay = credit
             return .send(place)
         }
-        next = (place, (next?.count ?? 0) + 1)
+        var waiting = next?.credit ?? .none
+        waiting += credit
+        next = (place, waiting)
         return .wait
     }
 
     /// Ends the acknowledgement under way, which has had its effect, and begins the next one, if there is one. Returns
-    /// how many messages the former stood for, and the next one to send.
-    mutating func processed() -> (count: Int, next: Place?) {
-        precondition(underWay > 0, "no acknowledgement is under way")
+    /// what the messages count that the former stood for, and the next one to send.
+    mutating func processed() -> (credit: StreamCredit, next: Place?) {
+        precondition(underWay != .none, "no acknowledgement is under way")
         defer {
-            underWay = next?.count ?? 0
+            underWay = next?.credit ?? .none
             next = nil
         }
         return (underWay, next?.place)

@@ -141,6 +141,7 @@ final class DeviceStream: @unchecked Sendable {
         guard interceptor == nil, isReady, !isClosed, mayReceivePrivate, session.maySend(stream: id, count: count)
         else { return false }
         let bytes = frames.frames(of: run, behind: position, stream: id, scope: scope)
+        guard session.maySend(stream: id, count: count, byteCount: bytes.count) else { return false }
         position.privatePlace = run.deliveries[count - 1].place
         session.shard.push.sent += UInt64(count)
         session.send(stream: id, count: count, frames: bytes)

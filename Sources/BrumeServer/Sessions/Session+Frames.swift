@@ -67,7 +67,7 @@ extension Session {
             case .violate(let violation): violate(violation)
             }
         case .credit:
-            switch machine.creditReceived(stream: header.stream, count: FrameWriter.credit(in: payload)) {
+            switch machine.creditReceived(stream: header.stream, FrameWriter.credit(in: payload)) {
             case .credited: shard.resumeNotifications(self)
             case .ignore: break
             case .refuse(let status): refuse(stream: header.stream, status)

@@ -211,15 +211,15 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Whether the stream has not ended.
     func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// Whether the stream has credit for so many messages, and the connection and the account's share of the output
+    /// Whether the stream has credit for so many messages of so many bytes together, and the connection and the account's share of the output
     /// have room: many streams that nobody reads hold no more than many answers.
     ///
     /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
     /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the shard's sweep.
-    func maySend(stream: UInt32, count: Int = 1) -> Bool {
-        guard !isGone, !isEnding, machine.sendCredit(ofStream: stream) >= count, !connection.isOutputFull else {
-            return false
-        }
+    func maySend(stream: UInt32, count: Int = 1, byteCount: Int = 0) -> Bool {
+        guard !isGone, !isEnding, !connection.isOutputFull else { return false }
+        let credit = machine.sendCredit(ofStream: stream)
+        guard credit.allowsMessage, credit.covers(StreamCredit(messages: count, bytes: byteCount)) else { return false }
         guard let shortage = share.output.shortage else { return true }
         waitsForOutputShare = true
         return shortage == .share && count == 1 && connection.pendingOutputBytes == 0
@@ -227,13 +227,14 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
 
     /// Sends a message, which may be in two parts, on a stream that ``maySend(stream:)``.
     func send(stream: UInt32, message front: [UInt8], _ back: [UInt8] = []) {
-        machine.messagesSent(stream: stream)
+        machine.messagesSent(stream: stream, StreamCredit(messages: 1, bytes: front.count + back.count))
         write(.message, stream: stream, payload: front, back)
     }
 
     /// Sends as many messages of a stream as it ``maySend(stream:count:)``, already in their frames.
     func send(stream: UInt32, count: Int, frames: [UInt8]) {
-        machine.messagesSent(stream: stream, count: count)
+        machine.messagesSent(
+            stream: stream, StreamCredit(messages: count, bytes: frames.count - count * FrameHeader.byteCount))
         if isGone || isEnding { return }
         connection.withOutput(minimumCapacity: frames.count) { target in
             target.copyBytes(from: frames)
@@ -255,9 +256,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     }
 
     /// Acknowledgements have had their effect, and earn credit for as many others.
-    func messagesProcessed(stream: UInt32, count: Int) {
-        let grant = machine.messagesProcessed(stream: stream, count: count)
-        if grant > 0 { write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant)) }
+    func messagesProcessed(stream: UInt32, _ processed: StreamCredit) {
+        guard let grant = machine.messagesProcessed(stream: stream, processed) else { return }
+        write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant))
     }
 
     func deviceStreamOpened(_ stream: DeviceStream, onClose: @escaping () -> Void) {

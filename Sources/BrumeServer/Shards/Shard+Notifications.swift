@@ -150,15 +150,18 @@ extension Shard {
         do throws(ServiceError) {
             guard let id = session.identity.privateDatabase else { return }
             let position = try coder.decodeNotificationsRequest(payload)
+            let credit = StreamCredit(messages: 1, bytes: payload.count)
             if let load = databases.load(of: id) {
                 // After the opening of the stream, which waits for the database.
                 try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
-                    acknowledge(position, session: session, stream: stream, in: loaded)
+                    acknowledge(position, credit, session: session, stream: stream, in: loaded)
                 }
             } else if let loaded = databases.known(id) {
-                if let error = acknowledge(position, session: session, stream: stream, in: loaded) { throw error }
+                if let error = acknowledge(position, credit, session: session, stream: stream, in: loaded) {
+                    throw error
+                }
             } else {
-                session.messagesProcessed(stream: stream, count: 1)
+                session.messagesProcessed(stream: stream, credit)
             }
         } catch {
             closeNotifications(session, stream: stream)
@@ -167,11 +170,11 @@ extension Shard {
     }
 
     private func acknowledge(
-        _ position: [UInt8], session: Session, stream id: UInt32, in loaded: LoadedDatabase
+        _ position: [UInt8], _ credit: StreamCredit, session: Session, stream id: UInt32, in loaded: LoadedDatabase
     ) -> ServiceError? {
         do throws(ServiceError) {
-            if try !takeAcknowledgement(position, session: session, stream: id, in: loaded) {
-                session.messagesProcessed(stream: id, count: 1)
+            if try !takeAcknowledgement(position, credit, session: session, stream: id, in: loaded) {
+                session.messagesProcessed(stream: id, credit)
             }
             return nil
         } catch {
@@ -181,7 +184,7 @@ extension Shard {
 
     /// - Returns: Whether it takes effect later, in the public database.
     private func takeAcknowledgement(
-        _ position: [UInt8], session: Session, stream id: UInt32, in loaded: LoadedDatabase
+        _ position: [UInt8], _ credit: StreamCredit, session: Session, stream id: UInt32, in loaded: LoadedDatabase
     ) throws(ServiceError) -> Bool {
         guard let stream = session.deviceStream(id) else { return false }
         let scope = sealer.scope(loaded.database.id, zone: nil)
@@ -189,7 +192,7 @@ extension Shard {
         let handled = NotificationPosition(token)
         loaded.hub.acknowledge(handled.privatePlace, by: stream.device, of: "")
         guard let place = handled.publicPlace else { return false }
-        switch stream.acknowledgements.received(place) {
+        switch stream.acknowledgements.received(place, credit) {
         case .send(let place): relay(place, for: stream, of: session)
         case .wait: break
         case .ignore: return false
@@ -206,8 +209,8 @@ extension Shard {
         owner.loop.execute { [self] in
             owner.databases.known(publicID)?.hub.acknowledge(place, by: device, of: user)
             loop.execute { [self] in
-                let (count, next) = stream.acknowledgements.processed()
-                session.messagesProcessed(stream: stream.id, count: count)
+                let (credit, next) = stream.acknowledgements.processed()
+                session.messagesProcessed(stream: stream.id, credit)
                 if let next { relay(next, for: stream, of: session) }
             }
         }

@@ -182,10 +182,14 @@ struct  Brume__V1__Limits
    * a connection that is silent for longer is pinged
    */
   uint32_t idle_milliseconds;
+  /*
+   * bytes that a peer may send on a stream before it is granted more
+   */
+  uint32_t stream_credit_bytes;
 };
 #define BRUME__V1__LIMITS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__limits__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*

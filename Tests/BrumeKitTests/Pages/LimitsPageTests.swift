@@ -146,7 +146,8 @@ extension LimitsPageTests {
         ("time of a unary call", [Int(connection.callTimeoutMilliseconds)]),
         ("`request_id`, `operation_group`", [64, 255]),
         ("messages without credit", [connection.streamCredit]),
-        ("unused credit", [connection.streamCreditMax]),
+        ("bytes without credit", [connection.streamCreditBytes]),
+        ("unused credit", [connection.streamCreditMax, connection.streamCreditBytesMax]),
         (
             "unread answers and events of an account",
             [outputBudget / Server.accountPart, outputBudget / Server.addressPart, Int(Server.bytesRetryMilliseconds)]

@@ -11,6 +11,8 @@ final class ShardPeer {
     private var outcomes: [UInt32: Result<[UInt8], ServiceError>] = [:]
     private var events: [NotificationEvent] = []
     private var acknowledgementCredit = 0
+    /// What the events count that came and have not been granted anew.
+    private var taken = StreamCredit.none
     /// The account's user record.
     private(set) var user = ""
 
@@ -26,6 +28,9 @@ final class ShardPeer {
     /// Takes in what the server has sent.
     private func receive() {
         for frame in connection.takeFrames() {
+            if frame.stream == notifications, frame.type == .message {
+                taken += StreamCredit(messages: 1, bytes: frame.payload.count)
+            }
             switch frame.type {
             case .welcome:
                 let welcome = try! frame.payload.decoded(coder.decodeWelcome)
@@ -38,7 +43,7 @@ final class ShardPeer {
                 guard frame.stream != 0, let status = try? frame.payload.decoded(coder.decodeStatus) else { continue }
                 outcomes[frame.stream] = .failure(ServiceError(status))
             case .credit where frame.stream == notifications:
-                acknowledgementCredit += Int(frame.payload.withUnsafeBytes { FrameWriter.credit(in: $0) } ?? 0)
+                acknowledgementCredit += frame.payload.withUnsafeBytes { FrameWriter.credit(in: $0) }?.messages ?? 0
             default: break
             }
         }
@@ -65,8 +70,8 @@ final class ShardPeer {
         receive()
         guard let last = events.last else { return [] }
         defer { events = [] }
-        connection.send(
-            .credit, stream: notifications, payload: FrameWriter.creditPayload(UInt32(events.count)))
+        connection.send(.credit, stream: notifications, payload: FrameWriter.creditPayload(taken))
+        taken = .none
         if acknowledgementCredit > 0 {
             acknowledgementCredit -= 1
             connection.send(

@@ -276,6 +276,7 @@ struct MessageRoundTripTests {
     func connection() throws {
         let limits = ConnectionLimits(
             frameBytes: 1, concurrentCalls: 2, itemsPerRequest: 3, requestBytes: 4, recordBytes: 5, streamCredit: 6,
+            streamCreditBytes: 8,
             idleMilliseconds: 7)
         let welcome = Welcome(serverVersion: "1.0", userRecordName: "_u", serverEpoch: 9, limits: limits)
         #expect(try server.encodeWelcome(welcome).decoded(client.decodeWelcome) == welcome)

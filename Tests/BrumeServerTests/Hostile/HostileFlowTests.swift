@@ -109,14 +109,18 @@ struct HostileFlowTests {
         }
     }
 
-    @Test("credit of nothing, or beyond what a client can use, ends its call alone", arguments: [0, .max] as [UInt32])
-    func creditOutOfRange(count: UInt32) async throws {
+    @Test(
+        "credit of nothing, or beyond what a client can use, ends its call alone",
+        arguments: [
+            .none, StreamCredit(messages: Int(UInt32.max), bytes: 1), StreamCredit(messages: 1, bytes: Int(UInt32.max)),
+        ])
+    func creditOutOfRange(credit: StreamCredit) async throws {
         try await HostileServer.running { server in
             let token = try await server.addAccount("alice")
             let peer = try await HostilePeer.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
             // The first one ends the stream, and the others come too late.
-            for _ in 0..<3 { peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(count)) }
+            for _ in 0..<3 { peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(credit)) }
             guard case .failure(let status) = try await peer.answer(to: stream) else {
                 Issue.record("an event came instead of a status")
                 return
@@ -134,7 +138,7 @@ struct HostileFlowTests {
         try await HostileServer.running { server in
             let peer = try await HostilePeer.welcomed(server, token: nil)
             let stream = peer.openCall(Method.healthCheck)
-            peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(0))
+            peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(.none))
             peer.sendFrame(.message, stream: stream, isLast: true)
             guard case .failure(let status) = try await peer.answer(to: stream) else {
                 Issue.record("the call was answered")
@@ -172,7 +176,9 @@ struct HostileFlowTests {
             #expect(events.count == 3)
 
             while !events.contains(where: { $0.has(11) }), events.filter({ $0.has(9) }).count < 40 {
-                peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(4))
+                peer.sendFrame(
+                    .credit, stream: stream,
+                    payload: FrameWriter.creditPayload(StreamCredit(messages: 4, bytes: 1 << 16)))
                 try await collect(until: peer.startCall(Method.healthCheck, []))
             }
             #expect(Set(events.map { $0.bytes(1) }).count == events.count, "an event came twice")

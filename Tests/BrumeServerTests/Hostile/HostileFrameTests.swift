@@ -124,11 +124,14 @@ struct HostileFrameTests {
             "a message on a stream that was never opened", FrameWriter.frame(.message, stream: 77, isLast: true)),
         HostileBytes("a cancel of stream 0", FrameWriter.frame(.cancel)),
         HostileBytes("a cancel of a stream that was never opened", FrameWriter.frame(.cancel, stream: 77)),
-        HostileBytes("credit for stream 0", FrameWriter.frame(.credit, payload: FrameWriter.creditPayload(1))),
+        HostileBytes(
+            "credit for stream 0",
+            FrameWriter.frame(.credit, payload: FrameWriter.creditPayload(StreamCredit(messages: 1, bytes: 1 << 16)))),
         HostileBytes(
             "credit for a stream that was never opened",
-            FrameWriter.frame(.credit, stream: 77, payload: FrameWriter.creditPayload(1))),
-        HostileBytes("credit of three bytes", FrameWriter.frame(.credit, stream: 77, payload: [0, 0, 1])),
+            FrameWriter.frame(
+                .credit, stream: 77, payload: FrameWriter.creditPayload(StreamCredit(messages: 1, bytes: 1 << 16)))),
+        HostileBytes("credit of four bytes", FrameWriter.frame(.credit, stream: 77, payload: [0, 0, 0, 1])),
         HostileBytes("a ping of seven bytes", FrameWriter.frame(.ping, payload: Array(eightBytes.dropLast()))),
         HostileBytes("a ping on a stream", FrameWriter.frame(.ping, stream: 2, payload: eightBytes)),
         HostileBytes(
@@ -318,7 +321,8 @@ struct HostileFrameTests {
             peer.sendFrame(.cancel, stream: stream)
             peer.sendFrame(.cancel, stream: stream)
             peer.sendFrame(.message, stream: stream, isLast: true)
-            peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(3))
+            peer.sendFrame(
+                .credit, stream: stream, payload: FrameWriter.creditPayload(StreamCredit(messages: 3, bytes: 1 << 16)))
             _ = try await peer.succeed(HostileRequests.Method.healthCheck, [])
         }
     }

@@ -86,6 +86,8 @@ struct HostileMemoryTests {
         let budget = 16 * 1024 * 1024
         try await HostileServer.running(adjust: {
             $0.outputBudgetBytes = budget
+            // More than the events take: what bounds them here is the room for output.
+            $0.connectionLimits.streamCreditBytes = 1024 * 1024
             $0.socketLimits.sendBufferBytes = 64 * 1024
             $0.socketLimits.writeStallTimeoutMilliseconds = 60_000
         }) { server in

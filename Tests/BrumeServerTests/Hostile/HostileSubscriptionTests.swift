@@ -107,7 +107,9 @@ struct HostileSubscriptionTests {
             var told: [UInt64: [String]] = [:]
             var hints: [UInt64: Int] = [:]
             while told[1]?.last != "last" || told[2]?.last != "last" {
-                peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(2))
+                peer.sendFrame(
+                    .credit, stream: stream,
+                    payload: FrameWriter.creditPayload(StreamCredit(messages: 2, bytes: 1 << 16)))
                 let frame = try await peer.nextFrame()
                 guard frame.stream == stream, frame.type == .message,
                     let event = ProtobufReader(frame.payload)
@@ -154,7 +156,9 @@ struct HostileSubscriptionTests {
             try await writer.mustSave("one", in: Self.defaultZone)
             var told = Set<String>()
             while told.count < 1_000 {
-                peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(32))
+                peer.sendFrame(
+                    .credit, stream: stream,
+                    payload: FrameWriter.creditPayload(StreamCredit(messages: 32, bytes: 1 << 16)))
                 for _ in 0..<32 where told.count < 1_000 {
                     let event = try #require(ProtobufReader(try await peer.nextFrame().payload))
                     #expect(event.message(12)?.text(3) == "one")

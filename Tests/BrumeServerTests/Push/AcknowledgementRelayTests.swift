@@ -9,18 +9,20 @@ struct AcknowledgementRelayTests {
         NotificationPosition.Place(epoch: 1, position: .end(ofSequence: number))
     }
 
+    private func credit(_ bytes: Int) -> StreamCredit { StreamCredit(messages: 1, bytes: bytes) }
+
     @Test("one is under way at a time, and the newest of those that came meanwhile follows, for all of them")
     func coalescing() {
         var relay = AcknowledgementRelay()
-        #expect(relay.received(place(1)) == .send(place(1)))
-        for number: UInt64 in [2, 1, 3, 2] { #expect(relay.received(place(number)) == .wait) }
+        #expect(relay.received(place(1), credit(5)) == .send(place(1)))
+        for number: UInt64 in [2, 1, 3, 2] { #expect(relay.received(place(number), credit(10)) == .wait) }
         let first = relay.processed()
-        #expect(first.count == 1)
+        #expect(first.credit == credit(5))
         #expect(first.next == place(2))
         let second = relay.processed()
-        #expect(second.count == 4)
+        #expect(second.credit == StreamCredit(messages: 4, bytes: 40))
         #expect(second.next == nil)
-        #expect(relay.received(place(2)) == .ignore)
-        #expect(relay.received(place(5)) == .send(place(5)))
+        #expect(relay.received(place(2), credit(1)) == .ignore)
+        #expect(relay.received(place(5), credit(1)) == .send(place(5)))
     }
 }
