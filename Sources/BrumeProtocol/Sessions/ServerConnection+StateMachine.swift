@@ -325,14 +325,14 @@ package struct ServerConnectionStateMachine {
         if phase != .closed { phase = .draining }
     }
 
-    /// The connection is gone. Returns the methods of the streams that were open, by stream.
-    package mutating func closed() -> [UInt32: UInt32] {
+    /// The connection is gone. Returns the methods of the calls that were open.
+    package mutating func closed() -> [UInt32] {
         phase = .closed
         defer {
             streams.removeAll()
             openStreamCount = 0
         }
-        return Dictionary(uniqueKeysWithValues: streams.map { ($0.id, $0.method) })
+        return streams.map(\.method)
     }
 
     static func violation(_ message: String) -> Violation {

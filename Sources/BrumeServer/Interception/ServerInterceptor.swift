@@ -35,7 +35,7 @@ package protocol ServerInterceptor: AnyObject, Sendable {
 
     /// An event is about to be sent to a device.
     ///
-    /// - Parameter event: An encoded `brume.v1.NotificationEvent`.
+    /// - Parameter event: An encoded `brume.v1.NotificationEvent`, without its position.
     func plan(for event: [UInt8], to peer: InterceptedPeer) -> EventPlan
 
     /// A device's notification stream is open, or has ended.

@@ -1,22 +1,21 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeSystem
 
 /// A device's notification stream: the events of its user's private database and of the public one, one after the
 /// other, with positions that hold the place in both.
 ///
-/// `@unchecked Sendable`: belongs to the loop of its session.
-final class DeviceStream: @unchecked Sendable {
-    let id: UInt32
+/// `@unchecked Sendable`: belongs to the loop of its client.
+final class DeviceStream: ServiceStream, @unchecked Sendable {
+    let responder: Responder
+    let shard: Shard
     let device: [UInt8]
-    /// Unowned, so that no references are counted for every event: the session owns the stream, and closes it before
-    /// the session is released.
-    private unowned(unsafe) let session: Session
+    /// Unowned, so that no references are counted for every event: the door keeps the stream, and closes it before it
+    /// is released itself.
+    private unowned(unsafe) let door: any ClientDoor
     private let interceptor: (any ServerInterceptor)?
-    private let frames: EventFrames
     /// The token scope of the private database.
     private let scope: [UInt8]
-    /// Whether changes in the databases may be reported to the device: asked once, since a session's identity never
+    /// Whether changes in the databases may be reported to the device: asked once, since a client's identity never
     /// changes.
     private let mayReceivePrivate: Bool
     private let mayReceivePublic: Bool
@@ -24,7 +23,7 @@ final class DeviceStream: @unchecked Sendable {
     /// events are of one type.
     private var reading: (subject: NotificationSubject, schemasVersion: UInt64, isAllowed: Bool)?
     /// The position after the last event that was sent.
-    private var position: NotificationPosition
+    private var position = NotificationPosition(privatePlace: .init(epoch: 0, position: .start), publicPlace: nil)
     /// What is sent first, as soon as the public database's place is known.
     private var ready: [UInt8] = []
     private var isPlaced = false
@@ -35,40 +34,54 @@ final class DeviceStream: @unchecked Sendable {
     private var firstInInbox = 0
     /// The device's acknowledgements in the public database.
     var acknowledgements = AcknowledgementRelay()
-    /// Asks for so many more events of the public database.
-    var grant: (Int) -> Void = { _ in }
-    /// Goes on with the private database's events.
-    private var pumpPrivate: () -> Void = {}
+    private var databases = Databases()
     /// Events that an interceptor held back or doubled, and that leave as soon as they may.
-    private var late: [[UInt8]] = []
+    private var late: [StreamEvent] = []
 
-    /// - Parameter publicPlace: Where the device stood; kept for the case that the public database is damaged.
-    init(
-        _ session: Session, id: UInt32, publicPlace: NotificationPosition.Place?, frames: EventFrames,
-        scope: [UInt8],
-        privateID: DatabaseID
-    ) {
-        self.session = session
-        interceptor = session.server.configuration.interceptor
-        self.id = id
-        device = session.identity.deviceID
-        position = NotificationPosition(
-            privatePlace: .init(epoch: 0, position: .start), publicPlace: publicPlace)
-        self.frames = frames
-        self.scope = scope
-        mayReceivePrivate = Authorisation.mayReceive(from: privateID, session.identity)
-        mayReceivePublic = Authorisation.mayReceive(from: session.identity.publicDatabase, session.identity)
+    /// How the stream reaches its databases; nothing while it is being opened, and after its end.
+    struct Databases {
+        /// Goes on with the private database's events.
+        var pumpPrivate: () -> Void = {}
+        /// Asks for so many more events of the public database.
+        var grantPublic: (Int) -> Void = { _ in }
+        /// Ends the stream in both.
+        var leave: () -> Void = {}
     }
 
-    /// Sets where the private database's events begin. Call it before ``placed(publicPlace:)``.
+    /// - Parameter privateID: The database whose events it reports besides those of the public one.
+    init(_ responder: Responder, in privateID: DatabaseID, on shard: Shard) {
+        self.responder = responder
+        self.shard = shard
+        door = responder.client.door
+        let identity = responder.client.identity
+        device = identity.deviceID
+        interceptor = shard.server.configuration.interceptor
+        scope = shard.sealer.scope(privateID, zone: nil)
+        mayReceivePrivate = Authorisation.mayReceive(from: privateID, identity)
+        mayReceivePublic = Authorisation.mayReceive(from: identity.publicDatabase, identity)
+    }
+
+    var client: Client { responder.client }
+
+    /// Reads a position that a client gave; nil for an empty one.
+    func open(_ position: [UInt8]) throws(ServiceError) -> NotificationPosition? {
+        try shard.sealer.open(position, kind: .notifications, scope: scope).map(NotificationPosition.init)
+    }
+
+    // MARK: Opening
+
+    /// Sets where the events begin. Call it before ``placed(publicPlace:)``.
     ///
     /// - Parameters:
-    ///   - ready: The event that says that the stream is ready, without its position.
-    ///   - pump: Goes on with the private database's events.
-    func start(privatePlace: NotificationPosition.Place, ready: [UInt8], pump: @escaping () -> Void) {
-        position.privatePlace = privatePlace
+    ///   - publicPlace: Where the device stood; kept for the case that the public database is damaged.
+    ///   - ready: The event that says that the stream is ready.
+    func start(
+        privatePlace: NotificationPosition.Place, publicPlace: NotificationPosition.Place?, ready: [UInt8],
+        _ databases: Databases
+    ) {
+        position = NotificationPosition(privatePlace: privatePlace, publicPlace: publicPlace)
         self.ready = ready
-        pumpPrivate = pump
+        self.databases = databases
     }
 
     /// Opens the stream: the public database has answered.
@@ -82,17 +95,22 @@ final class DeviceStream: @unchecked Sendable {
         resume()
     }
 
+    // MARK: The end
+
     func close() {
-        if isReady, !isClosed {
-            interceptor?.notificationsChanged(isOpen: false, of: InterceptedPeer(session.identity))
-        }
+        let leave = databases.leave
+        abandon()
+        leave()
+    }
+
+    func abandon() {
+        if isReady, !isClosed { interceptor?.notificationsChanged(isOpen: false, of: peer) }
         isClosed = true
         late = []
         inbox = []
         firstInInbox = 0
         // They refer to what refers to this stream.
-        grant = { _ in }
-        pumpPrivate = {}
+        databases = Databases()
     }
 
     /// The device opened another stream.
@@ -103,31 +121,37 @@ final class DeviceStream: @unchecked Sendable {
     /// Ends the stream and tells its device why.
     func fail(_ error: ServiceError) {
         if isClosed { return }
-        // The session's reference may be the last one.
-        withExtendedLifetime(self) {
-            session.deviceStreamClosed(self)
-            session.refuse(id, error)
+        // The door's reference may be the last one.
+        withExtendedLifetime(self) { responder.refuse(error) }
+    }
+
+    // MARK: What the client sends
+
+    func received(_ message: StreamMessage, _ credit: StreamCredit) {
+        switch message {
+        case .acknowledgement(let position): shard.acknowledge(position, credit, on: self)
         }
     }
+
+    func clientEnded() { shard.endNotifications(self) }
 
     // MARK: Events
 
-    /// Goes on when credit came, or the connection's output has drained.
     func resume() {
-        guard isPlaced, !isClosed, session.maySend(stream: id) else { return }
+        guard isPlaced, !isClosed, door.maySend(responder.call) else { return }
         if !isReady {
             isReady = true
-            session.send(stream: id, message: frames.sealer.field(for: position, scope: scope), ready)
+            door.send(responder.call, event(ready))
             ready = []
-            interceptor?.notificationsChanged(isOpen: true, of: InterceptedPeer(session.identity))
+            interceptor?.notificationsChanged(isOpen: true, of: peer)
         }
         if !late.isEmpty { sendLate() }
         pumpPublic()
-        pumpPrivate()
+        databases.pumpPrivate()
     }
 
     var mayTakePrivateEvent: Bool {
-        isReady && !isClosed && mayReceivePrivate && session.maySend(stream: id)
+        isReady && !isClosed && mayReceivePrivate && door.maySend(responder.call)
     }
 
     func sendPrivate(_ delivery: NotificationDelivery) {
@@ -137,14 +161,11 @@ final class DeviceStream: @unchecked Sendable {
 
     /// Sends all events of a run at once; returns false, and sends none, if they have to leave one by one.
     func sendPrivate(_ run: NotificationRun) -> Bool {
-        let count = run.deliveries.count
-        guard interceptor == nil, isReady, !isClosed, mayReceivePrivate, session.maySend(stream: id, count: count)
+        guard interceptor == nil, isReady, !isClosed, mayReceivePrivate,
+            door.send(responder.call, shard.runSealer.seal(run, behind: position, scope: scope))
         else { return false }
-        let bytes = frames.frames(of: run, behind: position, stream: id, scope: scope)
-        guard session.maySend(stream: id, count: count, byteCount: bytes.count) else { return false }
-        position.privatePlace = run.deliveries[count - 1].place
-        session.shard.push.sent += UInt64(count)
-        session.send(stream: id, count: count, frames: bytes)
+        position.privatePlace = run.deliveries[run.deliveries.count - 1].place
+        shard.push.sent += UInt64(run.deliveries.count)
         return true
     }
 
@@ -156,7 +177,7 @@ final class DeviceStream: @unchecked Sendable {
 
     private func pumpPublic() {
         var count = 0
-        while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, session.maySend(stream: id) {
+        while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, door.maySend(responder.call) {
             position.publicPlace = inbox[firstInInbox].place
             let message = inbox[firstInInbox].message
             let isAllowed = mayRead(inbox[firstInInbox].subject)
@@ -169,17 +190,16 @@ final class DeviceStream: @unchecked Sendable {
             inbox.removeAll(keepingCapacity: true)
             firstInInbox = 0
         }
-        if count > 0 { grant(count) }
+        if count > 0 { databases.grantPublic(count) }
     }
 
     /// Whether the user may still read the record that an event reports: when it was changed they might.
     private func mayRead(_ subject: NotificationSubject?) -> Bool {
         guard let subject else { return true }
-        let shard = session.shard
         if let reading, reading.schemasVersion == shard.schemasVersion, reading.subject == subject {
             return reading.isAllowed
         }
-        let identity = session.identity!
+        let identity = client.identity
         let permissions = shard.access(of: identity, to: identity.publicDatabase)?
             .permissions(type: subject.recordType, isCreator: subject.isOwn)
         let isAllowed = permissions?.contains(.read) ?? true
@@ -187,37 +207,41 @@ final class DeviceStream: @unchecked Sendable {
         return isAllowed
     }
 
-    /// Sends an event, which has no position yet, with the stream's position.
-    private func send(_ event: [UInt8]) {
-        let field = frames.sealer.field(for: position, scope: scope)
-        guard let interceptor else { return transmit(field, event) }
-        let message = field + event
-        switch interceptor.plan(for: message, to: InterceptedPeer(session.identity)) {
-        case .leaves: transmit(message)
+    private var peer: InterceptedPeer { InterceptedPeer(client.identity) }
+
+    /// An event with the stream's position.
+    private func event(_ message: [UInt8]) -> StreamEvent {
+        StreamEvent(position: shard.runSealer.sealer.seal(position, scope: scope), message: message)
+    }
+
+    private func send(_ message: [UInt8]) {
+        let event = event(message)
+        guard let interceptor else { return transmit(event) }
+        switch interceptor.plan(for: message, to: peer) {
+        case .leaves: transmit(event)
         case .isLost: break
         case .leavesTwice:
-            transmit(message)
-            late.append(message)
+            transmit(event)
+            late.append(event)
             sendLate()
         case .waits(let register):
-            let loop = session.shard.loop
+            let loop = shard.loop
             register {
                 loop.execute {
                     if self.isClosed { return }
-                    self.late.append(message)
+                    self.late.append(event)
                     self.sendLate()
                 }
             }
         }
     }
 
-    /// Sends a message, which may be in two parts.
-    private func transmit(_ front: [UInt8], _ back: [UInt8] = []) {
-        session.shard.push.sent += 1
-        session.send(stream: id, message: front, back)
+    private func transmit(_ event: StreamEvent) {
+        shard.push.sent += 1
+        door.send(responder.call, event)
     }
 
     private func sendLate() {
-        while !late.isEmpty, session.maySend(stream: id) { transmit(late.removeFirst()) }
+        while !late.isEmpty, door.maySend(responder.call) { transmit(late.removeFirst()) }
     }
 }

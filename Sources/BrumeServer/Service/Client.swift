@@ -26,6 +26,9 @@ final class Client: @unchecked Sendable {
     var knownSchema: (version: UInt64, schema: Schema)?
     /// Answers that wait for the disk or another loop; the door counts them as output.
     @exclusivity(unchecked) var heldByteCount = 0
+    /// Tasks for the client's streams that are on their way to other loops: a client that opens and cancels as fast as
+    /// it can waits for those.
+    private(set) var farTaskCount = 0
     /// Queries that run for the client's calls, here or on another loop.
     @exclusivity(unchecked) private var queries: [UInt32: QueryTicket] = [:]
 
@@ -48,6 +51,16 @@ final class Client: @unchecked Sendable {
     func release(_ byteCount: Int, counted: Int) {
         heldByteCount -= byteCount
         share.output.change(by: -counted)
+    }
+
+    // MARK: Streams
+
+    /// A task for a stream goes to another loop: its opening or its end.
+    func farTaskBegan() { farTaskCount += 1 }
+
+    func farTaskEnded() {
+        farTaskCount -= 1
+        door.resumeIfPossible()
     }
 
     // MARK: Queries
@@ -88,9 +101,23 @@ protocol ClientDoor: AnyObject {
     func resumeIfPossible()
     /// The turn has come that the door waited for with ``Shard/waitForTurn(_:)``.
     func turnCame()
+
+    // MARK: Streams
+
+    /// Whether a stream may send an event now: it has credit, and there is room. If not, the stream is resumed when it
+    /// may.
+    func maySend(_ call: UInt32) -> Bool
+    /// Sends an event on a stream that ``maySend(_:)``.
+    func send(_ call: UInt32, _ event: StreamEvent)
+    /// Sends all events of a run; returns false, and sends none, where there is no credit or room for all of them.
+    func send(_ call: UInt32, _ run: StreamRun) -> Bool
+    /// Messages of the client have had their effect: it may send as much anew.
+    func processed(_ call: UInt32, _ credit: StreamCredit)
+    /// Ends a stream whose client sends no more.
+    func succeed(_ call: UInt32)
 }
 
-/// Where the outcome of one call goes, once.
+/// Where the outcome of one call goes, once, and before it what a stream sends.
 ///
 /// `@unchecked Sendable`: it may travel to other loops, which don't use it.
 struct Responder: @unchecked Sendable {
@@ -103,6 +130,12 @@ struct Responder: @unchecked Sendable {
         client.door.finish(call, outcome)
     }
 
-    /// Ends the call, of which nothing came.
+    /// Ends the call, of which nothing came; or a stream, with the reason.
     func refuse(_ error: ServiceError) { client.door.refuse(call, error) }
+
+    /// Ends a stream whose client sends no more.
+    func succeed() { client.door.succeed(call) }
+
+    /// Messages that the client sent on a stream have had their effect.
+    func processed(_ credit: StreamCredit) { client.door.processed(call, credit) }
 }

@@ -12,7 +12,7 @@ extension Session {
             reserveInput()
             resumeIfPossible()
         }
-        if exchange(&waitsForOutputShare, with: false) { resumeDeviceStreams() }
+        if exchange(&waitsForOutputShare, with: false) { resumeStreams() }
         if isReadingPaused || isWaitingForTurn { machine.readingHeldBack(nowNanoseconds: shard.loop.nowNanoseconds) }
         let due = machine.timePassed(nowNanoseconds: shard.loop.nowNanoseconds)
         countCalls()
@@ -38,10 +38,7 @@ extension Session {
         let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
         write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
         // Streams have no end of their own.
-        for stream in machine.openStreams {
-            shard.closeNotifications(self, stream: stream)
-            refuse(stream, ServerCore.isStopping)
-        }
+        for stream in machine.openStreams { refuse(stream, ServerCore.isStopping) }
     }
 
     /// Calls in flight; a drain waits for them.

@@ -61,14 +61,14 @@ extension Session {
             case .cancelled(let method):
                 if !interceptedCalls.isEmpty { noteEnd(of: header.stream, .unanswered) }
                 shard.figures.cancelled(method: method)
-                if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: header.stream) }
+                closeStream(header.stream)
                 client?.cancelQuery(header.stream)
             case .ignore: break
             case .violate(let violation): violate(violation)
             }
         case .credit:
             switch machine.creditReceived(stream: header.stream, FrameWriter.credit(in: payload)) {
-            case .credited: shard.resumeNotifications(self)
+            case .credited: resumeStreams()
             case .ignore: break
             case .refuse(let status): refuse(stream: header.stream, status)
             case .violate(let violation): violate(violation)
@@ -96,7 +96,7 @@ extension Session {
             return violate(CallStatus(error))
         }
         let method = header.method
-        let isStreaming = method == .notificationsOpen
+        let isStreaming = method.isStreaming
         let action = machine.callReceived(
             stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: isStreaming,
             timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
@@ -130,10 +130,10 @@ extension Session {
                     Method(rawValue: method), payload, stream: stream, endsStream: endsStream, interceptor)
             }
             handle(Method(rawValue: method), payload, stream: stream, endsStream: endsStream)
-        case .streamMessage(_, let endsStream):
-            shard.acknowledge(payload, session: self, stream: stream)
-            if endsStream { shard.endNotifications(self, stream: stream) }
-        case .streamEnded: shard.endNotifications(self, stream: stream)
+        case .streamMessage(let method, let endsStream):
+            streamMessage(Method(rawValue: method), payload, stream: stream)
+            if endsStream { clientEnded(stream: stream) }
+        case .streamEnded: clientEnded(stream: stream)
         case .ignore: break
         case .refuse(let status): refuse(stream: stream, status)
         case .violate(let violation): violate(violation)
@@ -146,9 +146,7 @@ extension Session {
         let responder = Responder(client: client, call: stream)
         do throws(ServiceError) {
             switch method {
-            case .notificationsOpen:
-                let position = try shard.coder.decodeNotificationsRequest(payload)
-                try shard.openNotifications(self, stream: stream, position: position)
+            case _ where method.isStreaming: try openStream(method, payload, to: responder)
             case .healthCheck:
                 try shard.coder.decodeHealthRequest(payload)
                 shard.checkHealth(to: responder)
@@ -163,13 +161,13 @@ extension Session {
         } catch {
             refuse(stream, error)
         }
-        if endsStream { shard.endNotifications(self, stream: stream) }
+        if endsStream { clientEnded(stream: stream) }
     }
 
     /// Ends a call because of a frame that the client sent for it.
     private func refuse(stream: UInt32, _ status: CallStatus) {
         shard.figures.refusedCalls += 1
-        shard.closeNotifications(self, stream: stream)
+        closeStream(stream)
         client?.cancelQuery(stream)
         writeStatus(stream: stream, status)
     }

@@ -22,8 +22,6 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
     /// Why there is no room for the frame that has begun, so that it is not read on; nil if it is.
     var inputShortage: ByteShare.Shortage?
-    /// Openings and ends of notification streams that another loop has not answered.
-    private var farTaskCount = 0
     /// Open calls and streams of the session that its share counts.
     private var counted = (calls: 0, streams: 0)
 
@@ -35,8 +33,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     let server: ServerCore
     /// Whether the session came in by the operator's door.
     let isOperators: Bool
-    /// The notification streams that are open, and what ends each in its databases.
-    private var deviceStreams: [(stream: DeviceStream, onClose: () -> Void)] = []
+    var streams = OpenStreams()
     /// What an interceptor wants of calls when they end.
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
     /// Whether events wait until the account's share of the output has room.
@@ -134,10 +131,8 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// The calls that are open end with the connection.
     func endOpenCalls() {
         if !interceptedCalls.isEmpty { noteEndOfAllCalls() }
-        for (stream, method) in machine.closed() {
-            shard.figures.cancelled(method: method)
-            if method == Method.notificationsOpen.rawValue { shard.closeNotifications(self, stream: stream) }
-        }
+        for method in machine.closed() { shard.figures.cancelled(method: method) }
+        for stream in streams.removeAll() { stream.close() }
         countCalls()
     }
 
@@ -186,19 +181,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     }
 
     func refuse(_ stream: UInt32, _ error: ServiceError) {
+        closeStream(stream)
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .failed(error)) }
         countCalls()
         count(call, failure: error.code)
         writeStatus(stream: stream, CallStatus(error))
-    }
-
-    /// Ends a stream whose client sends no more.
-    func succeed(stream: UInt32) {
-        guard !isGone, let call = machine.answered(stream: stream) else { return }
-        countCalls()
-        count(call, failure: nil)
-        writeStatus(stream: stream, .success)
     }
 
     func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
@@ -211,79 +199,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Whether the stream has not ended.
     func isOpen(_ stream: UInt32) -> Bool { !isGone && !isEnding && machine.isOpen(stream: stream) }
 
-    /// Whether the stream has credit for so many messages of so many bytes together, and the connection and the account's share of the output
-    /// have room: many streams that nobody reads hold no more than many answers.
-    ///
-    /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
-    /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the shard's sweep.
-    func maySend(stream: UInt32, count: Int = 1, byteCount: Int = 0) -> Bool {
-        guard !isGone, !isEnding, !connection.isOutputFull else { return false }
-        let credit = machine.sendCredit(ofStream: stream)
-        guard credit.allowsMessage, credit.covers(StreamCredit(messages: count, bytes: byteCount)) else { return false }
-        guard let shortage = share.output.shortage else { return true }
-        waitsForOutputShare = true
-        return shortage == .share && count == 1 && connection.pendingOutputBytes == 0
-    }
-
-    /// Sends a message, which may be in two parts, on a stream that ``maySend(stream:)``.
-    func send(stream: UInt32, message front: [UInt8], _ back: [UInt8] = []) {
-        machine.messagesSent(stream: stream, StreamCredit(messages: 1, bytes: front.count + back.count))
-        write(.message, stream: stream, payload: front, back)
-    }
-
-    /// Sends as many messages of a stream as it ``maySend(stream:count:)``, already in their frames.
-    func send(stream: UInt32, count: Int, frames: [UInt8]) {
-        machine.messagesSent(
-            stream: stream, StreamCredit(messages: count, bytes: frames.count - count * FrameHeader.byteCount))
-        if isGone || isEnding { return }
-        connection.withOutput(minimumCapacity: frames.count) { target in
-            target.copyBytes(from: frames)
-            return frames.count
-        }
-    }
-
     /// The number of bytes that wait for the peer to read them.
     var unreadByteCount: Int { isGone || isEnding || connection == nil ? 0 : connection.pendingOutputBytes }
-
-    // MARK: Notification streams
-
-    /// Counts a task for a notification stream that goes to another loop: its opening or its end.
-    func farTaskBegan() { farTaskCount += 1 }
-
-    func farTaskEnded() {
-        farTaskCount -= 1
-        resumeIfPossible()
-    }
-
-    /// Acknowledgements have had their effect, and earn credit for as many others.
-    func messagesProcessed(stream: UInt32, _ processed: StreamCredit) {
-        guard let grant = machine.messagesProcessed(stream: stream, processed) else { return }
-        write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant))
-    }
-
-    func deviceStreamOpened(_ stream: DeviceStream, onClose: @escaping () -> Void) {
-        deviceStreams.append((stream, onClose))
-    }
-
-    var deviceStreamCount: Int { deviceStreams.count }
-
-    func deviceStream(_ id: UInt32) -> DeviceStream? { deviceStreams.first { $0.stream.id == id }?.stream }
-
-    func deviceStreamClosed(_ stream: DeviceStream) {
-        guard let index = deviceStreams.firstIndex(where: { $0.stream === stream }) else { return }
-        stream.close()
-        deviceStreams.remove(at: index).onClose()
-    }
-
-    func resumeDeviceStreams() {
-        for (stream, _) in deviceStreams { stream.resume() }
-    }
 
     /// Breaks the references between the session and its streams, after the server went away without closing them.
     func abandon() {
         isGone = true
-        for (stream, _) in deviceStreams { stream.close() }
-        deviceStreams = []
+        for stream in streams.removeAll() { stream.abandon() }
         interceptedCalls = [:]
         client = nil
         connection = nil
@@ -314,7 +236,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// loop has not kept up with the streams that were opened and ended.
     private var isFull: Bool {
         connection.isOutputFull || (client?.heldByteCount ?? 0) > ServerLimits.outputBytes || inputShortage != nil
-            || farTaskCount >= ServerLimits.farTasksPerSession
+            || (client?.farTaskCount ?? 0) >= ServerLimits.farTasksPerSession
     }
 
     /// Reserves room for the whole of the frame that has begun, before it arrives: without room, nothing is read until
@@ -351,7 +273,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
                 read(UnsafeRawBufferPointer(start: nil, count: 0))
             }
         }
-        if !isGone, !isEnding { shard.resumeNotifications(self) }
+        if !isGone, !isEnding { resumeStreams() }
     }
 
     // MARK: Turns

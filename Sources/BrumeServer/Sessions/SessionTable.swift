@@ -104,7 +104,7 @@ final class SessionTable {
     var counts: (connections: Int, openCalls: Int, streams: Int) {
         sessions.values.reduce(into: (sessions.count, 0, 0)) {
             $0.1 += $1.openCallCount
-            $0.2 += $1.deviceStreamCount
+            $0.2 += $1.streams.count
         }
     }
 }

@@ -1,84 +1,89 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
 
 /// Notification streams: each listens to the private database's hub, which is on its own loop, and to the public
 /// database's, which may be on another.
 extension Shard {
+    /// Opens a stream for a client of this loop.
+    func open(_ request: StreamRequest, to responder: Responder) throws(ServiceError) -> any ServiceStream {
+        switch request {
+        case .notifications(let position): try openNotifications(position: position, to: responder)
+        }
+    }
+
     /// A device opens its stream. It is ready, and says so, when both databases know it.
-    func openNotifications(_ session: Session, stream: UInt32, position: [UInt8]) throws(ServiceError) {
-        let id = try Authorisation.database(for: .private, of: session.identity).get()
-        switch databases.access(id, of: session.share.key) {
+    private func openNotifications(
+        position: [UInt8], to responder: Responder
+    ) throws(ServiceError) -> DeviceStream {
+        let client = responder.client
+        let id = try Authorisation.database(for: .private, of: client.identity).get()
+        let stream = DeviceStream(responder, in: id, on: self)
+        switch databases.access(id, of: client.share.key) {
         case .loaded(let loaded):
-            if let client = session.client { settle(client, in: loaded) }
-            if let error = open(session, stream: stream, position: position, in: loaded) { throw error }
+            settle(client, in: loaded)
+            try begin(stream, position: position, in: loaded)
         case .unavailable(let error): throw error
         case .loading(let load):
-            try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
-                open(session, stream: stream, position: position, in: loaded)
+            try wait(for: load, byteCount: position.count, stream) { [self] loaded throws(ServiceError) in
+                try begin(stream, position: position, in: loaded)
             }
         }
+        return stream
     }
 
-    private func open(
-        _ session: Session, stream id: UInt32, position: [UInt8], in loaded: LoadedDatabase
-    ) -> ServiceError? {
-        do throws(ServiceError) {
-            let hub = loaded.hub
-            let scope = sealer.scope(loaded.database.id, zone: nil)
-            let resumption = try sealer.open(position, kind: .notifications, scope: scope).map(
-                NotificationPosition.init)
-            let stream = DeviceStream(
-                session, id: id, publicPlace: resumption?.publicPlace, frames: eventFrames, scope: scope,
-                privateID: loaded.database.id)
-            let near = NearListener(stream)
-            let start = try hub.add(near, of: "", place: resumption?.privatePlace).get()
-            stream.start(
-                privatePlace: start.place,
-                ready: NotificationHub.encode(
-                    .ready(resumed: start.isResumed), at: start.place, in: .private, coder: coder),
-                pump: { [unowned hub] in hub.pump(near, of: "") })
-            let leavePublic = listenToPublicEvents(stream, of: session, place: resumption?.publicPlace)
-            session.deviceStreamOpened(stream) {
-                hub.remove(near, of: "")
-                leavePublic()
-            }
-            return nil
-        } catch {
-            return error
-        }
+    private func begin(
+        _ stream: DeviceStream, position: [UInt8], in loaded: LoadedDatabase
+    ) throws(ServiceError) {
+        let hub = loaded.hub
+        let resumption = try stream.open(position)
+        let near = NearListener(stream)
+        let start = try hub.add(near, of: "", place: resumption?.privatePlace).get()
+        let far = listenToPublicEvents(stream, place: resumption?.publicPlace)
+        stream.start(
+            privatePlace: start.place, publicPlace: resumption?.publicPlace,
+            ready: NotificationHub.encode(
+                .ready(resumed: start.isResumed), at: start.place, in: .private, coder: coder),
+            DeviceStream.Databases(
+                pumpPrivate: { [unowned hub] in hub.pump(near, of: "") }, grantPublic: far.grant,
+                leave: {
+                    hub.remove(near, of: "")
+                    far.leave()
+                }))
     }
 
-    /// Has the public database send its events too; the stream opens once that database has answered. Returns a closure
-    /// that ends this.
+    /// Has the public database send its events too; the stream opens once that database has answered. Returns closures
+    /// that ask for more of them, and that end this.
     private func listenToPublicEvents(
-        _ stream: DeviceStream, of session: Session, place: NotificationPosition.Place?
-    ) -> () -> Void {
-        let id = session.identity.publicDatabase
-        let user = session.identity.userRecordName
-        let owner = server.shard(at: session.identity.publicPlacement)
-        let listener = FarListener(stream, loop: loop) { session.farTaskEnded() }
-        stream.grant = { count in
-            owner.loop.execute {
-                listener.grant(count)
-                owner.databases.known(id)?.hub.pump(listener, of: user)
-            }
-        }
-        session.farTaskBegan()
-        let account = session.share.key
+        _ stream: DeviceStream, place: NotificationPosition.Place?
+    ) -> (grant: (Int) -> Void, leave: () -> Void) {
+        let client = stream.client
+        let id = client.identity.publicDatabase
+        let user = client.identity.userRecordName
+        let owner = server.shard(at: client.identity.publicPlacement)
+        let listener = FarListener(stream, loop: loop) { client.farTaskEnded() }
+        client.farTaskBegan()
+        let account = client.share.key
         owner.loop.execute {
             owner.takeFarTurn(of: account, refuse: { if !listener.isClosed { listener.fail($0) } }) {
                 owner.addPublicListener(listener, of: user, in: id, account: account, place: place)
             }
         }
-        return { [self] in
-            session.farTaskBegan()
-            owner.loop.execute { [self] in
-                owner.removePublicListener(listener, of: user, in: id)
-                loop.execute { session.farTaskEnded() }
+        return (
+            grant: { count in
+                owner.loop.execute {
+                    listener.grant(count)
+                    owner.databases.known(id)?.hub.pump(listener, of: user)
+                }
+            },
+            leave: { [self] in
+                client.farTaskBegan()
+                owner.loop.execute { [self] in
+                    owner.removePublicListener(listener, of: user, in: id)
+                    loop.execute { client.farTaskEnded() }
+                }
             }
-        }
+        )
     }
 
     /// On the loop of the public database.
@@ -123,126 +128,91 @@ extension Shard {
         databases.dropIfEmpty(loaded)
     }
 
-    /// Does something for a stream when its database is loaded, unless the stream has ended by then.
+    /// Does something for a stream when its database is loaded, unless the stream has ended by then. An error ends the
+    /// stream.
     private func wait(
-        for load: DatabaseLoad, byteCount: Int, session: Session, stream: UInt32,
-        _ body: @escaping (LoadedDatabase) -> ServiceError?
+        for load: DatabaseLoad, byteCount: Int, _ stream: DeviceStream,
+        _ body: @escaping (LoadedDatabase) throws(ServiceError) -> Void
     ) throws(ServiceError) {
+        let client = stream.client
         let held = byteCount + ServerLimits.travellingBytes
-        let refusal = databases.wait(for: load, of: session.share.key, byteCount: byteCount) { outcome in
-            session.client?.heldByteCount -= held
-            if session.isOpen(stream) {
-                let error: ServiceError? =
-                    switch outcome {
-                    case .success(let loaded): body(loaded)
-                    case .failure(let error): error
-                    }
-                if let error { session.refuse(stream, error) }
+        let refusal = databases.wait(for: load, of: client.share.key, byteCount: byteCount) { outcome in
+            client.heldByteCount -= held
+            if !stream.isClosed {
+                do throws(ServiceError) {
+                    try body(try outcome.get())
+                } catch {
+                    stream.fail(error)
+                }
             }
-            session.resumeIfPossible()
+            client.door.resumeIfPossible()
         }
         if let refusal { throw refusal }
-        session.client?.heldByteCount += held
+        client.heldByteCount += held
     }
 
-    /// Handles a later message of a device's stream, which acknowledges everything up to a position.
-    func acknowledge(_ payload: UnsafeRawBufferPointer, session: Session, stream: UInt32) {
+    // MARK: Acknowledgements
+
+    /// The device has handled everything up to a position.
+    ///
+    /// - Parameter credit: Earned when that has had its effect.
+    func acknowledge(_ position: [UInt8], _ credit: StreamCredit, on stream: DeviceStream) {
         do throws(ServiceError) {
-            guard let id = session.identity.privateDatabase else { return }
-            let position = try coder.decodeNotificationsRequest(payload)
-            let credit = StreamCredit(messages: 1, bytes: payload.count)
+            guard let id = stream.client.identity.privateDatabase else { return }
             if let load = databases.load(of: id) {
                 // After the opening of the stream, which waits for the database.
-                try wait(for: load, byteCount: position.count, session: session, stream: stream) { [self] loaded in
-                    acknowledge(position, credit, session: session, stream: stream, in: loaded)
+                try wait(for: load, byteCount: position.count, stream) { [self] loaded throws(ServiceError) in
+                    try acknowledge(position, credit, on: stream, in: loaded)
                 }
             } else if let loaded = databases.known(id) {
-                if let error = acknowledge(position, credit, session: session, stream: stream, in: loaded) {
-                    throw error
-                }
+                try acknowledge(position, credit, on: stream, in: loaded)
             } else {
-                session.messagesProcessed(stream: stream, credit)
+                stream.responder.processed(credit)
             }
         } catch {
-            closeNotifications(session, stream: stream)
-            session.refuse(stream, error)
+            stream.fail(error)
         }
     }
 
     private func acknowledge(
-        _ position: [UInt8], _ credit: StreamCredit, session: Session, stream id: UInt32, in loaded: LoadedDatabase
-    ) -> ServiceError? {
-        do throws(ServiceError) {
-            if try !takeAcknowledgement(position, credit, session: session, stream: id, in: loaded) {
-                session.messagesProcessed(stream: id, credit)
-            }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// - Returns: Whether it takes effect later, in the public database.
-    private func takeAcknowledgement(
-        _ position: [UInt8], _ credit: StreamCredit, session: Session, stream id: UInt32, in loaded: LoadedDatabase
-    ) throws(ServiceError) -> Bool {
-        guard let stream = session.deviceStream(id) else { return false }
-        let scope = sealer.scope(loaded.database.id, zone: nil)
-        guard let token = try sealer.open(position, kind: .notifications, scope: scope) else { return false }
-        let handled = NotificationPosition(token)
+        _ position: [UInt8], _ credit: StreamCredit, on stream: DeviceStream, in loaded: LoadedDatabase
+    ) throws(ServiceError) {
+        guard let handled = try stream.open(position) else { return stream.responder.processed(credit) }
         loaded.hub.acknowledge(handled.privatePlace, by: stream.device, of: "")
-        guard let place = handled.publicPlace else { return false }
+        guard let place = handled.publicPlace else { return stream.responder.processed(credit) }
         switch stream.acknowledgements.received(place, credit) {
-        case .send(let place): relay(place, for: stream, of: session)
+        case .send(let place): relay(place, for: stream)
         case .wait: break
-        case .ignore: return false
+        case .ignore: stream.responder.processed(credit)
         }
-        return true
     }
 
     /// Takes an acknowledgement to the public database, and then the newest of those that came meanwhile, also when the
     /// stream has ended since.
-    private func relay(_ place: NotificationPosition.Place, for stream: DeviceStream, of session: Session) {
-        let (publicID, user) = (session.identity.publicDatabase, session.identity.userRecordName)
-        let device = stream.device
-        let owner = server.shard(at: session.identity.publicPlacement)
+    private func relay(_ place: NotificationPosition.Place, for stream: DeviceStream) {
+        let identity = stream.client.identity
+        let (publicID, user, device) = (identity.publicDatabase, identity.userRecordName, stream.device)
+        let owner = server.shard(at: identity.publicPlacement)
         owner.loop.execute { [self] in
             owner.databases.known(publicID)?.hub.acknowledge(place, by: device, of: user)
             loop.execute { [self] in
                 let (credit, next) = stream.acknowledgements.processed()
-                session.messagesProcessed(stream: stream.id, credit)
-                if let next { relay(next, for: stream, of: session) }
+                stream.responder.processed(credit)
+                if let next { relay(next, for: stream) }
             }
         }
     }
 
-    /// Ends a stream on which the client sends no more, once its earlier messages have had their effect. Does nothing
-    /// for a stream that has ended.
-    func endNotifications(_ session: Session, stream id: UInt32) {
-        func end() {
-            closeNotifications(session, stream: id)
-            session.succeed(stream: id)
+    /// Ends a stream on which the client sends no more, once its earlier messages have had their effect.
+    func endNotifications(_ stream: DeviceStream) {
+        guard let id = stream.client.identity.privateDatabase, let load = databases.load(of: id) else {
+            return stream.responder.succeed()
         }
-        guard let database = session.identity.privateDatabase, let load = databases.load(of: database),
-            session.isOpen(id)
-        else { return end() }
         // After the opening of the stream and its acknowledgements, which wait for the database.
         do throws(ServiceError) {
-            try wait(for: load, byteCount: 0, session: session, stream: id) { _ in
-                end()
-                return nil
-            }
+            try wait(for: load, byteCount: 0, stream) { _ in stream.responder.succeed() }
         } catch {
-            closeNotifications(session, stream: id)
-            session.refuse(id, error)
+            stream.fail(error)
         }
-    }
-
-    func closeNotifications(_ session: Session, stream id: UInt32) {
-        if let stream = session.deviceStream(id) { session.deviceStreamClosed(stream) }
-    }
-
-    func resumeNotifications(_ session: Session) {
-        session.resumeDeviceStreams()
     }
 }

@@ -38,7 +38,7 @@ extension Shard {
         publicationNanosecondsOfTurn = 0
         if publishedCommits.isEmpty, undeliveredHubs.isEmpty { return }
         for hub in exchange(&undeliveredHubs, with: []) { hub.deliver() }
-        eventFrames.forget()
+        runSealer.forget()
         let now = loop.currentNanoseconds
         for committed in publishedCommits { figures.published(committedNanoseconds: committed, nowNanoseconds: now) }
         publishedCommits.removeAll(keepingCapacity: true)

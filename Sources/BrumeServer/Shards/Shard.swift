@@ -19,7 +19,7 @@ final class Shard: @unchecked Sendable {
     let coder = MessageCoder()
     let sealer: TokenSealer
     let tagNumbers: KeyedNumbers
-    let eventFrames: EventFrames
+    let runSealer: RunSealer
     let cursorSealer: CursorSealer
 
     let server: ServerCore
@@ -85,7 +85,7 @@ final class Shard: @unchecked Sendable {
         schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
         tagNumbers = KeyedNumbers(secret: server.secrets.key, label: "change tags")
-        eventFrames = EventFrames(PositionSealer(sealer))
+        runSealer = RunSealer(PositionSealer(sealer))
         cursorSealer = CursorSealer(key: server.secrets.key)
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,

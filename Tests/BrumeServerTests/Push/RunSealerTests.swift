@@ -5,7 +5,7 @@ import Testing
 @testable import BrumeServer
 
 @Suite("Frames that devices share")
-struct EventFramesTests {
+struct RunSealerTests {
     private static func place(_ sequence: UInt64) -> NotificationPosition.Place {
         NotificationPosition.Place(epoch: 7, position: ChangePosition(sequence: sequence, index: 0))
     }
@@ -44,7 +44,7 @@ struct EventFramesTests {
     @Test("a run's frames are those of its events one by one, whoever asked before")
     func sameBytes() {
         let sealer = TokenSealer(key: [UInt8](repeating: 3, count: 32))
-        let frames = EventFrames(PositionSealer(sealer))
+        let runSealer = RunSealer(PositionSealer(sealer))
         let scopes = [sealer.scope(Self.database("_a"), zone: nil), sealer.scope(Self.database("_b"), zone: nil)]
         // What differs between two neighbours differs in one thing alone, and comes back.
         let askers: [(run: Int, stream: UInt32, publicSequence: UInt64?, scope: Int)] = [
@@ -54,14 +54,29 @@ struct EventFramesTests {
         let runs = [Self.run(2...6), Self.run(2...3)]
         for (index, asker) in askers.enumerated() {
             let publicPlace = asker.publicSequence.map(Self.place)
-            let bytes = frames.frames(
-                of: runs[asker.run], behind: Self.position(publicPlace: publicPlace), stream: asker.stream,
-                scope: scopes[asker.scope])
+            let run = runSealer.seal(
+                runs[asker.run], behind: Self.position(publicPlace: publicPlace), scope: scopes[asker.scope])
+            let framed = FramedRun.frames(of: run, stream: asker.stream)
             let expected = Self.framesOneByOne(
                 runs[asker.run], publicPlace: publicPlace, stream: asker.stream, scope: scopes[asker.scope], sealer)
-            #expect(bytes == expected, "asker \(index)")
-            if index == 5 { frames.forget() }
+            #expect(framed.bytes == expected, "asker \(index)")
+            #expect(framed.payloadByteCount == expected.count - run.events.count * FrameHeader.byteCount)
+            if index == 5 { runSealer.forget() }
         }
+    }
+
+    @Test("neighbours at one place share what was sealed, and those with streams of one number the frames too")
+    func sharing() {
+        let sealer = TokenSealer(key: [UInt8](repeating: 3, count: 32))
+        let runSealer = RunSealer(PositionSealer(sealer))
+        let scope = sealer.scope(Self.database("_a"), zone: nil)
+        let run = Self.run(2...3)
+        let first = runSealer.seal(run, behind: Self.position(publicPlace: nil), scope: scope)
+        #expect(runSealer.seal(run, behind: Self.position(publicPlace: nil), scope: scope) === first)
+        let frames = FramedRun.frames(of: first, stream: 1)
+        #expect(FramedRun.frames(of: first, stream: 1) === frames)
+        #expect(FramedRun.frames(of: first, stream: 2) !== frames)
+        #expect(runSealer.seal(run, behind: Self.position(publicPlace: Self.place(9)), scope: scope) !== first)
     }
 
     private static func database(_ owner: String) -> DatabaseID {

@@ -1,0 +1,42 @@
+internal import BrumeModel
+
+/// Seals the positions behind the events of a run.
+///
+/// Devices that stand at the same place in both databases get the same bytes: what was sealed last is kept for the
+/// turn, so that a thousand devices cost one sealing and a copy each. Belongs to one loop.
+final class RunSealer {
+    let sealer: PositionSealer
+    private var last: Sealed?
+
+    private struct Sealed {
+        let run: NotificationRun
+        /// What else the positions hold.
+        let publicPlace: NotificationPosition.Place?
+        let scope: [UInt8]
+        let streamRun: StreamRun
+    }
+
+    init(_ sealer: PositionSealer) {
+        self.sealer = sealer
+    }
+
+    /// The run as a stream sends it.
+    ///
+    /// - Parameter position: The stream's position.
+    func seal(_ run: NotificationRun, behind position: NotificationPosition, scope: [UInt8]) -> StreamRun {
+        if let last, last.run === run, last.publicPlace == position.publicPlace, last.scope == scope {
+            return last.streamRun
+        }
+        var position = position
+        let events = run.deliveries.map { delivery in
+            position.privatePlace = delivery.place
+            return StreamEvent(position: sealer.seal(position, scope: scope), message: delivery.message)
+        }
+        let streamRun = StreamRun(events)
+        last = Sealed(run: run, publicPlace: position.publicPlace, scope: scope, streamRun: streamRun)
+        return streamRun
+    }
+
+    /// Forgets the turn's events, which have been delivered.
+    func forget() { last = nil }
+}

@@ -1,0 +1,96 @@
+internal import BrumeModel
+internal import BrumeProtocol
+
+/// Streams: calls on which both sides may send messages until one of them ends it.
+extension Session {
+    /// The first message of a streaming call came.
+    func openStream(
+        _ method: Method, _ payload: UnsafeRawBufferPointer, to responder: Responder
+    ) throws(ServiceError) {
+        let request = try StreamRequest(method, payload, coder: shard.coder)
+        streams.append(try shard.open(request, to: responder), id: responder.call)
+    }
+
+    /// A later message came.
+    func streamMessage(_ method: Method, _ payload: UnsafeRawBufferPointer, stream id: UInt32) {
+        let credit = StreamCredit(messages: 1, bytes: payload.count)
+        do throws(ServiceError) {
+            let message = try StreamMessage(method, payload, coder: shard.coder)
+            // A stream whose opening an interceptor holds back takes no messages.
+            guard let stream = streams[id] else { return processed(id, credit) }
+            stream.received(message, credit)
+        } catch {
+            refuse(id, error)
+        }
+    }
+
+    /// The client sends no more on a stream.
+    func clientEnded(stream id: UInt32) {
+        if let stream = streams[id] { stream.clientEnded() } else { succeed(id) }
+    }
+
+    /// A call has ended: if it was a stream, that is told.
+    func closeStream(_ id: UInt32) {
+        if !streams.isEmpty { streams.remove(id)?.close() }
+    }
+
+    /// There is room in the output, or credit: the streams go on.
+    func resumeStreams() {
+        if streams.isEmpty { return }
+        for (id, stream) in streams.inTurn {
+            stream.resume()
+            if isGone || isEnding { return }
+            // The others go on before this one when the peer has read.
+            if connection.isOutputFull { return streams.hadTurn(id) }
+        }
+    }
+
+    // MARK: For the service
+
+    /// A stream may send if it has credit, and the connection and the account's share of the output have room: many
+    /// streams that nobody reads hold no more than many answers.
+    ///
+    /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
+    /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the sweep.
+    func maySend(_ stream: UInt32) -> Bool {
+        guard mayWrite, machine.sendCredit(ofStream: stream).allowsMessage else { return false }
+        guard let shortage = share.output.shortage else { return true }
+        waitsForOutputShare = true
+        return shortage == .share && connection.pendingOutputBytes == 0
+    }
+
+    func send(_ stream: UInt32, _ event: StreamEvent) {
+        let position = MessageCoder.positionField(event.position)
+        machine.messagesSent(
+            stream: stream, StreamCredit(messages: 1, bytes: position.count + event.message.count))
+        write(.message, stream: stream, payload: position, event.message)
+    }
+
+    func send(_ stream: UInt32, _ run: StreamRun) -> Bool {
+        guard mayWrite, share.output.shortage == nil else { return false }
+        let framed = FramedRun.frames(of: run, stream: stream)
+        let sent = StreamCredit(messages: run.events.count, bytes: framed.payloadByteCount)
+        guard machine.sendCredit(ofStream: stream).covers(sent) else { return false }
+        machine.messagesSent(stream: stream, sent)
+        connection.withOutput(minimumCapacity: framed.bytes.count) { target in
+            target.copyBytes(from: framed.bytes)
+            return framed.bytes.count
+        }
+        return true
+    }
+
+    private var mayWrite: Bool { !isGone && !isEnding && !connection.isOutputFull }
+
+    func processed(_ stream: UInt32, _ credit: StreamCredit) {
+        guard let grant = machine.messagesProcessed(stream: stream, credit) else { return }
+        write(.credit, stream: stream, payload: FrameWriter.creditPayload(grant))
+    }
+
+    func succeed(_ stream: UInt32) {
+        closeStream(stream)
+        guard !isGone, let call = machine.answered(stream: stream) else { return }
+        countCalls()
+        count(call, failure: nil)
+        writeStatus(stream: stream, .success)
+    }
+}

@@ -1,0 +1,27 @@
+internal import BrumeModel
+internal import BrumeProtocol
+
+extension StreamRequest {
+    /// Decodes and checks the first message of a streaming method.
+    init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
+        switch method {
+        case .notificationsOpen: self = .notifications(position: try coder.decodeNotificationsRequest(payload))
+        default: preconditionFailure("method \(method.rawValue) does not stream")
+        }
+    }
+}
+
+extension StreamMessage {
+    /// Decodes and checks a later message of a streaming method.
+    init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
+        switch method {
+        case .notificationsOpen: self = .acknowledgement(position: try coder.decodeNotificationsRequest(payload))
+        default: preconditionFailure("method \(method.rawValue) does not stream")
+        }
+    }
+}
+
+extension Method {
+    /// Whether messages keep coming on its calls. Others have one request and one answer.
+    var isStreaming: Bool { self == .notificationsOpen }
+}
