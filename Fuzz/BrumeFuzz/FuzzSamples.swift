@@ -97,7 +97,7 @@ enum FuzzSamples {
         StoreCoder.encodeJournalEntry(
             JournalEntry(
                 database: database, sequence: UInt64(sequence), committedMilliseconds: 1, changes: changes,
-                operationID: operationID, operationAnswer: [1, 2]), into: &bytes)
+                operationID: operationID, operationOutcome: [1, 2]), into: &bytes)
         return bytes
     }
 
@@ -111,7 +111,7 @@ enum FuzzSamples {
             ],
             deletedZones: [
                 SnapshotDeletedZone(position: ChangePosition(sequence: 2, index: 9), name: "Old", reason: .purged)
-            ], subscriptions: subscriptions, operations: [SnapshotOperation(id: operationID, answer: [1])])
+            ], subscriptions: subscriptions, operations: [SnapshotOperation(id: operationID, outcome: [1])])
     }
 
     static var secondBlock: SnapshotBlock {

@@ -457,6 +457,321 @@ void   brume__store__v1__journal_entry__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__journal_entry__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__operation_outcome__init
+                     (Brume__Store__V1__OperationOutcome         *message)
+{
+  static const Brume__Store__V1__OperationOutcome init_value = BRUME__STORE__V1__OPERATION_OUTCOME__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__operation_outcome__get_packed_size
+                     (const Brume__Store__V1__OperationOutcome *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__operation_outcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__operation_outcome__pack
+                     (const Brume__Store__V1__OperationOutcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__operation_outcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__operation_outcome__pack_to_buffer
+                     (const Brume__Store__V1__OperationOutcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__operation_outcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__OperationOutcome *
+       brume__store__v1__operation_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__OperationOutcome *)
+     protobuf_c_message_unpack (&brume__store__v1__operation_outcome__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__operation_outcome__free_unpacked
+                     (Brume__Store__V1__OperationOutcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__operation_outcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__items_outcome__init
+                     (Brume__Store__V1__ItemsOutcome         *message)
+{
+  static const Brume__Store__V1__ItemsOutcome init_value = BRUME__STORE__V1__ITEMS_OUTCOME__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__items_outcome__get_packed_size
+                     (const Brume__Store__V1__ItemsOutcome *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__items_outcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__items_outcome__pack
+                     (const Brume__Store__V1__ItemsOutcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__items_outcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__items_outcome__pack_to_buffer
+                     (const Brume__Store__V1__ItemsOutcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__items_outcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__ItemsOutcome *
+       brume__store__v1__items_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__ItemsOutcome *)
+     protobuf_c_message_unpack (&brume__store__v1__items_outcome__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__items_outcome__free_unpacked
+                     (Brume__Store__V1__ItemsOutcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__items_outcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__save_outcome__init
+                     (Brume__Store__V1__SaveOutcome         *message)
+{
+  static const Brume__Store__V1__SaveOutcome init_value = BRUME__STORE__V1__SAVE_OUTCOME__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__save_outcome__get_packed_size
+                     (const Brume__Store__V1__SaveOutcome *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__save_outcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__save_outcome__pack
+                     (const Brume__Store__V1__SaveOutcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__save_outcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__save_outcome__pack_to_buffer
+                     (const Brume__Store__V1__SaveOutcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__save_outcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SaveOutcome *
+       brume__store__v1__save_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SaveOutcome *)
+     protobuf_c_message_unpack (&brume__store__v1__save_outcome__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__save_outcome__free_unpacked
+                     (Brume__Store__V1__SaveOutcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__save_outcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__deletion_outcome__init
+                     (Brume__Store__V1__DeletionOutcome         *message)
+{
+  static const Brume__Store__V1__DeletionOutcome init_value = BRUME__STORE__V1__DELETION_OUTCOME__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__deletion_outcome__get_packed_size
+                     (const Brume__Store__V1__DeletionOutcome *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__deletion_outcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__deletion_outcome__pack
+                     (const Brume__Store__V1__DeletionOutcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__deletion_outcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__deletion_outcome__pack_to_buffer
+                     (const Brume__Store__V1__DeletionOutcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__deletion_outcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__DeletionOutcome *
+       brume__store__v1__deletion_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__DeletionOutcome *)
+     protobuf_c_message_unpack (&brume__store__v1__deletion_outcome__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__deletion_outcome__free_unpacked
+                     (Brume__Store__V1__DeletionOutcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__deletion_outcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__failure__init
+                     (Brume__Store__V1__Failure         *message)
+{
+  static const Brume__Store__V1__Failure init_value = BRUME__STORE__V1__FAILURE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__failure__get_packed_size
+                     (const Brume__Store__V1__Failure *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__failure__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__failure__pack
+                     (const Brume__Store__V1__Failure *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__failure__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__failure__pack_to_buffer
+                     (const Brume__Store__V1__Failure *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__failure__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__Failure *
+       brume__store__v1__failure__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__Failure *)
+     protobuf_c_message_unpack (&brume__store__v1__failure__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__failure__free_unpacked
+                     (Brume__Store__V1__Failure *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__failure__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__saved_zone__init
+                     (Brume__Store__V1__SavedZone         *message)
+{
+  static const Brume__Store__V1__SavedZone init_value = BRUME__STORE__V1__SAVED_ZONE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__saved_zone__get_packed_size
+                     (const Brume__Store__V1__SavedZone *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__saved_zone__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__saved_zone__pack
+                     (const Brume__Store__V1__SavedZone *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__saved_zone__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__saved_zone__pack_to_buffer
+                     (const Brume__Store__V1__SavedZone *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__saved_zone__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SavedZone *
+       brume__store__v1__saved_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SavedZone *)
+     protobuf_c_message_unpack (&brume__store__v1__saved_zone__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__saved_zone__free_unpacked
+                     (Brume__Store__V1__SavedZone *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__saved_zone__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__first_fetch__init
+                     (Brume__Store__V1__FirstFetch         *message)
+{
+  static const Brume__Store__V1__FirstFetch init_value = BRUME__STORE__V1__FIRST_FETCH__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__first_fetch__get_packed_size
+                     (const Brume__Store__V1__FirstFetch *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__first_fetch__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__first_fetch__pack
+                     (const Brume__Store__V1__FirstFetch *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__first_fetch__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__first_fetch__pack_to_buffer
+                     (const Brume__Store__V1__FirstFetch *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__first_fetch__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__FirstFetch *
+       brume__store__v1__first_fetch__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__FirstFetch *)
+     protobuf_c_message_unpack (&brume__store__v1__first_fetch__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__first_fetch__free_unpacked
+                     (Brume__Store__V1__FirstFetch *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__first_fetch__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__database_run__init
                      (Brume__Store__V1__DatabaseRun         *message)
 {
@@ -1681,18 +1996,6 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "operation_answer",
-    6,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_BYTES,
-    0,   /* quantifier_offset */
-    offsetof(Brume__Store__V1__JournalEntry, operation_answer),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "run",
     7,
     PROTOBUF_C_LABEL_NONE,
@@ -1740,22 +2043,35 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "operation_outcome",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, operation_outcome),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] = {
   3,   /* field[3] = changes */
-  7,   /* field[7] = client_token */
+  6,   /* field[6] = client_token */
   2,   /* field[2] = committed_milliseconds */
   0,   /* field[0] = database */
-  5,   /* field[5] = operation_answer */
-  8,   /* field[8] = operation_digest */
+  7,   /* field[7] = operation_digest */
   4,   /* field[4] = operation_id */
-  9,   /* field[9] = operation_user */
-  6,   /* field[6] = run */
+  9,   /* field[9] = operation_outcome */
+  8,   /* field[8] = operation_user */
+  5,   /* field[5] = run */
   1,   /* field[1] = sequence */
 };
-static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[1 + 1] =
+static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[2 + 1] =
 {
   { 1, 0 },
+  { 7, 5 },
   { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
@@ -1769,8 +2085,469 @@ const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
   10,
   brume__store__v1__journal_entry__field_descriptors,
   brume__store__v1__journal_entry__field_indices_by_name,
-  1,  brume__store__v1__journal_entry__number_ranges,
+  2,  brume__store__v1__journal_entry__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__journal_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__operation_outcome__field_descriptors[3] =
+{
+  {
+    "records",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__OperationOutcome, n_records),
+    offsetof(Brume__Store__V1__OperationOutcome, records),
+    &brume__store__v1__items_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zones",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__OperationOutcome, zones),
+    &brume__store__v1__items_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscriptions",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__OperationOutcome, subscriptions),
+    &brume__store__v1__items_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__operation_outcome__field_indices_by_name[] = {
+  0,   /* field[0] = records */
+  2,   /* field[2] = subscriptions */
+  1,   /* field[1] = zones */
+};
+static const ProtobufCIntRange brume__store__v1__operation_outcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.OperationOutcome",
+  "OperationOutcome",
+  "Brume__Store__V1__OperationOutcome",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__OperationOutcome),
+  3,
+  brume__store__v1__operation_outcome__field_descriptors,
+  brume__store__v1__operation_outcome__field_indices_by_name,
+  1,  brume__store__v1__operation_outcome__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__operation_outcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__items_outcome__field_descriptors[2] =
+{
+  {
+    "saves",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__ItemsOutcome, n_saves),
+    offsetof(Brume__Store__V1__ItemsOutcome, saves),
+    &brume__store__v1__save_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "deletions",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__ItemsOutcome, n_deletions),
+    offsetof(Brume__Store__V1__ItemsOutcome, deletions),
+    &brume__store__v1__deletion_outcome__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__items_outcome__field_indices_by_name[] = {
+  1,   /* field[1] = deletions */
+  0,   /* field[0] = saves */
+};
+static const ProtobufCIntRange brume__store__v1__items_outcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__items_outcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.ItemsOutcome",
+  "ItemsOutcome",
+  "Brume__Store__V1__ItemsOutcome",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__ItemsOutcome),
+  2,
+  brume__store__v1__items_outcome__field_descriptors,
+  brume__store__v1__items_outcome__field_indices_by_name,
+  1,  brume__store__v1__items_outcome__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__items_outcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__save_outcome__field_descriptors[3] =
+{
+  {
+    "saved",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SaveOutcome, saved),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failure",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SaveOutcome, failure),
+    &brume__store__v1__failure__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fields_omitted",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SaveOutcome, fields_omitted),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__save_outcome__field_indices_by_name[] = {
+  1,   /* field[1] = failure */
+  2,   /* field[2] = fields_omitted */
+  0,   /* field[0] = saved */
+};
+static const ProtobufCIntRange brume__store__v1__save_outcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__save_outcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SaveOutcome",
+  "SaveOutcome",
+  "Brume__Store__V1__SaveOutcome",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SaveOutcome),
+  3,
+  brume__store__v1__save_outcome__field_descriptors,
+  brume__store__v1__save_outcome__field_indices_by_name,
+  1,  brume__store__v1__save_outcome__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__save_outcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__deletion_outcome__field_descriptors[1] =
+{
+  {
+    "failure",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__DeletionOutcome, failure),
+    &brume__store__v1__failure__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__deletion_outcome__field_indices_by_name[] = {
+  0,   /* field[0] = failure */
+};
+static const ProtobufCIntRange brume__store__v1__deletion_outcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__deletion_outcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.DeletionOutcome",
+  "DeletionOutcome",
+  "Brume__Store__V1__DeletionOutcome",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__DeletionOutcome),
+  1,
+  brume__store__v1__deletion_outcome__field_descriptors,
+  brume__store__v1__deletion_outcome__field_indices_by_name,
+  1,  brume__store__v1__deletion_outcome__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__deletion_outcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__failure__field_descriptors[5] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__Failure, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "message",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__Failure, message),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "retry_after_milliseconds",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__Failure, retry_after_milliseconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "server_record",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__Failure, server_record),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "detail",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__Failure, detail),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__failure__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  4,   /* field[4] = detail */
+  1,   /* field[1] = message */
+  2,   /* field[2] = retry_after_milliseconds */
+  3,   /* field[3] = server_record */
+};
+static const ProtobufCIntRange brume__store__v1__failure__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__failure__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.Failure",
+  "Failure",
+  "Brume__Store__V1__Failure",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__Failure),
+  5,
+  brume__store__v1__failure__field_descriptors,
+  brume__store__v1__failure__field_indices_by_name,
+  1,  brume__store__v1__failure__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__failure__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__saved_zone__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SavedZone, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "capabilities",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SavedZone, capabilities),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "first_fetch",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SavedZone, first_fetch),
+    &brume__store__v1__first_fetch__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__saved_zone__field_indices_by_name[] = {
+  1,   /* field[1] = capabilities */
+  2,   /* field[2] = first_fetch */
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange brume__store__v1__saved_zone__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__saved_zone__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SavedZone",
+  "SavedZone",
+  "Brume__Store__V1__SavedZone",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SavedZone),
+  3,
+  brume__store__v1__saved_zone__field_descriptors,
+  brume__store__v1__saved_zone__field_indices_by_name,
+  1,  brume__store__v1__saved_zone__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__saved_zone__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__first_fetch__field_descriptors[5] =
+{
+  {
+    "epoch",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FirstFetch, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "incarnation",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FirstFetch, incarnation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "position",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FirstFetch, position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "first_fetch_head",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FirstFetch, first_fetch_head),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "page_head",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__FirstFetch, page_head),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__first_fetch__field_indices_by_name[] = {
+  0,   /* field[0] = epoch */
+  3,   /* field[3] = first_fetch_head */
+  1,   /* field[1] = incarnation */
+  4,   /* field[4] = page_head */
+  2,   /* field[2] = position */
+};
+static const ProtobufCIntRange brume__store__v1__first_fetch__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__first_fetch__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.FirstFetch",
+  "FirstFetch",
+  "Brume__Store__V1__FirstFetch",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__FirstFetch),
+  5,
+  brume__store__v1__first_fetch__field_descriptors,
+  brume__store__v1__first_fetch__field_indices_by_name,
+  1,  brume__store__v1__first_fetch__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__first_fetch__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__database_run__field_descriptors[2] =
@@ -2366,18 +3143,6 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__fiel
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "answer",
-    2,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_BYTES,
-    0,   /* quantifier_offset */
-    offsetof(Brume__Store__V1__SnapshotOperation, answer),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "digest",
     3,
     PROTOBUF_C_LABEL_NONE,
@@ -2401,16 +3166,29 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "outcome",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotOperation, outcome),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_operation__field_indices_by_name[] = {
-  1,   /* field[1] = answer */
-  2,   /* field[2] = digest */
+  1,   /* field[1] = digest */
   0,   /* field[0] = id */
-  3,   /* field[3] = user */
+  3,   /* field[3] = outcome */
+  2,   /* field[2] = user */
 };
-static const ProtobufCIntRange brume__store__v1__snapshot_operation__number_ranges[1 + 1] =
+static const ProtobufCIntRange brume__store__v1__snapshot_operation__number_ranges[2 + 1] =
 {
   { 1, 0 },
+  { 3, 1 },
   { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor =
@@ -2424,7 +3202,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descripto
   4,
   brume__store__v1__snapshot_operation__field_descriptors,
   brume__store__v1__snapshot_operation__field_indices_by_name,
-  1,  brume__store__v1__snapshot_operation__number_ranges,
+  2,  brume__store__v1__snapshot_operation__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__snapshot_operation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -56,7 +56,8 @@ struct DiskFullTests {
             position += 1
             let entry = JournalEntry(
                 database: Self.database, sequence: position, committedMilliseconds: 1, changes: [],
-                operationID: [UInt8](repeating: 1, count: 16), operationAnswer: [UInt8](repeating: 7, count: byteCount))
+                operationID: [UInt8](repeating: 1, count: 16), operationOutcome: [UInt8](repeating: 7, count: byteCount)
+            )
             var entries = JournalEntries()
             entries.append(entry)
             commit.submit(JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position))

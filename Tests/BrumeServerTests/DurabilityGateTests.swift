@@ -7,7 +7,8 @@ import Testing
 @Suite("The gate before the disk")
 struct DurabilityGateTests {
     private static func outcome(_ byteCount: Int) -> Outcome {
-        .success(.outcome([UInt8](repeating: 1, count: byteCount)))
+        let record = SharedBytes([UInt8](repeating: 1, count: byteCount))
+        return .success(.recordsModified([ZoneModificationResult(saves: [SaveResult(outcome: .record(record))])]))
     }
 
     @Test("what is durable passes at once, the rest in the order of positions when they are durable")

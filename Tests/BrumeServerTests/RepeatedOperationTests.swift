@@ -88,6 +88,55 @@ struct RepeatedOperationTests {
         #expect(throws: ServiceError.self) { try peer.call(.subscriptionsModify, subscriptions("t")) }
     }
 
+    @Test("an id that comes again with a request of another kind is not taken for the same operation")
+    func otherKind() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let id = [UInt8](repeating: 4, count: 16)
+        let deletion = Self.coder.encodeModifyZonesRequest(
+            ModifyZonesRequest(database: .private, saves: [ZoneID(name: "A")], operationID: id))
+        _ = try peer.call(.zonesModify, deletion)
+        let error = #expect(throws: ServiceError.self) {
+            try peer.call(
+                .subscriptionsModify,
+                Self.coder.encodeModifySubscriptionsRequest(
+                    ModifySubscriptionsRequest(
+                        database: .private, saves: [Subscription(id: "s", kind: .database(recordType: ""))],
+                        operationID: id)))
+        }
+        #expect(error?.code == .invalidArguments)
+        let bytes: [UInt8] = [1, 2, 3]
+        bytes.withUnsafeBytes {
+            #expect(OperationDigest(of: $0, kind: 17) != OperationDigest(of: $0, kind: 32), "equal bytes, two kinds")
+        }
+    }
+
+    @Test("a zone's first token is sealed anew for a retry, and still opens after a restart")
+    func zoneTokens() throws {
+        let disk = SimulatedDisk()
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        let request = Self.coder.encodeModifyZonesRequest(
+            ModifyZonesRequest(
+                database: .private, saves: [ZoneID(name: "A"), ZoneID(name: "")],
+                deletions: [ZoneID(name: "none")], operationID: [UInt8](repeating: 9, count: 16)))
+        let answer = try peer.call(.zonesModify, request)
+        for isSnapshotted in [false, true] {
+            if isSnapshotted { server.snapshot() }
+            disk.crash(seed: 1, .nothing)
+            server = try SteppedServer(disk: disk)
+            peer = try server.connect(account: "a")
+            #expect(try peer.call(.zonesModify, request) == answer)
+        }
+        let result = try answer.withUnsafeBytes { try Self.coder.decodeModifyZonesResponse($0) }
+        let token = try #require(try? result.saves[0].get()).changeToken
+        #expect(!token.isEmpty)
+        _ = try peer.call(
+            .recordsChanges,
+            Self.coder.encodeZoneChangesRequest(
+                ZoneChangesRequest(database: .private, zone: ZoneID(name: "A"), token: token)))
+    }
+
     @Test("an operation of which nothing was done is tried anew, one of which a part was done keeps its answer")
     func failures() throws {
         let server = try SteppedServer()
@@ -142,7 +191,7 @@ struct RepeatedOperationTests {
     func digest() {
         let message = (0..<100).map { UInt8($0) }
         var digests = Set<OperationDigest>()
-        func digest(_ bytes: [UInt8]) -> OperationDigest { bytes.withUnsafeBytes { OperationDigest(of: $0) } }
+        func digest(_ bytes: [UInt8]) -> OperationDigest { bytes.withUnsafeBytes { OperationDigest(of: $0, kind: 0) } }
         for count in 0...message.count {
             #expect(digests.insert(digest(Array(message.prefix(count)))).inserted)
             #expect(digests.insert(digest([UInt8](repeating: 0, count: count + 200))).inserted)

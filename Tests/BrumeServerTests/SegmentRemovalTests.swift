@@ -35,7 +35,7 @@ struct SegmentRemovalTests {
                 JournalEntry(
                     database: Self.database, sequence: position, committedMilliseconds: 1, changes: [],
                     operationID: [UInt8](repeating: 1, count: 16),
-                    operationAnswer: [UInt8](repeating: 7, count: 3_000)))
+                    operationOutcome: [UInt8](repeating: 7, count: 3_000)))
             commit.submit(JournalQueue.Submission(shard: 0, entries: entries, lastPosition: position))
         }
         for _ in 0..<6 {

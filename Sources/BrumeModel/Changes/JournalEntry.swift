@@ -9,8 +9,9 @@ package struct JournalEntry: Equatable, Sendable {
     package var changes: [Change]
     /// The 16 bytes that name the operation, or empty.
     package var operationID: [UInt8]
-    /// The answer that a retry of the operation gets again.
-    package var operationAnswer: [UInt8]
+    /// What the operation did, which a retry is answered from: an ``OperationOutcome`` as the store encodes it. Empty
+    /// where nothing is remembered.
+    package var operationOutcome: [UInt8]
     /// The digest of the operation's request; nil in entries from before digests were kept.
     package var operationDigest: OperationDigest?
     /// The user who sent the operation, in a public database; empty in a private one, and in entries from before each
@@ -21,7 +22,7 @@ package struct JournalEntry: Equatable, Sendable {
 
     package init(
         database: DatabaseID, sequence: UInt64, committedMilliseconds: Int64, changes: [Change],
-        operationID: [UInt8] = [], operationAnswer: [UInt8] = [], operationDigest: OperationDigest? = nil,
+        operationID: [UInt8] = [], operationOutcome: [UInt8] = [], operationDigest: OperationDigest? = nil,
         operationUser: String = "", run: UInt32 = 0, clientToken: ClientTokenPut? = nil
     ) {
         self.database = database
@@ -30,7 +31,7 @@ package struct JournalEntry: Equatable, Sendable {
         self.run = run
         self.changes = changes
         self.operationID = operationID
-        self.operationAnswer = operationAnswer
+        self.operationOutcome = operationOutcome
         self.operationDigest = operationDigest
         self.operationUser = operationUser
         self.clientToken = clientToken

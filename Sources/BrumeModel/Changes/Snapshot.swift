@@ -104,18 +104,19 @@ package struct SnapshotDeletedZone: Equatable, Sendable {
     }
 }
 
-/// A remembered operation: its id, and the answer that a retry gets again.
+/// A remembered operation: its id, and what a retry is answered from.
 package struct SnapshotOperation: Equatable, Sendable {
     package var id: [UInt8]
-    package var answer: [UInt8]
+    /// An ``OperationOutcome`` as the store encodes it.
+    package var outcome: [UInt8]
     /// The digest of its request; nil for an operation from before digests were kept.
     package var digest: OperationDigest?
     /// The user who sent it, in a public database; empty in a private one.
     package var user: String
 
-    package init(id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
+    package init(id: [UInt8], outcome: [UInt8], digest: OperationDigest? = nil, user: String = "") {
         self.id = id
-        self.answer = answer
+        self.outcome = outcome
         self.digest = digest
         self.user = user
     }

@@ -37,7 +37,7 @@ extension MessageCoder {
     /// It is written in place, each record copied once; the bytes are those that protobuf-c makes of the message.
     package func encodeFetchRecordsResponse(_ zones: [[RecordOutcome<SharedBytes>]]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var errors = PackedErrors()
+        var errors = PackedMessages()
         for outcomes in zones {
             errors.removeAll()
             var count = 0
@@ -63,7 +63,7 @@ extension MessageCoder {
         return bytes
     }
 
-    private func byteCount(of outcome: RecordOutcome<SharedBytes>, _ errors: inout PackedErrors) -> Int {
+    private func byteCount(of outcome: RecordOutcome<SharedBytes>, _ errors: inout PackedMessages) -> Int {
         switch outcome {
         case .record(let record): WireSize.message(record.count)
         case .failure(let error): WireSize.message(errors.append(encode { $0.itemErrorView(error) }))

@@ -141,7 +141,7 @@ extension MessageCoder {
     /// protobuf-c makes of the message.
     package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var errors = PackedErrors()
+        var errors = PackedMessages()
         for result in results {
             errors.removeAll()
             var count = 0
@@ -160,7 +160,7 @@ extension MessageCoder {
         return bytes
     }
 
-    private func byteCount(of save: SaveResult<SharedBytes>, _ errors: inout PackedErrors) -> Int {
+    private func byteCount(of save: SaveResult<SharedBytes>, _ errors: inout PackedMessages) -> Int {
         let outcome: Int
         switch save.outcome {
         case .record(let record): outcome = record.count
@@ -170,12 +170,12 @@ extension MessageCoder {
         return WireSize.message(outcome) + WireSize.integer(save.fieldsOmitted ? 1 : 0)
     }
 
-    private func byteCount(of deletion: ServiceError?, _ errors: inout PackedErrors) -> Int {
+    private func byteCount(of deletion: ServiceError?, _ errors: inout PackedMessages) -> Int {
         deletion.map { error in WireSize.message(errors.append(encode { $0.itemErrorView(error) })) } ?? 0
     }
 
     private static func write(
-        _ save: SaveResult<SharedBytes>, _ errors: inout PackedErrors, to filler: inout WireFiller
+        _ save: SaveResult<SharedBytes>, _ errors: inout PackedMessages, to filler: inout WireFiller
     ) {
         let omission: UInt64 = save.fieldsOmitted ? 1 : 0
         if case .record(let record) = save.outcome {

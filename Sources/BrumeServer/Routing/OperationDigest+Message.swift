@@ -7,9 +7,12 @@ extension OperationDigest {
     /// who gains nothing by deceiving himself. So it is not a cryptographic hash, which would cost a microsecond for a
     /// kilobyte; it costs a tenth of that. Two lanes see each pair of words, and multiply it to 128 bits of which both
     /// halves count. Words are little-endian, the last one is filled with zeros, and the length counts.
-    init(of message: UnsafeRawBufferPointer) {
-        var first = Self.product(UInt64(message.count) ^ Self.keys.0, Self.keys.1)
-        var second = Self.product(UInt64(message.count) ^ Self.keys.2, Self.keys.3)
+    ///
+    /// - Parameter kind: Tells requests of different kinds apart, whose messages may have the same bytes.
+    init(of message: UnsafeRawBufferPointer, kind: UInt32) {
+        let start = UInt64(message.count) ^ UInt64(kind) << 32
+        var first = Self.product(start ^ Self.keys.0, Self.keys.1)
+        var second = Self.product(start ^ Self.keys.2, Self.keys.3)
         func take(_ left: UInt64, _ right: UInt64) {
             (first, second) = (
                 Self.product(left ^ Self.keys.1, right ^ first), Self.product(right ^ Self.keys.3, left ^ second)

@@ -5,8 +5,9 @@ internal import BrumeModel
 /// Each payload is one reference, so that an answer is passed on as cheaply as an array: saves and reads, the commonest
 /// requests, allocate nothing for it.
 enum Answer: Sendable {
-    /// What an operation did, as it is remembered for a retry.
-    case outcome([UInt8])
+    case recordsModified([ZoneModificationResult<SharedBytes>])
+    indirect case zonesModified(ModifyZonesResult)
+    indirect case subscriptionsModified(ModifySubscriptionsResult)
     case records([[RecordOutcome<SharedBytes>]])
     indirect case queryPage(QueryPage<SharedBytes>)
     indirect case queryPlan(QueryPlan)
@@ -29,13 +30,17 @@ extension Answer {
     /// About how many bytes the answer takes, encoded or in memory of its own.
     var byteCount: Int {
         switch self {
-        case .outcome(let bytes): bytes.count
-        case .records(let zones):
-            zones.reduce(0) { sum, outcomes in
-                outcomes.reduce(sum) {
-                    if case .record(let record) = $1 { $0 + record.count + Self.itemBytes } else { $0 + Self.itemBytes }
-                }
+        case .recordsModified(let zones):
+            zones.reduce(0) { sum, zone in
+                zone.saves.reduce(sum + zone.deletions.count * Self.itemBytes) { $0 + Self.byteCount(of: $1.outcome) }
             }
+        case .zonesModified(let result):
+            Self.byteCount(of: result.saves.compactMap { try? $0.get().id })
+                + (result.saves.count + result.deletions.count) * Self.itemBytes
+        case .subscriptionsModified(let result):
+            result.saves.count * Self.subscriptionBytes + result.deletions.count * Self.itemBytes
+        case .records(let zones):
+            zones.reduce(0) { sum, outcomes in outcomes.reduce(sum) { $0 + Self.byteCount(of: $1) } }
         case .queryPage(let page): page.matches.reduce(page.cursor.count) { $0 + $1.record.count + Self.itemBytes }
         case .zoneChanges(let page):
             page.records.reduce(page.token.count + page.clientToken.count) { $0 + $1.count + Self.itemBytes }
@@ -51,6 +56,14 @@ extension Answer {
         }
     }
 
+    private static func byteCount(of outcome: RecordOutcome<SharedBytes>) -> Int {
+        switch outcome {
+        case .record(let record): record.count + itemBytes
+        case .failure(let error): error.message.utf8.count + (error.serverRecord?.count ?? 0) + itemBytes
+        case .deferred: itemBytes
+        }
+    }
+
     private static func byteCount(of zones: [ZoneID]) -> Int {
         zones.reduce(0) { $0 + $1.name.utf8.count + itemBytes }
     }
@@ -61,7 +74,7 @@ extension Answer {
 
     fileprivate var holdsRecords: Bool {
         switch self {
-        case .records, .queryPage, .zoneChanges: true
+        case .recordsModified, .records, .queryPage, .zoneChanges: true
         default: false
         }
     }
@@ -70,6 +83,19 @@ extension Answer {
     /// an array that may hold many others, and that array stays for as long as the answer does.
     var compact: Answer {
         switch self {
+        case .recordsModified(var zones):
+            var gathered = SharedBytes.gathering(
+                zones.flatMap { zone in
+                    zone.saves.compactMap { if case .record(let record) = $0.outcome { record } else { nil } }
+                }
+            ).makeIterator()
+            for zone in zones.indices {
+                for save in zones[zone].saves.indices {
+                    guard case .record = zones[zone].saves[save].outcome else { continue }
+                    zones[zone].saves[save].outcome = .record(gathered.next()!)
+                }
+            }
+            return .recordsModified(zones)
         case .records(let zones):
             var gathered = SharedBytes.gathering(
                 zones.joined().compactMap { if case .record(let record) = $0 { record } else { nil } }

@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 
 /// A decoded request to one database: it may travel to the loop that owns it.
 enum DataRequest: Sendable {
@@ -15,23 +14,6 @@ enum DataRequest: Sendable {
     case modifySubscriptions(ModifySubscriptionsRequest)
     case fetchSubscriptions(DatabaseScope, [String])
     case listSubscriptions(DatabaseScope)
-
-    var method: Method {
-        switch self {
-        case .modifyRecords: .recordsModify
-        case .fetchRecords: .recordsFetch
-        case .query: .recordsQuery
-        case .explainQuery: .recordsExplain
-        case .zoneChanges: .recordsChanges
-        case .databaseChanges: .databasesChanges
-        case .modifyZones: .zonesModify
-        case .fetchZones: .zonesFetch
-        case .listZones: .zonesList
-        case .modifySubscriptions: .subscriptionsModify
-        case .fetchSubscriptions: .subscriptionsFetch
-        case .listSubscriptions: .subscriptionsList
-        }
-    }
 
     var scope: DatabaseScope {
         switch self {
@@ -56,7 +38,7 @@ enum DataRequest: Sendable {
         }
     }
 
-    /// The operation's id, empty when the client gave none, and the digest of its request; nil for reads.
+    /// The operation's id, empty when the client gave none, and the digest of its request and its kind; nil for reads.
     var operation: (id: [UInt8], digest: OperationDigest?)? {
         switch self {
         case .modifyRecords(let request): (request.operationID, request.operationDigest)

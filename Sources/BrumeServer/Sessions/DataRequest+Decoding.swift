@@ -5,7 +5,7 @@ extension DataRequest {
     /// Decodes and checks the request of a method that touches data.
     init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
         func digest(of operation: [UInt8]) -> OperationDigest? {
-            operation.isEmpty ? nil : OperationDigest(of: payload)
+            operation.isEmpty ? nil : OperationDigest(of: payload, kind: method.rawValue)
         }
         switch method {
         case .recordsModify:

@@ -5,7 +5,9 @@ internal import BrumeProtocol
 extension MessageCoder {
     func encode(_ answer: Answer) -> [UInt8] {
         switch answer {
-        case .outcome(let bytes): bytes
+        case .recordsModified(let zones): encodeModifyRecordsResponse(zones)
+        case .zonesModified(let result): encodeModifyZonesResponse(result)
+        case .subscriptionsModified(let result): encodeModifySubscriptionsResponse(result)
         case .records(let zones): encodeFetchRecordsResponse(zones)
         case .queryPage(let page): encodeQueryResponse(page)
         case .queryPlan(let plan): encodeExplainResponse(plan)

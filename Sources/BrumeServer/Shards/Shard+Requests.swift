@@ -182,12 +182,13 @@ extension Shard {
         do throws(ServiceError) {
             var operation = Operation()
             if let (operationID, digest) = request.operation {
-                operation = Operation(
-                    key: Self.operationKey(operationID, of: request.method, in: id, identity: identity), digest: digest)
+                operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
                 switch loaded.database.rememberedOperation(operation.key, digest: digest) {
-                case .answer(let outcome)?: return (.success(.outcome(outcome)), loaded.lastPosition)
-                // This failure reveals a commit too, so it waits for the disk.
+                case .outcome(let outcome)?:
+                    return (.success(self.answer(outcome, in: loaded.database)), loaded.lastPosition)
+                // These failures reveal a commit too, so they wait for the disk.
                 case .otherRequest?: throw Self.reusedOperationID
+                case .unreadable?: throw Self.lostOutcome
                 case nil: break
                 }
                 // This refusal reveals no commit, so it waits for none.
@@ -229,23 +230,24 @@ extension Shard {
                 mayUseIndexReserve: database.id.scope == .public && loaded.indexDebts.hasLittle(share.key))
             figures.modified(decision.answer)
             return commit(
-                &decision.commit, outcome: coder.encodeModifyRecordsResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity, share: share)
+                &decision.commit, .records(decision.answer), operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
             var decision = database.modifyZones(
                 request, caller: caller, nowMilliseconds: now,
                 quota: server.quota(of: loaded, for: identity, share.key))
-            decision.answer.saves = decision.answer.saves.map { $0.map { withToken($0, database) } }
+            let firstFetches = decision.answer.saves.map { save -> ChangeToken? in
+                if case .success(let zone) = save { database.firstFetchToken(of: zone.id) } else { nil }
+            }
             return commit(
-                &decision.commit, outcome: coder.encodeModifyZonesResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity, share: share)
+                &decision.commit, .zones(decision.answer, firstFetches: firstFetches), operation, to: loaded,
+                identity: identity, share: share)
         case .modifySubscriptions(let request):
             var decision = database.modifySubscriptions(
                 request, caller: caller, nowMilliseconds: now,
                 quota: server.quota(of: loaded, for: identity, share.key))
             return commit(
-                &decision.commit, outcome: coder.encodeModifySubscriptionsResponse(decision.answer),
-                operation: operation, to: loaded, identity: identity, share: share)
+                &decision.commit, .subscriptions(decision.answer), operation, to: loaded, identity: identity,
+                share: share)
         case .fetchRecords(let request):
             return .records(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
@@ -287,30 +289,40 @@ extension Shard {
     }
 
     private func withToken(_ zone: Zone, _ database: Database) -> Zone {
-        guard let token = database.firstFetchToken(of: zone.id) else { return zone }
-        return Zone(
-            id: zone.id, capabilities: zone.capabilities,
-            changeToken: sealer.seal(token, scope: sealer.scope(database.id, zone: zone.id.name)))
+        zone.with(database.firstFetchToken(of: zone.id), sealed: sealer, in: database.id)
     }
 
-    /// Appends the commit of a decision, if there is one, with the outcome that a retry of the operation will get. The
-    /// commit is passed on in place, as everywhere: a copy would count a reference for each of its parts.
-    private func commit(
-        _ commit: inout Commit?, outcome: [UInt8], operation: Operation, to loaded: LoadedDatabase, identity: Identity,
-        share: ClientShare
-    ) -> Answer {
-        if commit == nil { return .outcome(outcome) }
-        if !operation.key.isEmpty {
-            let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
-            commit!.entry.operationID = operation.key
-            commit!.entry.operationAnswer = outcome
-            commit!.entry.operationDigest = operation.digest
-            commit!.entry.operationUser = user
-            loaded.database.remember(
-                operation: operation.key, answer: outcome, digest: operation.digest, user: user)
+    /// What a client is answered about an operation that did this, now or when it is sent again.
+    private func answer(_ outcome: OperationOutcome, in database: Database) -> Answer {
+        switch outcome {
+        case .records(let zones): return .recordsModified(zones)
+        case .zones(var result, let firstFetches):
+            for (index, firstFetch) in firstFetches.enumerated() {
+                result.saves[index] = result.saves[index].map { $0.with(firstFetch, sealed: sealer, in: database.id) }
+            }
+            return .zonesModified(result)
+        case .subscriptions(let result): return .subscriptionsModified(result)
         }
-        append(commit!, to: loaded, origin: identity.deviceID, by: share)
-        return .outcome(outcome)
+    }
+
+    /// Appends the commit of a decision, if there is one, with the outcome that a retry of the operation is answered
+    /// from. The commit is passed on in place, as everywhere: a copy would count a reference for each of its parts.
+    private func commit(
+        _ commit: inout Commit?, _ outcome: OperationOutcome, _ operation: Operation, to loaded: LoadedDatabase,
+        identity: Identity, share: ClientShare
+    ) -> Answer {
+        if commit != nil {
+            if !operation.key.isEmpty {
+                let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
+                commit!.entry.operationID = operation.key
+                commit!.entry.operationDigest = operation.digest
+                commit!.entry.operationUser = user
+                commit!.entry.operationOutcome = loaded.database.remember(
+                    operation: operation.key, outcome, digest: operation.digest, user: user)
+            }
+            append(commit!, to: loaded, origin: identity.deviceID, by: share)
+        }
+        return answer(outcome, in: loaded.database)
     }
 
     /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
@@ -325,15 +337,24 @@ extension Shard {
         "the operation id came before with another request, and nothing of this one was done; give each request an id"
             + " of its own, and send the same bytes again only to repeat it")
 
-    /// The key that an operation is remembered under: its id and its method, so that an id that is used twice never
-    /// gets an answer of another kind. In the public database the caller is part of the key, so that nobody gets the
-    /// answer to somebody else's operation.
-    private static func operationKey(
-        _ id: [UInt8], of method: Method, in database: DatabaseID, identity: Identity
-    ) -> [UInt8] {
-        if id.isEmpty { return id }
-        let key = id + [UInt8(truncatingIfNeeded: method.rawValue)]
-        if database.scope == .private { return key }
-        return Array(SHA256.digest(key + Array(identity.userRecordName.utf8)).prefix(16))
+    private static let lostOutcome = ServiceError(
+        .serverResponseLost,
+        "the operation was done, and what it did was kept by another version of the server: fetch to see it")
+
+    /// The key that an operation is remembered under: its id. In the public database the caller is part of the key, so
+    /// that nobody gets the answer to somebody else's operation.
+    private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
+        if id.isEmpty || database.scope == .private { return id }
+        return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
+    }
+}
+
+extension Zone {
+    /// The zone with the token from which its first fetch goes on, if there is one.
+    fileprivate func with(_ token: ChangeToken?, sealed sealer: TokenSealer, in database: DatabaseID) -> Zone {
+        guard let token else { return self }
+        return Zone(
+            id: id, capabilities: capabilities,
+            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name)))
     }
 }

@@ -26,7 +26,7 @@ extension StoreCoder {
             }
         }
         count +=
-            WireSize.data(entry.operationID.count) + WireSize.data(entry.operationAnswer.count)
+            WireSize.data(entry.operationID.count) + WireSize.data(entry.operationOutcome.count)
             + WireSize.integer(UInt64(entry.run)) + WireSize.data(entry.operationUser.utf8.count)
             + (entry.operationDigest == nil ? 0 : WireSize.data(OperationDigest.byteCount))
         if let put = entry.clientToken {
@@ -57,11 +57,11 @@ extension StoreCoder {
                 }
             }
             filler.data(5, entry.operationID)
-            filler.data(6, entry.operationAnswer)
             filler.integer(7, UInt64(entry.run))
             if let packedToken { filler.message(8, packedToken) }
             entry.operationDigest?.withBytes { filler.message(9, $0) }
             filler.text(10, entry.operationUser)
+            filler.data(11, entry.operationOutcome)
         }
     }
 
@@ -83,7 +83,7 @@ extension StoreCoder {
                 committedMilliseconds: message.pointee.committed_milliseconds,
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
                 operationID: message.pointee.operation_id.array,
-                operationAnswer: message.pointee.operation_answer.array,
+                operationOutcome: message.pointee.operation_outcome.array,
                 operationDigest: try digest(message.pointee.operation_digest),
                 operationUser: try text(message.pointee.operation_user, "a user record name"),
                 run: message.pointee.run,

@@ -64,7 +64,7 @@ extension StoreCoder {
             message.pointee.operations = arena.messages(block.operations) { operation in
                 let message = arena.make(brume__store__v1__snapshot_operation__init)
                 message.pointee.id = arena.data(operation.id)
-                message.pointee.answer = arena.data(operation.answer)
+                message.pointee.outcome = arena.data(operation.outcome)
                 if let digest = operation.digest {
                     message.pointee.digest = arena.data(digest.withBytes { Array($0) })
                 }
@@ -130,7 +130,7 @@ extension StoreCoder {
             block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
                 (operation) throws(StoreCodingError) in
                 SnapshotOperation(
-                    id: operation.pointee.id.array, answer: operation.pointee.answer.array,
+                    id: operation.pointee.id.array, outcome: operation.pointee.outcome.array,
                     digest: try digest(operation.pointee.digest),
                     user: try text(operation.pointee.user, "a user record name"))
             }

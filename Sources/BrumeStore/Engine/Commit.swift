@@ -14,8 +14,8 @@ package struct Decision<Answer: Sendable>: Sendable {
 
 /// One commit that the engine has applied: what the journal keeps, and what pushes and followers need to know of it.
 ///
-/// An operation's id and answer are set in `entry` by the caller before the entry is appended; see
-/// ``Database/remember(operation:answer:digest:user:)``.
+/// An operation's id and outcome are set in `entry` by the caller before the entry is appended; see
+/// ``Database/remember(operation:_:digest:user:)``.
 package struct Commit: Sendable {
     package var entry: JournalEntry
     /// The zones in the order in which the commit touched them, each once.

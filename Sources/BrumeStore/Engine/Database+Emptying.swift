@@ -43,9 +43,9 @@ extension Database {
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
         precondition(id.scope == .private, "a public database has many users")
         guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else { return [] }
-        // The answer to an operation goes when another one takes its place: one that takes all the room, and then one
+        // What is remembered of an operation goes when another one takes its place: one that takes all the room, and then one
         // that takes none.
-        return [Limits.rememberedOperationBytes + 1, 0].map { answerBytes in
+        return [Limits.rememberedOperationBytes + 1, 1].map { outcomeBytes in
             var builder = CommitBuilder(sequence: sequence + 1)
             for kept in subscriptionTable.all {
                 builder.append(.subscriptionDeletion(id: kept.subscription.id, owner: kept.owner))
@@ -66,8 +66,8 @@ extension Database {
                 preconditionFailure("a commit that puts a record is none")
             }
             commit.entry.operationID = Array("forget \(commit.sequence)".utf8)
-            commit.entry.operationAnswer = [UInt8](repeating: 0, count: answerBytes)
-            remember(operation: commit.entry.operationID, answer: commit.entry.operationAnswer)
+            commit.entry.operationOutcome = [UInt8](repeating: 0, count: outcomeBytes)
+            remember(operation: commit.entry.operationID, encoded: commit.entry.operationOutcome)
             return commit
         }
     }

@@ -48,7 +48,7 @@ extension Database {
         }
         if !entry.operationID.isEmpty {
             remember(
-                operation: entry.operationID, answer: entry.operationAnswer, digest: entry.operationDigest,
+                operation: entry.operationID, encoded: entry.operationOutcome, digest: entry.operationDigest,
                 user: entry.operationUser)
         }
         count(entry.sequence, run: entry.run)

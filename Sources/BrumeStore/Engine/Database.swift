@@ -250,7 +250,7 @@ package final class Database {
 
     // MARK: Operations
 
-    /// Keeps the answer to an operation, so that ``rememberedOperation(_:digest:)`` has it. Bounded, and in a public
+    /// Keeps what an operation did, so that ``rememberedOperation(_:digest:)`` has it. Bounded, and in a public
     /// database each user has a share: see ``RememberedOperations``.
     ///
     /// The caller also puts all of it into the commit's entry before it is appended: replay remembers it again.
@@ -258,15 +258,28 @@ package final class Database {
     /// - Parameters:
     ///   - digest: The digest of the request.
     ///   - user: The user who sent it, in a public database.
-    package func remember(operation id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
-        operations.add(id: id, answer: answer, digest: digest, user: user)
+    /// - Returns: The outcome as the entry holds it.
+    package func remember(
+        operation id: [UInt8], _ outcome: OperationOutcome, digest: OperationDigest?, user: String
+    ) -> [UInt8] {
+        let encoded = StoreCoder.encodeOutcome(outcome)
+        remember(operation: id, encoded: encoded, digest: digest, user: user)
+        return encoded
+    }
+
+    /// The same for an outcome as the store encodes it. An empty one, of an entry from before outcomes were kept, is
+    /// not remembered.
+    func remember(operation id: [UInt8], encoded: [UInt8], digest: OperationDigest? = nil, user: String = "") {
+        if !encoded.isEmpty { operations.add(id: id, outcome: encoded, digest: digest, user: user) }
     }
 
     /// What is known of an operation that is sent again.
     package enum RememberedOperation: Equatable, Sendable {
-        case answer([UInt8])
+        case outcome(OperationOutcome)
         /// Its id named another request.
         case otherRequest
+        /// It was done; what it did was kept by a version of the server that this one can't read.
+        case unreadable
     }
 
     /// What is known of an operation; nil when it was never done, or is forgotten.
@@ -276,10 +289,14 @@ package final class Database {
     package func rememberedOperation(_ id: [UInt8], digest: OperationDigest?) -> RememberedOperation? {
         guard let known = operations[id] else { return nil }
         if let digest, let former = known.digest, digest != former { return .otherRequest }
-        return .answer(known.answer)
+        do throws(StoreCodingError) {
+            return .outcome(try StoreCoder.decodeOutcome(known.outcome))
+        } catch {
+            return .unreadable
+        }
     }
 
-    package func rememberedAnswer(to id: [UInt8]) -> [UInt8]? { operations[id]?.answer }
+    package func remembers(operation id: [UInt8]) -> Bool { operations[id] != nil }
 
     // MARK: Subscriptions
 

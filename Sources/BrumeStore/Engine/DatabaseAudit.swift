@@ -71,7 +71,7 @@ extension Database {
                 + formerSubscribers.approximateBytes + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes })
         operations.capture.forEach { operation in
             sums.operations += 1
-            sums.operationBytes += operation.answer.count
+            sums.operationBytes += operation.outcome.count
         }
         sums.approximateBytes += sums.operationBytes
         sums.creatorBytes = zoneStates[0].recountedCreatorBytes

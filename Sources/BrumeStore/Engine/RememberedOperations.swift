@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// The answers to a database's latest operations, so that one that is sent again after a lost answer has one effect.
+/// What a database's latest operations did, so that one that is sent again after a lost answer has one effect.
 ///
 /// Bounded in number and in bytes. When it is full, the user whose operations take most loses the oldest of theirs: a
 /// user who has few keeps them, whatever the others do. The newest operation is kept, even when it alone is over the
@@ -8,7 +8,8 @@ internal import BrumeModel
 struct RememberedOperations: Sendable {
     struct Operation: Sendable {
         var id: [UInt8]
-        var answer: [UInt8]
+        /// An ``OperationOutcome``, encoded: it takes a fraction of the memory.
+        var outcome: [UInt8]
         /// The digest of its request; nil for an operation from before digests were kept.
         var digest: OperationDigest?
         /// The user to whose share it counts; empty in a private database, which has one share.
@@ -22,7 +23,7 @@ struct RememberedOperations: Sendable {
         /// The place of the user's next operation.
         fileprivate var next: Int32 = RememberedOperations.none
 
-        fileprivate static let nothing = Operation(id: [], answer: [], digest: nil, user: "")
+        fileprivate static let nothing = Operation(id: [], outcome: [], digest: nil, user: "")
     }
 
     /// What is remembered at one moment. It shares its chunks with the original, which copies a chunk before it changes
@@ -97,22 +98,22 @@ struct RememberedOperations: Sendable {
 
     var capture: Capture { Capture(chunks: chunks) }
 
-    /// Adds an answer; an id that is known keeps its first answer.
-    mutating func add(id: [UInt8], answer: [UInt8], digest: OperationDigest? = nil, user: String = "") {
+    /// Adds an outcome; an id that is known keeps its first one.
+    mutating func add(id: [UInt8], outcome: [UInt8], digest: OperationDigest? = nil, user: String = "") {
         let hash = id.withUnsafeBytes(HashedSlots.hash)
         if place(of: id, hash: hash) != nil { return }
         let share = share(of: user)
         let place = put(
             Operation(
-                id: id, answer: answer, digest: digest, user: user, hash: hash, order: nextOrder, share: share))
+                id: id, outcome: outcome, digest: digest, user: user, hash: hash, order: nextOrder, share: share))
         nextOrder += 1
         if places.isFull { places.grow() }
         places.insert(HashedSlots.entry(place, hash: hash))
-        bytes += answer.count
+        bytes += outcome.count
         let last = shares[Int(share)].last
         if last == Self.none { shares[Int(share)].first = place } else { self[last].next = place }
         shares[Int(share)].last = place
-        shares[Int(share)].weight += operationWeight + answer.count
+        shares[Int(share)].weight += operationWeight + outcome.count
         // A new share enters the heap once it has an operation to be compared by.
         if last == Self.none {
             shares[Int(share)].rank = heap.count
@@ -181,9 +182,9 @@ struct RememberedOperations: Sendable {
         let operation = exchange(&self[place], with: .nothing)
         freePlaces.append(place)
         places.remove(HashedSlots.entry(place, hash: operation.hash))
-        bytes -= operation.answer.count
+        bytes -= operation.outcome.count
         shares[Int(share)].first = operation.next
-        shares[Int(share)].weight -= operationWeight + operation.answer.count
+        shares[Int(share)].weight -= operationWeight + operation.outcome.count
         let rank = shares[Int(share)].rank
         if operation.next != Self.none { return moveDown(rank) }
         shareOfUser[shares[Int(share)].user] = nil

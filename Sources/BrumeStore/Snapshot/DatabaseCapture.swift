@@ -140,9 +140,9 @@ extension DatabaseCapture {
         }
         try operations.forEach { (operation) throws(DiskError) in
             rest.operations.append(
-                .init(id: operation.id, answer: operation.answer, digest: operation.digest, user: operation.user))
+                .init(id: operation.id, outcome: operation.outcome, digest: operation.digest, user: operation.user))
             try add(
-                operation.id.count + operation.answer.count + OperationDigest.byteCount + operation.user.utf8.count)
+                operation.id.count + operation.outcome.count + OperationDigest.byteCount + operation.user.utf8.count)
         }
         for (user, sequence) in formerSubscribers.sequences.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
             rest.formerSubscribers.append(.init(user: user, sequence: sequence))

@@ -74,7 +74,7 @@ package final class DatabaseLoader {
             }
             for operation in block.operations {
                 database.remember(
-                    operation: operation.id, answer: operation.answer, digest: operation.digest, user: operation.user)
+                    operation: operation.id, encoded: operation.outcome, digest: operation.digest, user: operation.user)
             }
             return nil
         } catch {

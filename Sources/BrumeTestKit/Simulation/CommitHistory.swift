@@ -36,7 +36,8 @@ final class CommitHistory {
 
     struct Commit {
         var operation: [UInt8] = []
-        var answer: [UInt8] = []
+        /// What the operation did, as the journal has it.
+        var outcome: [UInt8] = []
         /// The pushes that it has to make for each owner of subscriptions; in a private database the owner's name is
         /// empty.
         var pushes: [String: Set<PushLog.Push>] = [:]
@@ -128,7 +129,7 @@ final class CommitHistory {
         let before = timeline.states[timeline.states.count - 1]
         var state = before
         state.note(run: entry.run, sequence: entry.sequence, limit: limits.runs)
-        var commit = Commit(operation: entry.operationID, answer: entry.operationAnswer)
+        var commit = Commit(operation: entry.operationID, outcome: entry.operationOutcome)
         commit.number = commitCount
         var touchedZones: [String: (position: UInt64, isDeleted: Bool, types: Set<String>)] = [:]
         var index: UInt64 = 0

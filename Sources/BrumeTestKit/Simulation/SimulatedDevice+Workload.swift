@@ -50,10 +50,10 @@ extension SimulatedDevice {
         (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// The key that the server's journal has for the operation: its id and method, and in the public database the user.
-    func key(of operation: [UInt8], _ method: Method, isPublic: Bool = false) -> [UInt8] {
-        let key = operation + [UInt8(truncatingIfNeeded: method.rawValue)]
-        return isPublic ? Array(SHA256.digest(key + Array(simulation.users[account].utf8)).prefix(16)) : key
+    /// The key that the server's journal has for the operation: its id, and in the public database the user.
+    func key(of operation: [UInt8], isPublic: Bool = false) -> [UInt8] {
+        isPublic
+            ? Array(SHA256.digest(operation + Array(simulation.users[account].utf8)).prefix(16)) : operation
     }
 
     private func modifyZones() {
@@ -64,7 +64,7 @@ extension SimulatedDevice {
         } else {
             request.saves = zoneNames.map { ZoneID(name: $0) }
         }
-        let meant = OperationRequest(key: key(of: operation, .zonesModify), device: deviceID, database: database)
+        let meant = OperationRequest(key: key(of: operation), device: deviceID, database: database)
         write(.zonesModify, coder.encodeModifyZonesRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
             try coder.decodeModifyZonesResponse(bytes)
@@ -106,7 +106,7 @@ extension SimulatedDevice {
             ]
         }
         let meant = OperationRequest(
-            key: key(of: operation, .subscriptionsModify, isPublic: isPublic), device: deviceID,
+            key: key(of: operation, isPublic: isPublic), device: deviceID,
             database: isPublic ? simulation.publicDatabase : database)
         write(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in

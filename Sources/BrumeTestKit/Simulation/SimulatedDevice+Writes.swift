@@ -23,8 +23,9 @@ extension SimulatedDevice {
             let sequence = timeline.sequenceOfOperation[request.key]
             if let sequence {
                 simulation.history.saw(sequence, of: request.database)
-                if timeline.commits[Int(sequence)].answer != bytes {
-                    simulation.violated("I11: an operation was answered differently than at first")
+                let outcome = timeline.commits[Int(sequence)].outcome
+                if ExpectedAnswer.message(of: outcome, in: request.database, coder: coder) != bytes {
+                    simulation.violated("I11: an operation was not answered with what its commit says that it did")
                 }
             }
             then(answer, sequence)
@@ -58,7 +59,7 @@ extension SimulatedDevice {
             database: isPublic ? .public : .private, savePolicy: policy, isAtomic: isAtomic, operationID: operation,
             zones: modifications)
         let meant = OperationRequest(
-            key: key(of: operation, .recordsModify, isPublic: isPublic), device: deviceID,
+            key: key(of: operation, isPublic: isPublic), device: deviceID,
             database: isPublic ? simulation.publicDatabase : database, policy: policy, isAtomic: isAtomic,
             saves: Dictionary(
                 uniqueKeysWithValues: modifications.map { modification in

@@ -25,6 +25,13 @@ typedef struct Brume__Store__V1__SubscriptionDeletion Brume__Store__V1__Subscrip
 typedef struct Brume__Store__V1__Change Brume__Store__V1__Change;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
+typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
+typedef struct Brume__Store__V1__ItemsOutcome Brume__Store__V1__ItemsOutcome;
+typedef struct Brume__Store__V1__SaveOutcome Brume__Store__V1__SaveOutcome;
+typedef struct Brume__Store__V1__DeletionOutcome Brume__Store__V1__DeletionOutcome;
+typedef struct Brume__Store__V1__Failure Brume__Store__V1__Failure;
+typedef struct Brume__Store__V1__SavedZone Brume__Store__V1__SavedZone;
+typedef struct Brume__Store__V1__FirstFetch Brume__Store__V1__FirstFetch;
 typedef struct Brume__Store__V1__DatabaseRun Brume__Store__V1__DatabaseRun;
 typedef struct Brume__Store__V1__SnapshotHeader Brume__Store__V1__SnapshotHeader;
 typedef struct Brume__Store__V1__ClientToken Brume__Store__V1__ClientToken;
@@ -207,7 +214,6 @@ struct  Brume__Store__V1__JournalEntry
   size_t n_changes;
   Brume__Store__V1__Change **changes;
   ProtobufCBinaryData operation_id;
-  ProtobufCBinaryData operation_answer;
   /*
    * names the run of the server that wrote the entry; 0 before runs were told apart
    */
@@ -221,10 +227,126 @@ struct  Brume__Store__V1__JournalEntry
    * user record name; empty in a private database
    */
   ProtobufCBinaryData operation_user;
+  /*
+   * OperationOutcome, which a retry of the operation is answered from
+   */
+  ProtobufCBinaryData operation_outcome;
 };
 #define BRUME__STORE__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__journal_entry__descriptor) \
-    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0, NULL, {0,NULL}, {0,NULL} }
+    , NULL, 0, 0, 0,NULL, {0,NULL}, 0, NULL, {0,NULL}, {0,NULL}, {0,NULL} }
+
+
+/*
+ * What an operation did, in the order of its request: one of the three.
+ */
+struct  Brume__Store__V1__OperationOutcome
+{
+  ProtobufCMessage base;
+  /*
+   * for each zone of the request; saved are brume.v1.Records
+   */
+  size_t n_records;
+  Brume__Store__V1__ItemsOutcome **records;
+  /*
+   * saved are SavedZones
+   */
+  Brume__Store__V1__ItemsOutcome *zones;
+  /*
+   * saved are brume.v1.Subscriptions
+   */
+  Brume__Store__V1__ItemsOutcome *subscriptions;
+};
+#define BRUME__STORE__V1__OPERATION_OUTCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__operation_outcome__descriptor) \
+    , 0,NULL, NULL, NULL }
+
+
+struct  Brume__Store__V1__ItemsOutcome
+{
+  ProtobufCMessage base;
+  size_t n_saves;
+  Brume__Store__V1__SaveOutcome **saves;
+  size_t n_deletions;
+  Brume__Store__V1__DeletionOutcome **deletions;
+};
+#define BRUME__STORE__V1__ITEMS_OUTCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__items_outcome__descriptor) \
+    , 0,NULL, 0,NULL }
+
+
+/*
+ * What was saved, as its client is told, or a failure.
+ */
+struct  Brume__Store__V1__SaveOutcome
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData saved;
+  Brume__Store__V1__Failure *failure;
+  protobuf_c_boolean fields_omitted;
+};
+#define BRUME__STORE__V1__SAVE_OUTCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__save_outcome__descriptor) \
+    , {0,NULL}, NULL, 0 }
+
+
+struct  Brume__Store__V1__DeletionOutcome
+{
+  ProtobufCMessage base;
+  Brume__Store__V1__Failure *failure;
+};
+#define BRUME__STORE__V1__DELETION_OUTCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__deletion_outcome__descriptor) \
+    , NULL }
+
+
+struct  Brume__Store__V1__Failure
+{
+  ProtobufCMessage base;
+  int32_t code;
+  ProtobufCBinaryData message;
+  uint32_t retry_after_milliseconds;
+  /*
+   * brume.v1.Record, or none
+   */
+  ProtobufCBinaryData server_record;
+  /*
+   * brume.v1.StatusDetail
+   */
+  uint32_t detail;
+};
+#define BRUME__STORE__V1__FAILURE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__failure__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0 }
+
+
+struct  Brume__Store__V1__SavedZone
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData name;
+  uint32_t capabilities;
+  Brume__Store__V1__FirstFetch *first_fetch;
+};
+#define BRUME__STORE__V1__SAVED_ZONE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__saved_zone__descriptor) \
+    , {0,NULL}, 0, NULL }
+
+
+/*
+ * The change token from which a first fetch of a zone goes on, before it is sealed.
+ */
+struct  Brume__Store__V1__FirstFetch
+{
+  ProtobufCMessage base;
+  uint32_t epoch;
+  uint64_t incarnation;
+  uint64_t position;
+  uint64_t first_fetch_head;
+  uint64_t page_head;
+};
+#define BRUME__STORE__V1__FIRST_FETCH__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__first_fetch__descriptor) \
+    , 0, 0, 0, 0, 0 }
 
 
 /*
@@ -366,7 +488,6 @@ struct  Brume__Store__V1__SnapshotOperation
 {
   ProtobufCMessage base;
   ProtobufCBinaryData id;
-  ProtobufCBinaryData answer;
   /*
    * 16 bytes of the request, or none
    */
@@ -375,6 +496,10 @@ struct  Brume__Store__V1__SnapshotOperation
    * user record name; empty in a private database
    */
   ProtobufCBinaryData user;
+  /*
+   * OperationOutcome
+   */
+  ProtobufCBinaryData outcome;
 };
 #define BRUME__STORE__V1__SNAPSHOT_OPERATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_operation__descriptor) \
@@ -668,6 +793,139 @@ Brume__Store__V1__JournalEntry *
 void   brume__store__v1__journal_entry__free_unpacked
                      (Brume__Store__V1__JournalEntry *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__OperationOutcome methods */
+void   brume__store__v1__operation_outcome__init
+                     (Brume__Store__V1__OperationOutcome         *message);
+size_t brume__store__v1__operation_outcome__get_packed_size
+                     (const Brume__Store__V1__OperationOutcome   *message);
+size_t brume__store__v1__operation_outcome__pack
+                     (const Brume__Store__V1__OperationOutcome   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__operation_outcome__pack_to_buffer
+                     (const Brume__Store__V1__OperationOutcome   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__OperationOutcome *
+       brume__store__v1__operation_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__operation_outcome__free_unpacked
+                     (Brume__Store__V1__OperationOutcome *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__ItemsOutcome methods */
+void   brume__store__v1__items_outcome__init
+                     (Brume__Store__V1__ItemsOutcome         *message);
+size_t brume__store__v1__items_outcome__get_packed_size
+                     (const Brume__Store__V1__ItemsOutcome   *message);
+size_t brume__store__v1__items_outcome__pack
+                     (const Brume__Store__V1__ItemsOutcome   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__items_outcome__pack_to_buffer
+                     (const Brume__Store__V1__ItemsOutcome   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__ItemsOutcome *
+       brume__store__v1__items_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__items_outcome__free_unpacked
+                     (Brume__Store__V1__ItemsOutcome *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SaveOutcome methods */
+void   brume__store__v1__save_outcome__init
+                     (Brume__Store__V1__SaveOutcome         *message);
+size_t brume__store__v1__save_outcome__get_packed_size
+                     (const Brume__Store__V1__SaveOutcome   *message);
+size_t brume__store__v1__save_outcome__pack
+                     (const Brume__Store__V1__SaveOutcome   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__save_outcome__pack_to_buffer
+                     (const Brume__Store__V1__SaveOutcome   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SaveOutcome *
+       brume__store__v1__save_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__save_outcome__free_unpacked
+                     (Brume__Store__V1__SaveOutcome *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__DeletionOutcome methods */
+void   brume__store__v1__deletion_outcome__init
+                     (Brume__Store__V1__DeletionOutcome         *message);
+size_t brume__store__v1__deletion_outcome__get_packed_size
+                     (const Brume__Store__V1__DeletionOutcome   *message);
+size_t brume__store__v1__deletion_outcome__pack
+                     (const Brume__Store__V1__DeletionOutcome   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__deletion_outcome__pack_to_buffer
+                     (const Brume__Store__V1__DeletionOutcome   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__DeletionOutcome *
+       brume__store__v1__deletion_outcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__deletion_outcome__free_unpacked
+                     (Brume__Store__V1__DeletionOutcome *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__Failure methods */
+void   brume__store__v1__failure__init
+                     (Brume__Store__V1__Failure         *message);
+size_t brume__store__v1__failure__get_packed_size
+                     (const Brume__Store__V1__Failure   *message);
+size_t brume__store__v1__failure__pack
+                     (const Brume__Store__V1__Failure   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__failure__pack_to_buffer
+                     (const Brume__Store__V1__Failure   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__Failure *
+       brume__store__v1__failure__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__failure__free_unpacked
+                     (Brume__Store__V1__Failure *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SavedZone methods */
+void   brume__store__v1__saved_zone__init
+                     (Brume__Store__V1__SavedZone         *message);
+size_t brume__store__v1__saved_zone__get_packed_size
+                     (const Brume__Store__V1__SavedZone   *message);
+size_t brume__store__v1__saved_zone__pack
+                     (const Brume__Store__V1__SavedZone   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__saved_zone__pack_to_buffer
+                     (const Brume__Store__V1__SavedZone   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SavedZone *
+       brume__store__v1__saved_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__saved_zone__free_unpacked
+                     (Brume__Store__V1__SavedZone *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__FirstFetch methods */
+void   brume__store__v1__first_fetch__init
+                     (Brume__Store__V1__FirstFetch         *message);
+size_t brume__store__v1__first_fetch__get_packed_size
+                     (const Brume__Store__V1__FirstFetch   *message);
+size_t brume__store__v1__first_fetch__pack
+                     (const Brume__Store__V1__FirstFetch   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__first_fetch__pack_to_buffer
+                     (const Brume__Store__V1__FirstFetch   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__FirstFetch *
+       brume__store__v1__first_fetch__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__first_fetch__free_unpacked
+                     (Brume__Store__V1__FirstFetch *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__DatabaseRun methods */
 void   brume__store__v1__database_run__init
                      (Brume__Store__V1__DatabaseRun         *message);
@@ -947,6 +1205,27 @@ typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
 typedef void (*Brume__Store__V1__JournalEntry_Closure)
                  (const Brume__Store__V1__JournalEntry *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__OperationOutcome_Closure)
+                 (const Brume__Store__V1__OperationOutcome *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__ItemsOutcome_Closure)
+                 (const Brume__Store__V1__ItemsOutcome *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SaveOutcome_Closure)
+                 (const Brume__Store__V1__SaveOutcome *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__DeletionOutcome_Closure)
+                 (const Brume__Store__V1__DeletionOutcome *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__Failure_Closure)
+                 (const Brume__Store__V1__Failure *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SavedZone_Closure)
+                 (const Brume__Store__V1__SavedZone *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__FirstFetch_Closure)
+                 (const Brume__Store__V1__FirstFetch *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__DatabaseRun_Closure)
                  (const Brume__Store__V1__DatabaseRun *message,
                   void *closure_data);
@@ -1002,6 +1281,13 @@ extern const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion_
 extern const ProtobufCMessageDescriptor brume__store__v1__change__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__items_outcome__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__save_outcome__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__deletion_outcome__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__failure__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__saved_zone__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__first_fetch__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token__descriptor;

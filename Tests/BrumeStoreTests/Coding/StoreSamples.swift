@@ -15,7 +15,7 @@ enum StoreSamples {
                 .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b", owner: ""),
-            ], operationID: MessageSamples.operationID, operationAnswer: [0, 1, 2],
+            ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
             clientToken: ClientTokenPut(
@@ -46,9 +46,9 @@ enum StoreSamples {
                     position: ChangePosition(sequence: 7, index: 0), name: "Old", reason: .encryptedDataReset)
             ], subscriptions: MessageSamples.subscriptions,
             operations: [
-                SnapshotOperation(id: MessageSamples.operationID, answer: []),
+                SnapshotOperation(id: MessageSamples.operationID, outcome: []),
                 SnapshotOperation(
-                    id: [1], answer: [2], digest: OperationDigest(front: 1, back: 2), user: RecordSamples.userName),
+                    id: [1], outcome: [2], digest: OperationDigest(front: 1, back: 2), user: RecordSamples.userName),
             ])
     }
 }

@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeStore
+@testable import BrumeStore
 import Testing
 
 @Suite("Batches of records")
@@ -115,18 +115,22 @@ struct AtomicityTests {
         #expect(alice.modify(.defaultZone, deletions: ["a"]).result.deletionCodes == [nil])
     }
 
-    @Test("an answer is remembered for its operation, the oldest are forgotten")
+    @Test("an outcome is remembered for its operation, the oldest are forgotten")
     func operations() {
+        let outcome = OperationOutcome.records([ZoneModificationResult(deletions: [nil])])
         for index in 0..<300 {
-            desk.database.remember(operation: [UInt8(index & 0xFF), UInt8(index >> 8)], answer: [1])
+            _ = desk.database.remember(
+                operation: [UInt8(index & 0xFF), UInt8(index >> 8)], outcome, digest: nil, user: "")
         }
-        #expect(desk.database.rememberedAnswer(to: [43, 0]) == nil)
-        #expect(desk.database.rememberedAnswer(to: [44, 0]) == [1])
-        #expect(desk.database.rememberedAnswer(to: [43, 1]) == [1])
+        #expect(desk.database.rememberedOperation([43, 0], digest: nil) == nil)
+        #expect(desk.database.rememberedOperation([44, 0], digest: nil) == .outcome(outcome))
+        #expect(desk.database.rememberedOperation([43, 1], digest: nil) == .outcome(outcome))
         desk.database.remember(
-            operation: [9], answer: [UInt8](repeating: 0, count: Limits.rememberedOperationBytes + 1))
-        #expect(desk.database.rememberedAnswer(to: [9]) != nil)
-        #expect(desk.database.rememberedAnswer(to: [43, 1]) == nil)
+            operation: [9], encoded: [UInt8](repeating: 0, count: Limits.rememberedOperationBytes + 1))
+        #expect(desk.database.rememberedOperation([9], digest: nil) == .unreadable)
+        #expect(desk.database.rememberedOperation([43, 1], digest: nil) == nil)
+        desk.database.remember(operation: [10], encoded: [])
+        #expect(desk.database.rememberedOperation([10], digest: nil) == nil, "nothing is known of what it did")
     }
 
     @Test("a fetch answers by item, and defers what does not fit into its page")

@@ -51,7 +51,7 @@ struct RemainsTests {
         for number in 0..<40 {
             try replay(desk.modify(saves: [.of("secret\(number)", ["text": .string("confidential")])]).commit)
             for database in [desk.database, replayed] {
-                database.remember(operation: [UInt8(number)], answer: Array("confidential".utf8))
+                database.remember(operation: [UInt8(number)], encoded: Array("confidential".utf8))
             }
         }
         let subscribed = desk.database.modifySubscriptions(
@@ -66,7 +66,7 @@ struct RemainsTests {
         let commits = desk.database.forgetUser(nowMilliseconds: 2)
         #expect(commits.map(\.sequence) == [before + 1, before + 2])
         #expect(desk.database.subscriptions.isEmpty)
-        #expect(desk.database.operations.count == 1 && desk.database.operations.bytes == 0)
+        #expect(desk.database.operations.count == 1 && desk.database.operations.bytes == 1)
         #expect(desk.database.recordCount == 1 && desk.database.audit().kept == desk.database.audit().recounted)
         for commit in commits { try replay(commit) }
         #expect(replayed.subscriptions.isEmpty && replayed.audit() == desk.database.audit())

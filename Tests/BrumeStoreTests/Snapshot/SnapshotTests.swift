@@ -43,10 +43,9 @@ struct SnapshotTests {
                 ]), caller: folder.desk.caller, nowMilliseconds: 1)
         var commit = try #require(subscriptions.commit)
         commit.entry.operationID = [1, 2, 3]
-        commit.entry.operationAnswer = [4, 5]
         commit.entry.operationDigest = OperationDigest(front: 6, back: 7)
-        folder.desk.database.remember(
-            operation: [1, 2, 3], answer: [4, 5], digest: commit.entry.operationDigest)
+        commit.entry.operationOutcome = folder.desk.database.remember(
+            operation: [1, 2, 3], .subscriptions(subscriptions.answer), digest: commit.entry.operationDigest, user: "")
         try folder.keep(commit)
         return folder
     }
