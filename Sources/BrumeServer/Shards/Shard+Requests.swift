@@ -206,9 +206,9 @@ extension Shard {
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
     ) throws(ServiceError) -> Answer {
         let database = loaded.database
-        let caller = Caller(
-            user: identity.userRecordName, isOwner: database.id.owner == identity.userRecordName,
-            access: access(of: identity, to: database.id), device: identity.deviceID)
+        let grant = try Authorisation.grant(
+            in: database.id, to: identity, access: access(of: identity, to: database.id))
+        let caller = grant.caller
         let now = wallClockMilliseconds
         switch request {
         case .modifyRecords(var request):
