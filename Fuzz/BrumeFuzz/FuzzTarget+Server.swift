@@ -3,12 +3,13 @@ internal import BrumeServer
 internal import BrumeStore
 
 extension FuzzTarget {
-    /// The only tokens that were ever made with the key, one of each version: nothing else opens.
+    /// The only tokens that were ever made with the key, one of each version, and the only position: nothing else
+    /// opens.
     static let tokens = FuzzTarget(
         name: "tokens",
         run: { bytes in
             let sealer = TokenSealer(key: [UInt8](repeating: 7, count: 32))
-            for kind in [ChangeToken.Kind.zone, .database, .notifications] {
+            for kind in [ChangeToken.Kind.zone, .database] {
                 do throws(ServiceError) {
                     guard try sealer.open(Array(bytes), kind: kind, scope: tokenScope(sealer)) != nil else {
                         precondition(bytes.isEmpty, "a token was taken for none")
@@ -23,10 +24,18 @@ extension FuzzTarget {
                         "a token was refused with another error than the two that it may be")
                 }
             }
+            let positions = PositionSealer(key: [UInt8](repeating: 7, count: 32))
+            let position = try? positions.open(Array(bytes), scope: tokenScope(sealer))
+            precondition(
+                position == nil || position == issuedPosition && Array(bytes) == sealedPosition(positions, sealer),
+                "a forged position opened")
         },
         seeds: {
             [
                 issuedToken(TokenSealer(key: [UInt8](repeating: 7, count: 32))), versionOneToken,
+                sealedPosition(
+                    PositionSealer(key: [UInt8](repeating: 7, count: 32)),
+                    TokenSealer(key: [UInt8](repeating: 7, count: 32))),
                 [UInt8](repeating: 1, count: 46), versionTwoToken, versionThreeToken,
             ]
         })
@@ -58,6 +67,17 @@ extension FuzzTarget {
         sealer.seal(
             ChangeToken(kind: .zone, epoch: 1, incarnation: 2, position: ChangePosition(sequence: 3, index: 4)),
             scope: tokenScope(sealer))
+    }
+
+    /// The only position that was ever made with the key.
+    private static var issuedPosition: StreamPosition {
+        var position = StreamPosition()
+        position[.privateDatabase] = StreamPosition.Place(run: 1, position: ChangePosition(sequence: 3, index: 4))
+        return position
+    }
+
+    private static func sealedPosition(_ positions: PositionSealer, _ sealer: TokenSealer) -> [UInt8] {
+        positions.seal(issuedPosition, scope: tokenScope(sealer))
     }
 
     /// The only cursor that was ever made with the key: nothing else opens. Behind the seal, a place is read or

@@ -112,7 +112,7 @@ private func database(container: String = "iCloud.a", owner: String = "_1", envi
                 #expect(error.code == .changeTokenExpired)
             }
         }
-        #expect(throws: ServiceError.self) { try sealer.open(sealed, kind: .notifications, scope: home) }
+        #expect(throws: ServiceError.self) { try sealer.open(sealed, kind: .database, scope: home) }
     }
 
     @Test("names that run together are different scopes") func ambiguousNames() {

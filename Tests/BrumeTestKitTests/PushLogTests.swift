@@ -22,13 +22,13 @@ struct PushLogTests {
         return timeline
     }
 
-    private static var sealer: TokenSealer { TokenSealer(key: SimulatedServer.key) }
-
     private static func event(_ kind: NotificationEvent.Kind, at sequence: UInt64) -> NotificationEvent {
-        let position = ChangeToken(
-            kind: .notifications, epoch: 0, incarnation: 0, position: ChangePosition(sequence: sequence, index: 0))
+        var position = StreamPosition()
+        position[.privateDatabase] = StreamPosition.Place(
+            run: 0, position: ChangePosition(sequence: sequence, index: 0))
         return NotificationEvent(
-            position: sealer.seal(position, scope: [UInt8](repeating: 0, count: 8)), notificationID: "",
+            position: PositionSealer(key: SimulatedServer.key).seal(position, scope: [UInt8](repeating: 0, count: 8)),
+            notificationID: "",
             subscriptionID: "all", notificationInfo: nil, kind: kind,
             committedMilliseconds: 1)
     }

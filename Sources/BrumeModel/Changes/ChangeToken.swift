@@ -7,8 +7,6 @@ package struct ChangeToken: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         case zone = 1
         case database = 2
-        /// The position of a device's notification stream.
-        case notifications = 3
     }
 
     package let kind: Kind

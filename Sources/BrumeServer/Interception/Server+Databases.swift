@@ -44,7 +44,7 @@ extension Server {
                     ModifyZonesRequest(database: .private, deletions: zones),
                     caller: Caller(user: id.owner, isOwner: true), nowMilliseconds: shard.wallClockMilliseconds,
                     deletionReason: reason)
-                if let commit = decision.commit { shard.append(commit, to: loaded, origin: [], by: nil) }
+                if let commit = decision.commit { shard.append(commit, to: loaded, origin: .server, by: nil) }
                 let error = decision.answer.deletions.compactMap(\.self).first
                 shard.gate.whenDurable(loaded.lastPosition) { done(error) }
             }

@@ -3,7 +3,7 @@ internal import BrumeModel
 /// A stream's acknowledgements for the public database, which may belong to another loop: one is under way at a time,
 /// and the newest of those that come meanwhile follows.
 struct AcknowledgementRelay {
-    typealias Place = NotificationPosition.Place
+    typealias Place = StreamPosition.Place
 
     /// What the messages count that the acknowledgement under way stands for; nothing when none is.
     private var underWay = StreamCredit.none

@@ -23,7 +23,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     /// events are of one type.
     private var reading: (subject: NotificationSubject, schemasVersion: UInt64, isAllowed: Bool)?
     /// The position after the last event that was sent.
-    private var position = NotificationPosition(privatePlace: .init(epoch: 0, position: .start), publicPlace: nil)
+    private var position = StreamPosition()
     /// What is sent first, as soon as the public database's place is known.
     private var ready: [UInt8] = []
     private var isPlaced = false
@@ -64,8 +64,8 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     var client: Client { responder.client }
 
     /// Reads a position that a client gave; nil for an empty one.
-    func open(_ position: [UInt8]) throws(ServiceError) -> NotificationPosition? {
-        try shard.sealer.open(position, kind: .notifications, scope: scope).map(NotificationPosition.init)
+    func open(_ position: [UInt8]) throws(ServiceError) -> StreamPosition? {
+        try shard.runSealer.sealer.open(position, scope: scope)
     }
 
     // MARK: Opening
@@ -76,10 +76,11 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     ///   - publicPlace: Where the device stood; kept for the case that the public database is damaged.
     ///   - ready: The event that says that the stream is ready.
     func start(
-        privatePlace: NotificationPosition.Place, publicPlace: NotificationPosition.Place?, ready: [UInt8],
+        privatePlace: StreamPosition.Place, publicPlace: StreamPosition.Place?, ready: [UInt8],
         _ databases: Databases
     ) {
-        position = NotificationPosition(privatePlace: privatePlace, publicPlace: publicPlace)
+        position[.privateDatabase] = privatePlace
+        position[.publicDatabase] = publicPlace
         self.ready = ready
         self.databases = databases
     }
@@ -88,9 +89,9 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     ///
     /// - Parameter publicPlace: Where its events begin; nil if it is damaged, and the stream reports the private one
     ///   alone.
-    func placed(publicPlace: NotificationPosition.Place?) {
+    func placed(publicPlace: StreamPosition.Place?) {
         if isClosed { return }
-        if let publicPlace { position.publicPlace = publicPlace }
+        if let publicPlace { position[.publicDatabase] = publicPlace }
         isPlaced = true
         resume()
     }
@@ -155,7 +156,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     }
 
     func sendPrivate(_ delivery: NotificationDelivery) {
-        position.privatePlace = delivery.place
+        position[.privateDatabase] = delivery.place
         send(delivery.message)
     }
 
@@ -164,7 +165,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
         guard interceptor == nil, isReady, !isClosed, mayReceivePrivate,
             door.send(responder.call, shard.runSealer.seal(run, behind: position, scope: scope))
         else { return false }
-        position.privatePlace = run.deliveries[run.deliveries.count - 1].place
+        position[.privateDatabase] = run.deliveries[run.deliveries.count - 1].place
         shard.push.sent += UInt64(run.deliveries.count)
         return true
     }
@@ -178,7 +179,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     private func pumpPublic() {
         var count = 0
         while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, door.maySend(responder.call) {
-            position.publicPlace = inbox[firstInInbox].place
+            position[.publicDatabase] = inbox[firstInInbox].place
             let message = inbox[firstInInbox].message
             let isAllowed = mayRead(inbox[firstInInbox].subject)
             firstInInbox += 1

@@ -50,13 +50,13 @@ extension NotificationHub {
 
     /// Encodes an event without its position.
     static func encode(
-        _ kind: NotificationEvent.Kind, at place: NotificationPosition.Place, in scope: DatabaseScope,
+        _ kind: NotificationEvent.Kind, at place: StreamPosition.Place, in scope: DatabaseScope,
         coder: MessageCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0
     ) -> [UInt8] {
         coder.encodeNotificationEvent(
             NotificationEvent(
                 position: [],
-                notificationID: (scope == .public ? "p-" : "") + String(place.epoch, radix: 36) + "-"
+                notificationID: (scope == .public ? "p-" : "") + String(place.run, radix: 36) + "-"
                     + String(place.position.rawValue, radix: 36),
                 subscriptionID: subscription?.id ?? "", notificationInfo: subscription?.notificationInfo, kind: kind,
                 committedMilliseconds: committedMilliseconds))

@@ -67,7 +67,7 @@ extension NotificationHub {
         // An order to fetch says nothing of the change: neither who made it nor when.
         append(
             Publication(
-                sequence: told.sequence, origin: [], committedMilliseconds: 0, hints: [], matches: matches),
+                sequence: told.sequence, origin: .server, committedMilliseconds: 0, hints: [], matches: matches),
             committedNanoseconds: told.committedNanoseconds)
         return true
     }
@@ -140,8 +140,8 @@ extension NotificationHub {
         _ kind: NotificationEvent.Kind?, _ subject: NotificationSubject? = nil
     ) {
         var event = NotificationRing.Event(
-            position: mailbox.nextPosition(inCommit: publication.sequence), origin: publication.origin, message: [],
-            subject: subject)
+            position: mailbox.nextPosition(inCommit: publication.sequence),
+            origin: publication.origin.device(of: mailbox.owner), message: [], subject: subject)
         if let kind {
             event.message = encode(
                 kind, at: event.position, subscription: kept.subscription,

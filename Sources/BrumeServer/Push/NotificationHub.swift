@@ -14,7 +14,7 @@ final class NotificationHub {
     /// What one commit reports, matched when it was applied and published when it is durable.
     struct Publication {
         var sequence: UInt64
-        var origin: [UInt8]
+        var origin: ChangeOrigin
         var committedMilliseconds: Int64
         /// Zone and database subscriptions, which only private databases have.
         var hints: [KeptSubscription]
@@ -102,13 +102,13 @@ final class NotificationHub {
 
     var isPublic: Bool { database.id.scope == .public }
 
-    private lazy var lastPlace = NotificationPosition.Place(epoch: database.run(of: .start), position: .start)
+    private lazy var lastPlace = StreamPosition.Place(run: database.run(of: .start), position: .start)
 
     // MARK: Devices
 
     /// Where a device's events begin.
     struct Start: Equatable, Sendable {
-        var place: NotificationPosition.Place
+        var place: StreamPosition.Place
         /// Whether the hub knew where the device stood.
         var isResumed: Bool
     }
@@ -117,7 +117,7 @@ final class NotificationHub {
     ///
     /// - Parameter place: Where its last stream ended; nil to begin where it acknowledged last.
     func add(
-        _ listener: any NotificationListener, of user: String, place: NotificationPosition.Place?
+        _ listener: any NotificationListener, of user: String, place: StreamPosition.Place?
     ) -> Result<Start, ServiceError> {
         let mailbox = mailbox(of: user)
         if let former = mailbox.listeners.first(where: { $0.device == listener.device }) {
@@ -135,7 +135,7 @@ final class NotificationHub {
         if let place {
             // A place of a lost future comes after nothing that this server knows: the device has to fetch.
             let isOurs =
-                place.epoch == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
+                place.run == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
             resumption = isOurs ? place.position : .start
         } else {
             resumption = mailbox.acknowledgedPlace(of: listener.device)
@@ -155,7 +155,7 @@ final class NotificationHub {
         mailbox.listeners.append(listener)
         listenerCount += 1
         return .success(
-            Start(place: .init(epoch: database.run(of: start), position: start), isResumed: resumption != nil))
+            Start(place: .init(run: database.run(of: start), position: start), isResumed: resumption != nil))
     }
 
     /// Whether a device at a place before the ring's floor may have missed events. In the public database most users
@@ -178,18 +178,18 @@ final class NotificationHub {
     }
 
     /// Notes that the device has handled everything up to the place.
-    func acknowledge(_ place: NotificationPosition.Place, by device: [UInt8], of user: String) {
+    func acknowledge(_ place: StreamPosition.Place, by device: [UInt8], of user: String) {
         let mailbox = mailbox(of: user)
         let isOurs =
-            place.epoch == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
+            place.run == database.run(of: place.position) && place.position <= max(mailbox.ring.head, floor)
         mailbox.acknowledge(isOurs ? place.position : .start, by: device)
     }
 
     /// A position, with the run that wrote it.
-    func place(_ position: ChangePosition) -> NotificationPosition.Place {
+    func place(_ position: ChangePosition) -> StreamPosition.Place {
         // Kept, since an event goes to many devices in a row.
         if lastPlace.position != position {
-            lastPlace = NotificationPosition.Place(epoch: database.run(of: position), position: position)
+            lastPlace = StreamPosition.Place(run: database.run(of: position), position: position)
         }
         return lastPlace
     }

@@ -3,7 +3,7 @@ internal import BrumeSystem
 
 /// An event on its way to a device, and the place after it.
 struct NotificationDelivery: Sendable {
-    var place: NotificationPosition.Place
+    var place: StreamPosition.Place
     /// An encoded `brume.v1.NotificationEvent` without its position.
     var message: [UInt8]
     /// What decides whether the user may read the record of an event; nil in a private database.
@@ -82,7 +82,7 @@ final class FarListener: NotificationListener, @unchecked Sendable {
 
     /// Tells the stream where its events begin, before any of them; nil if the database is damaged and there will be
     /// none.
-    func start(at place: NotificationPosition.Place?) {
+    func start(at place: StreamPosition.Place?) {
         loop.execute { [stream] in stream.placed(publicPlace: place) }
         settle()
     }

@@ -8,7 +8,7 @@ internal import BrumeStore
 struct NotificationRing {
     struct Event {
         var position: ChangePosition
-        /// The device that made the change, which is left out.
+        /// The user's device that made the change, which is left out; empty where none of theirs did.
         var origin: [UInt8]
         /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
         var message: [UInt8]

@@ -1,8 +1,8 @@
 internal import BrumeModel
 
-/// Seals the positions behind the events of a run.
+/// Seals the positions behind the events of a run, which are those of a private database.
 ///
-/// Devices that stand at the same place in both databases get the same bytes: what was sealed last is kept for the
+/// Devices that stand at the same place in all sources get the same bytes: what was sealed last is kept for the
 /// turn, so that a thousand devices cost one sealing and a copy each. Belongs to one loop.
 final class RunSealer {
     let sealer: PositionSealer
@@ -10,8 +10,8 @@ final class RunSealer {
 
     private struct Sealed {
         let run: NotificationRun
-        /// What else the positions hold.
-        let publicPlace: NotificationPosition.Place?
+        /// What the positions hold of other sources.
+        let rest: StreamPosition
         let scope: [UInt8]
         let streamRun: StreamRun
     }
@@ -23,17 +23,16 @@ final class RunSealer {
     /// The run as a stream sends it.
     ///
     /// - Parameter position: The stream's position.
-    func seal(_ run: NotificationRun, behind position: NotificationPosition, scope: [UInt8]) -> StreamRun {
-        if let last, last.run === run, last.publicPlace == position.publicPlace, last.scope == scope {
-            return last.streamRun
-        }
+    func seal(_ run: NotificationRun, behind position: StreamPosition, scope: [UInt8]) -> StreamRun {
+        let rest = position.without(.privateDatabase)
+        if let last, last.run === run, last.rest == rest, last.scope == scope { return last.streamRun }
         var position = position
         let events = run.deliveries.map { delivery in
-            position.privatePlace = delivery.place
+            position[.privateDatabase] = delivery.place
             return StreamEvent(position: sealer.seal(position, scope: scope), message: delivery.message)
         }
         let streamRun = StreamRun(events)
-        last = Sealed(run: run, publicPlace: position.publicPlace, scope: scope, streamRun: streamRun)
+        last = Sealed(run: run, rest: rest, scope: scope, streamRun: streamRun)
         return streamRun
     }
 

@@ -1,38 +1,54 @@
-internal import BrumeModel
+package import BrumeModel
 
-/// How far a device's stream has come: in its user's private database, and in the public one.
-///
-/// On the wire it is a token of the private database, whose unused fields hold the place in the public one. In
-/// positions from before streams reported the public database those are zero.
-struct NotificationPosition: Equatable, Sendable {
-    /// A place in one database's events.
-    struct Place: Equatable, Sendable {
-        /// The run of the server that wrote the commit.
-        var epoch: UInt32
-        var position: ChangePosition
+/// How far a device's stream has come in each source of its events.
+package struct StreamPosition: Equatable, Sendable {
+    /// Where events come from. Raw values stand in sealed positions.
+    package enum Source: UInt8, CaseIterable, Sendable {
+        /// The private database of the device's user.
+        case privateDatabase = 1
+        /// The container's public database.
+        case publicDatabase = 2
     }
 
-    var privatePlace: Place
-    /// The place in the public database; nil if the position has none.
-    var publicPlace: Place?
+    /// A place in one source's events.
+    package struct Place: Equatable, Sendable {
+        /// The run that wrote the commit there.
+        package var run: UInt32
+        package var position: ChangePosition
 
-    init(privatePlace: Place, publicPlace: Place?) {
-        self.privatePlace = privatePlace
-        self.publicPlace = publicPlace
-    }
-
-    init(_ token: ChangeToken) {
-        privatePlace = Place(epoch: token.epoch, position: token.position)
-        let publicEpoch = UInt32(truncatingIfNeeded: token.firstFetchHead.rawValue)
-        if publicEpoch != 0 {
-            publicPlace = Place(epoch: publicEpoch, position: ChangePosition(rawValue: token.incarnation))
+        package init(run: UInt32, position: ChangePosition) {
+            self.run = run
+            self.position = position
         }
     }
 
-    var token: ChangeToken {
-        ChangeToken(
-            kind: .notifications, epoch: privatePlace.epoch, incarnation: publicPlace?.position.rawValue ?? 0,
-            position: privatePlace.position,
-            firstFetchHead: ChangePosition(rawValue: UInt64(publicPlace?.epoch ?? 0)))
+    // Not an array: a position is made for every event.
+    private var privatePlace: Place?
+    private var publicPlace: Place?
+
+    /// A position that says nothing of any source.
+    package init() {}
+
+    /// The place in a source; nil where the position says nothing of it.
+    package subscript(source: Source) -> Place? {
+        get {
+            switch source {
+            case .privateDatabase: privatePlace
+            case .publicDatabase: publicPlace
+            }
+        }
+        set {
+            switch source {
+            case .privateDatabase: privatePlace = newValue
+            case .publicDatabase: publicPlace = newValue
+            }
+        }
+    }
+
+    /// The same position, which says nothing of a source.
+    func without(_ source: Source) -> StreamPosition {
+        var rest = self
+        rest[source] = nil
+        return rest
     }
 }

@@ -134,12 +134,12 @@ extension Shard {
         guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
             if forgets {
                 for commit in loaded.database.forgetUser(nowMilliseconds: wallClockMilliseconds) {
-                    append(commit, to: loaded, origin: [], by: nil)
+                    append(commit, to: loaded, origin: .server, by: nil)
                 }
             }
             return gate.whenDurable(loaded.lastPosition) { done(.success(records)) }
         }
-        if let commit { append(commit, to: loaded, origin: [], by: nil) }
+        if let commit { append(commit, to: loaded, origin: .server, by: nil) }
         let next = OnLoop<Void> { [self, emptying] in
             emptyMore(loaded, emptying, records + count, forgets: forgets, done)
         }

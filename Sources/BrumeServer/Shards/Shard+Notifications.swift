@@ -38,10 +38,10 @@ extension Shard {
         let hub = loaded.hub
         let resumption = try stream.open(position)
         let near = NearListener(stream)
-        let start = try hub.add(near, of: "", place: resumption?.privatePlace).get()
-        let far = listenToPublicEvents(stream, place: resumption?.publicPlace)
+        let start = try hub.add(near, of: "", place: resumption?[.privateDatabase]).get()
+        let far = listenToPublicEvents(stream, place: resumption?[.publicDatabase])
         stream.start(
-            privatePlace: start.place, publicPlace: resumption?.publicPlace,
+            privatePlace: start.place, publicPlace: resumption?[.publicDatabase],
             ready: NotificationHub.encode(
                 .ready(resumed: start.isResumed), at: start.place, in: .private, coder: coder),
             DeviceStream.Databases(
@@ -55,7 +55,7 @@ extension Shard {
     /// Has the public database send its events too; the stream opens once that database has answered. Returns closures
     /// that ask for more of them, and that end this.
     private func listenToPublicEvents(
-        _ stream: DeviceStream, place: NotificationPosition.Place?
+        _ stream: DeviceStream, place: StreamPosition.Place?
     ) -> (grant: (Int) -> Void, leave: () -> Void) {
         let client = stream.client
         let id = client.identity.publicDatabase
@@ -94,7 +94,7 @@ extension Shard {
     /// nothing to report.
     private func addPublicListener(
         _ listener: FarListener, of user: String, in id: DatabaseID, account: ClientShare.Key,
-        place: NotificationPosition.Place?
+        place: StreamPosition.Place?
     ) {
         // The stream may have ended before its account's turn came.
         if listener.isClosed { return }
@@ -178,8 +178,8 @@ extension Shard {
         _ position: [UInt8], _ credit: StreamCredit, on stream: DeviceStream, in loaded: LoadedDatabase
     ) throws(ServiceError) {
         guard let handled = try stream.open(position) else { return stream.responder.processed(credit) }
-        loaded.hub.acknowledge(handled.privatePlace, by: stream.device, of: "")
-        guard let place = handled.publicPlace else { return stream.responder.processed(credit) }
+        if let place = handled[.privateDatabase] { loaded.hub.acknowledge(place, by: stream.device, of: "") }
+        guard let place = handled[.publicDatabase] else { return stream.responder.processed(credit) }
         switch stream.acknowledgements.received(place, credit) {
         case .send(let place): relay(place, for: stream)
         case .wait: break
@@ -189,7 +189,7 @@ extension Shard {
 
     /// Takes an acknowledgement to the public database, and then the newest of those that came meanwhile, also when the
     /// stream has ended since.
-    private func relay(_ place: NotificationPosition.Place, for stream: DeviceStream) {
+    private func relay(_ place: StreamPosition.Place, for stream: DeviceStream) {
         let identity = stream.client.identity
         let (publicID, user, device) = (identity.publicDatabase, identity.userRecordName, stream.device)
         let owner = server.shard(at: identity.publicPlacement)

@@ -320,7 +320,8 @@ extension Shard {
                 commit!.entry.operationOutcome = loaded.database.remember(
                     operation: operation.key, outcome, digest: operation.digest, user: user)
             }
-            append(commit!, to: loaded, origin: identity.deviceID, by: share)
+            append(
+                commit!, to: loaded, origin: ChangeOrigin(identity, in: loaded.database.id), by: share)
         }
         return answer(outcome, in: loaded.database)
     }

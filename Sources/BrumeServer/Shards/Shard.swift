@@ -85,7 +85,7 @@ final class Shard: @unchecked Sendable {
         schemas = server.schemas.containers
         sealer = TokenSealer(key: server.secrets.key)
         tagNumbers = KeyedNumbers(secret: server.secrets.key, label: "change tags")
-        runSealer = RunSealer(PositionSealer(sealer))
+        runSealer = RunSealer(PositionSealer(key: server.secrets.key))
         cursorSealer = CursorSealer(key: server.secrets.key)
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
@@ -136,7 +136,7 @@ final class Shard: @unchecked Sendable {
     ///
     /// - Parameter share: The share of the client that made it, which limits how much it has that is not durable; nil
     ///   for a commit of the server itself.
-    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: [UInt8], by share: ClientShare?) {
+    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: ChangeOrigin, by share: ClientShare?) {
         if let share {
             loaded.lastPosition = log.append(
                 commit.entry, by: share, timeShare(of: share.key), nowNanoseconds: loop.nowNanoseconds)
@@ -253,7 +253,7 @@ final class Shard: @unchecked Sendable {
     func ensureUserRecord(of user: String, in loaded: LoadedDatabase) {
         if log.writeRefusal != nil { return }
         if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: wallClockMilliseconds) {
-            append(commit, to: loaded, origin: [], by: nil)
+            append(commit, to: loaded, origin: .server, by: nil)
         }
     }
 

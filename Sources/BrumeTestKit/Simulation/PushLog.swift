@@ -60,7 +60,7 @@ final class PushLog {
         switch event.kind {
         case .ready, .fetchFromToken, .unknown: return nil
         case .zoneChanged, .databaseChanged, .recordChanged:
-            guard let scope = scope(of: event), let place = PeekedToken(event.position)?.place(in: scope) else {
+            guard let scope = scope(of: event), let place = PeekedPosition(event.position)?.place(in: scope) else {
                 return nil
             }
             return (scope, place >> 20)
@@ -86,7 +86,7 @@ final class PushLog {
         _ event: NotificationEvent, timelines: (DatabaseScope) -> CommitHistory.Timeline,
         owner: (DatabaseScope) -> String, device: [UInt8]
     ) -> String? {
-        guard let token = PeekedToken(event.position) else { return "a notification has no position" }
+        guard let token = PeekedPosition(event.position) else { return "a notification has no position" }
         guard let scope = Self.scope(of: event) else {
             guard case .ready(let resumed) = event.kind else { return nil }
             for scope in [DatabaseScope.private, .public] {
@@ -124,7 +124,7 @@ final class PushLog {
 
     /// Where a position stands in both databases, for people.
     static func places(of position: [UInt8]) -> String {
-        guard let token = PeekedToken(position) else { return "nowhere" }
+        guard let token = PeekedPosition(position) else { return "nowhere" }
         return [DatabaseScope.private, .public].map { scope in
             token.place(in: scope).map { "\(scope) \($0 >> 20).\($0 & 0xFFFFF)" } ?? "\(scope) unknown"
         }.joined(separator: ", ")
@@ -156,16 +156,5 @@ final class PushLog {
             }
         }
         return nil
-    }
-}
-
-extension PeekedToken {
-    /// Where a stream's position stands in one database; nil if it says nothing about that.
-    fileprivate func place(in scope: DatabaseScope) -> UInt64? {
-        switch scope {
-        case .private: position
-        // The unused fields of a token hold the place in the public database; see `NotificationPosition`.
-        case .public: firstFetchHead == 0 ? nil : incarnation
-        }
     }
 }

@@ -49,7 +49,7 @@ struct MemoryBudgetTests {
             for sequence in sequences {
                 loaded.hub.publish(
                     NotificationHub.Publication(
-                        sequence: sequence, origin: [], committedMilliseconds: 0,
+                        sequence: sequence, origin: .server, committedMilliseconds: 0,
                         hints: [KeptSubscription(Subscription(id: "s", kind: .zone(zone, recordType: "")))],
                         matches: CommitMatches()))
             }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Acknowledgements on their way to another loop")
 struct AcknowledgementRelayTests {
-    private func place(_ number: UInt64) -> NotificationPosition.Place {
-        NotificationPosition.Place(epoch: 1, position: .end(ofSequence: number))
+    private func place(_ number: UInt64) -> StreamPosition.Place {
+        StreamPosition.Place(run: 1, position: .end(ofSequence: number))
     }
 
     private func credit(_ bytes: Int) -> StreamCredit { StreamCredit(messages: 1, bytes: bytes) }

@@ -11,7 +11,7 @@ private final class Taker: NotificationListener {
     var place = ChangePosition.start
     var mayTake = true
     var taken: [NotificationEvent] = []
-    var places: [NotificationPosition.Place] = []
+    var places: [StreamPosition.Place] = []
     var isDisplaced = false
     var takesRuns = true
     /// How many events each run had that it took.
@@ -79,8 +79,8 @@ struct NotificationHubTests {
     }
 
     /// Behind all that there is.
-    private var here: NotificationPosition.Place {
-        NotificationPosition.Place(epoch: 7, position: .end(ofSequence: database.sequence))
+    private var here: StreamPosition.Place {
+        StreamPosition.Place(run: 7, position: .end(ofSequence: database.sequence))
     }
 
     /// - Parameter types: Of the records, by their names.
@@ -100,14 +100,16 @@ struct NotificationHubTests {
         let commit = try #require(modify([name: type]))
         hub.publish(
             NotificationHub.Publication(
-                sequence: commit.sequence, origin: Array(repeating: origin, count: 16), committedMilliseconds: 1,
+                sequence: commit.sequence,
+                origin: ChangeOrigin(user: "_ada", device: Array(repeating: origin, count: 16)),
+                committedMilliseconds: 1,
                 hints: [], matches: commit.matches))
         hub.deliver()
     }
 
     @discardableResult
     private func join(
-        _ listener: Taker, _ user: String, _ hub: NotificationHub, at place: NotificationPosition.Place? = nil
+        _ listener: Taker, _ user: String, _ hub: NotificationHub, at place: StreamPosition.Place? = nil
     ) throws -> NotificationHub.Start {
         let start = try hub.add(listener, of: user, place: place).get()
         hub.pump(listener, of: user)
@@ -216,10 +218,10 @@ struct NotificationHubTests {
         let hub = hub()
         subscribe("_ada")
         try save("before", into: hub)
-        let place = NotificationPosition.Place(
-            epoch: 7, position: .end(ofSequence: database.sequence))
+        let place = StreamPosition.Place(
+            run: 7, position: .end(ofSequence: database.sequence))
         // The second one's place is of a lost future.
-        for (number, place) in [place, NotificationPosition.Place(epoch: 99, position: place.position)].enumerated() {
+        for (number, place) in [place, StreamPosition.Place(run: 99, position: place.position)].enumerated() {
             let first = Taker(UInt8(number + 1))
             first.mayTake = false
             try join(first, "_ada", hub, at: place)
@@ -259,7 +261,7 @@ struct NotificationHubTests {
         subscribe("_last")
         try save("second", into: hub)
         let first = Taker(1)
-        try join(first, "_u0", hub, at: .init(epoch: 7, position: .start))
+        try join(first, "_u0", hub, at: .init(run: 7, position: .start))
         #expect(first.summary.first == "fetchFromToken(BrumeModel.DatabaseScope.public)")
     }
 
@@ -269,8 +271,8 @@ struct NotificationHubTests {
         let hub = hub()
         try save("a", into: hub)
         for place in [
-            NotificationPosition.Place(epoch: 99, position: ChangePosition(sequence: 1, index: 0)),
-            NotificationPosition.Place(epoch: 7, position: ChangePosition(sequence: 1_000_000, index: 0)),
+            StreamPosition.Place(run: 99, position: ChangePosition(sequence: 1, index: 0)),
+            StreamPosition.Place(run: 7, position: ChangePosition(sequence: 1_000_000, index: 0)),
         ] {
             let taker = Taker(1)
             try join(taker, "_ada", hub, at: place)
@@ -284,7 +286,7 @@ struct NotificationHubTests {
         let hub = hub()
         let (ada, bob) = (Taker(1), Taker(2))
         try join(ada, "_ada", hub)
-        try join(bob, "_bob", hub, at: .init(epoch: 7, position: .start))
+        try join(bob, "_bob", hub, at: .init(run: 7, position: .start))
         #expect(ada.summary == ["fetchFromToken(BrumeModel.DatabaseScope.public)"])
         #expect(bob.taken.isEmpty)
     }
@@ -292,7 +294,7 @@ struct NotificationHubTests {
     @Test("one whose only subscription has fired once is told to look again after a restart, until the device knows")
     func restartBehindOnce() throws {
         subscribe("_ada", options: [.creation, .once])
-        let before = NotificationPosition.Place(epoch: 7, position: .end(ofSequence: database.sequence))
+        let before = StreamPosition.Place(run: 7, position: .end(ofSequence: database.sequence))
         let first = hub()
         try save("n", into: first)
         #expect(!database.hasSubscriptions(of: "_ada"))
@@ -317,7 +319,8 @@ struct NotificationHubTests {
         let commit = try #require(modify(["n": "Note", "c": "City"]))
         first.publish(
             NotificationHub.Publication(
-                sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [], matches: commit.matches))
+                sequence: commit.sequence, origin: .server, committedMilliseconds: 1, hints: [], matches: commit.matches
+            ))
         first.deliver()
         #expect(ada.taken.count == 2 && !database.hasSubscriptions(of: "_ada"))
         let again = Taker(1)
@@ -355,7 +358,7 @@ struct NotificationHubTests {
             let commit = try #require(modify([name: "Note"]))
             hub.enqueue(
                 NotificationHub.Publication(
-                    sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [],
+                    sequence: commit.sequence, origin: .server, committedMilliseconds: 1, hints: [],
                     matches: commit.matches), committedNanoseconds: commit.sequence)
         }
         #expect(hub.waitingEvents == 200)
@@ -385,7 +388,7 @@ struct NotificationHubTests {
             let commit = try #require(modify([name: "Note"]))
             hub.enqueue(
                 NotificationHub.Publication(
-                    sequence: commit.sequence, origin: [], committedMilliseconds: 1, hints: [],
+                    sequence: commit.sequence, origin: .server, committedMilliseconds: 1, hints: [],
                     matches: commit.matches), committedNanoseconds: commit.sequence)
         }
         for name in ["a", "b", "c", "d", "e"] { try enqueue(name) }
@@ -426,20 +429,6 @@ struct NotificationHubTests {
             told.allSatisfy { $0.first == "s n" || $0.first == "fetchFromToken(BrumeModel.DatabaseScope.public)" })
         #expect(told.contains { $0.first != "s n" }, "the limit was not reached")
     }
-
-    @Test("positions hold both places, and those from before say nothing of the public one")
-    func positions() {
-        let place = NotificationPosition.Place(epoch: 3, position: ChangePosition(sequence: 9, index: 2))
-        let other = NotificationPosition.Place(epoch: 4, position: ChangePosition(sequence: 5, index: 1))
-        for position in [
-            NotificationPosition(privatePlace: place, publicPlace: other),
-            NotificationPosition(privatePlace: place, publicPlace: nil),
-        ] {
-            #expect(NotificationPosition(position.token) == position)
-        }
-        let old = ChangeToken(kind: .notifications, epoch: 3, incarnation: 0, position: place.position)
-        #expect(NotificationPosition(old) == NotificationPosition(privatePlace: place, publicPlace: nil))
-    }
 }
 
 @Suite("The hub of a private database")
@@ -459,7 +448,7 @@ struct PrivateNotificationHubTests {
     ) {
         hub.publish(
             NotificationHub.Publication(
-                sequence: sequence, origin: Array(repeating: origin, count: 16),
+                sequence: sequence, origin: ChangeOrigin(user: "", device: Array(repeating: origin, count: 16)),
                 committedMilliseconds: Int64(sequence) * 1_000,
                 hints: kinds.map { KeptSubscription(Subscription(id: "\($0)", kind: $0)) }, matches: CommitMatches()))
         if delivers { hub.deliver() }
@@ -472,14 +461,14 @@ struct PrivateNotificationHubTests {
         // Some while nobody listens, some while one device does, and some after it left.
         publish(1, by: 9, kinds, to: hub)
         let early = Taker(1)
-        _ = try hub.add(early, of: "", place: NotificationPosition.Place(epoch: 7, position: .start)).get()
+        _ = try hub.add(early, of: "", place: StreamPosition.Place(run: 7, position: .start)).get()
         hub.pump(early, of: "")
         publish(2, by: 9, kinds, to: hub)
         hub.remove(early, of: "")
         publish(3, by: 9, kinds, to: hub)
         publish(4, by: 2, kinds, to: hub)
         let late = Taker(2)
-        _ = try hub.add(late, of: "", place: NotificationPosition.Place(epoch: 7, position: .start)).get()
+        _ = try hub.add(late, of: "", place: StreamPosition.Place(run: 7, position: .start)).get()
         hub.pump(late, of: "")
         #expect(late.taken.count == 6)
         #expect(Array(late.taken.prefix(4)) == early.taken)
@@ -559,7 +548,7 @@ struct PrivateNotificationHubTests {
         overflow.overflowingOwners = [""]
         hub.publish(
             NotificationHub.Publication(
-                sequence: 11, origin: [], committedMilliseconds: 0, hints: [], matches: overflow))
+                sequence: 11, origin: .server, committedMilliseconds: 0, hints: [], matches: overflow))
         hub.deliver()
         #expect(taker.summary.prefix(10).allSatisfy { $0.hasPrefix("databaseChanged") } && taker.taken.count == 11)
         #expect(taker.summary.last?.hasPrefix("fetchFromToken") == true)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Frames that devices share")
 struct RunSealerTests {
-    private static func place(_ sequence: UInt64) -> NotificationPosition.Place {
-        NotificationPosition.Place(epoch: 7, position: ChangePosition(sequence: sequence, index: 0))
+    private static func place(_ sequence: UInt64) -> StreamPosition.Place {
+        StreamPosition.Place(run: 7, position: ChangePosition(sequence: sequence, index: 0))
     }
 
     private static func run(_ sequences: ClosedRange<UInt64>) -> NotificationRun {
@@ -18,20 +18,29 @@ struct RunSealerTests {
             }, origins: [])
     }
 
-    private static func position(publicPlace: NotificationPosition.Place?) -> NotificationPosition {
-        NotificationPosition(privatePlace: place(1), publicPlace: publicPlace)
+    private static func position(publicPlace: StreamPosition.Place?) -> StreamPosition {
+        position(privatePlace: place(1), publicPlace: publicPlace)
+    }
+
+    private static func position(
+        privatePlace: StreamPosition.Place, publicPlace: StreamPosition.Place?
+    ) -> StreamPosition {
+        var position = StreamPosition()
+        position[.privateDatabase] = privatePlace
+        position[.publicDatabase] = publicPlace
+        return position
     }
 
     /// One event after the other, as they leave without a run.
     private static func framesOneByOne(
-        _ run: NotificationRun, publicPlace: NotificationPosition.Place?, stream: UInt32, scope: [UInt8],
-        _ sealer: TokenSealer
+        _ run: NotificationRun, publicPlace: StreamPosition.Place?, stream: UInt32, scope: [UInt8],
+        _ sealer: PositionSealer
     ) -> [UInt8] {
         var bytes: [UInt8] = []
         for delivery in run.deliveries {
-            let position = NotificationPosition(privatePlace: delivery.place, publicPlace: publicPlace)
+            let position = position(privatePlace: delivery.place, publicPlace: publicPlace)
             let payload =
-                MessageCoder.positionField(sealer.seal(position.token, scope: scope)) + delivery.message
+                MessageCoder.positionField(sealer.seal(position, scope: scope)) + delivery.message
             var header = [UInt8](repeating: 0, count: FrameHeader.byteCount)
             header.withUnsafeMutableBytes {
                 FrameHeader(type: .message, stream: stream, payloadByteCount: payload.count).encode(to: $0)
@@ -43,9 +52,9 @@ struct RunSealerTests {
 
     @Test("a run's frames are those of its events one by one, whoever asked before")
     func sameBytes() {
-        let sealer = TokenSealer(key: [UInt8](repeating: 3, count: 32))
-        let runSealer = RunSealer(PositionSealer(sealer))
-        let scopes = [sealer.scope(Self.database("_a"), zone: nil), sealer.scope(Self.database("_b"), zone: nil)]
+        let sealer = PositionSealer(key: [UInt8](repeating: 3, count: 32))
+        let runSealer = RunSealer(sealer)
+        let scopes = [[UInt8](repeating: 1, count: 8), [UInt8](repeating: 2, count: 8)]
         // What differs between two neighbours differs in one thing alone, and comes back.
         let askers: [(run: Int, stream: UInt32, publicSequence: UInt64?, scope: Int)] = [
             (0, 1, 5, 0), (0, 1, 5, 0), (0, 3, 5, 0), (0, 1, 5, 0), (0, 1, 6, 0), (0, 1, nil, 0), (0, 1, nil, 1),
@@ -67,9 +76,8 @@ struct RunSealerTests {
 
     @Test("neighbours at one place share what was sealed, and those with streams of one number the frames too")
     func sharing() {
-        let sealer = TokenSealer(key: [UInt8](repeating: 3, count: 32))
-        let runSealer = RunSealer(PositionSealer(sealer))
-        let scope = sealer.scope(Self.database("_a"), zone: nil)
+        let runSealer = RunSealer(PositionSealer(key: [UInt8](repeating: 3, count: 32)))
+        let scope = [UInt8](repeating: 1, count: 8)
         let run = Self.run(2...3)
         let first = runSealer.seal(run, behind: Self.position(publicPlace: nil), scope: scope)
         #expect(runSealer.seal(run, behind: Self.position(publicPlace: nil), scope: scope) === first)
@@ -77,9 +85,5 @@ struct RunSealerTests {
         #expect(FramedRun.frames(of: first, stream: 1) === frames)
         #expect(FramedRun.frames(of: first, stream: 2) !== frames)
         #expect(runSealer.seal(run, behind: Self.position(publicPlace: Self.place(9)), scope: scope) !== first)
-    }
-
-    private static func database(_ owner: String) -> DatabaseID {
-        DatabaseID(container: "c", environment: .development, scope: .private, owner: owner)
     }
 }
