@@ -52,7 +52,7 @@ struct DatabaseCacheTests {
     private init(shortLoadBytes: Int = 0, budget: Int = 0, callsPerLoad: Int = 8, exists: Bool = true) throws {
         loop = try EventLoop(name: "loop")
         loader = try EventLoop(name: "loader")
-        let log = try LocalCommitLog(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 1)
+        let log = try ManualJournal(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 1)
         if exists {
             let database = try log.open(id)
             let commit = try #require(database.ensureUserRecord(named: "_ada", nowMilliseconds: 1))

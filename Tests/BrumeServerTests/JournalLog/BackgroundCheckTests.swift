@@ -12,7 +12,7 @@ import Testing
 struct BackgroundCheckTests {
     /// Two databases with a snapshot each; of the second the journal holds a commit more.
     private static func prepare(_ disk: SimulatedDisk, _ ids: [DatabaseID]) throws {
-        let log = try LocalCommitLog(
+        let log = try ManualJournal(
             opening: disk, options: JournalWriter.Options(salt: 1, segmentBytes: 8192), newEpoch: 3)
         func makeZone(_ name: String, in database: Database) throws {
             let request = ModifyZonesRequest(database: .private, saves: [ZoneID(name: name)])

@@ -47,10 +47,10 @@ final class FaultScript {
         }
     }
 
-    private func opened() throws(StoreError) -> LocalCommitLog {
-        var opened: LocalCommitLog?
+    private func opened() throws(StoreError) -> ManualJournal {
+        var opened: ManualJournal?
         try again { () throws(StoreError) in
-            opened = try LocalCommitLog(opening: disk, options: Folder.options(1024), newEpoch: 7)
+            opened = try ManualJournal(opening: disk, options: Folder.options(1024), newEpoch: 7)
         }
         return opened!
     }
@@ -94,7 +94,7 @@ final class FaultScript {
     /// nothing of half a batch.
     func problem() -> String? {
         do throws(StoreError) {
-            let log = try LocalCommitLog(opening: disk, options: Folder.options(1024, 5), newEpoch: 8)
+            let log = try ManualJournal(opening: disk, options: Folder.options(1024, 5), newEpoch: 8)
             for id in FaultScript.ids {
                 let database = try log.open(id)
                 if let problem = problem(with: database) { return problem }

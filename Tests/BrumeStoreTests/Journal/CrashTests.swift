@@ -24,7 +24,7 @@ struct CrashTests {
 
         /// Opens the folder and works until a fault stops it.
         func live() throws(StoreError) {
-            let log = try LocalCommitLog(opening: disk, options: Folder.options(2048, generator.next()), newEpoch: 7)
+            let log = try ManualJournal(opening: disk, options: Folder.options(2048, generator.next()), newEpoch: 7)
             var desks: [Desk] = []
             for id in ids {
                 let database = try log.open(id)

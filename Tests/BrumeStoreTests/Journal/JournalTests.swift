@@ -7,7 +7,7 @@ import Testing
 /// A data folder on a simulated disk, and a desk on its database.
 struct Folder {
     let disk: SimulatedDisk
-    let log: LocalCommitLog
+    let log: ManualJournal
     let desk: Desk
 
     /// Opens the folder, or makes it.
@@ -15,7 +15,7 @@ struct Folder {
         throws(StoreError)
     {
         self.disk = disk
-        log = try LocalCommitLog(opening: disk, options: Folder.options(segmentBytes, salt), newEpoch: run)
+        log = try ManualJournal(opening: disk, options: Folder.options(segmentBytes, salt), newEpoch: run)
         desk = Desk(try log.open(Desk.privateID), caller: Caller(user: Desk.owner, isOwner: true))
     }
 

@@ -171,7 +171,7 @@ struct SnapshotTests {
             DatabaseID(container: long, environment: .development, scope: .private, owner: "y"),
         ]
         let disk = SimulatedDisk()
-        let log = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 7)
+        let log = try ManualJournal(opening: disk, options: Folder.options(), newEpoch: 7)
         for id in ids {
             let database = try log.open(id)
             let desk = Desk(database, caller: Caller(user: id.owner.isEmpty ? "_x" : id.owner, isOwner: true))
@@ -186,7 +186,7 @@ struct SnapshotTests {
         #expect(disk.paths.contains("snapshots/development+private+a%2bb+c.snapshot"))
         #expect(disk.paths.allSatisfy { $0.utf8.count < 230 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
         try log.trim()
-        let again = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 8)
+        let again = try ManualJournal(opening: disk, options: Folder.options(), newEpoch: 8)
         for id in ids { #expect(try again.open(id).recordCount == 1) }
         #expect(try Verification(of: disk).isSound)
     }
@@ -194,7 +194,7 @@ struct SnapshotTests {
     @Test("a verification holds as many databases at a time as it may, and finds the same however few they are")
     func boundedVerification() throws {
         let disk = SimulatedDisk()
-        let log = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 7)
+        let log = try ManualJournal(opening: disk, options: Folder.options(), newEpoch: 7)
         for index in 0..<9 {
             let id = DatabaseID(container: "a", environment: .development, scope: .private, owner: "_\(index)")
             let database = try log.open(id)

@@ -9,7 +9,7 @@ struct StartCheckTests {
     /// A folder whose journal is empty, with snapshots of so many databases.
     private static func folder(databases: Int, bytes: Int = 10) throws -> SimulatedDisk {
         let disk = SimulatedDisk()
-        let log = try LocalCommitLog(opening: disk, options: Folder.options(), newEpoch: 7)
+        let log = try ManualJournal(opening: disk, options: Folder.options(), newEpoch: 7)
         for index in 0..<databases {
             let database = try log.open(id(index))
             let desk = Desk(database, caller: Caller(user: "_\(index)", isOwner: true))

@@ -1,11 +1,9 @@
 package import BrumeModel
-internal import BrumeRecord
+package import BrumeStore
 
-/// The local journal behind the ``CommitLog`` seam, without a thread: ``flush()`` makes durable what was appended.
-///
-/// For tools and tests, which control each step themselves. A server gives the ``JournalWriter`` to a thread of its own
-/// instead, and opens databases as this does.
-package final class LocalCommitLog: CommitLog {
+/// A data folder with its journal, without a thread or a server: a test makes each step itself, and ``flush()`` makes
+/// durable what was appended.
+package final class ManualJournal {
     private let disk: any Disk
     private let recovery: Recovery
     private var writer: JournalWriter
