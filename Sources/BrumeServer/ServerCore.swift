@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// What all shards and sessions of a server share. Immutable once the loops run, except for what has its own lock.
 ///
-/// `@unchecked Sendable`: `shards`, `groupCommit`, the loops and what they do are set once, before any loop runs.
+/// `@unchecked Sendable`: `shards`, the loops and what they do are set once, before any loop runs.
 final class ServerCore: @unchecked Sendable {
     /// For clients' logs.
     static let version = "brume 0.1.0"
@@ -16,20 +16,19 @@ final class ServerCore: @unchecked Sendable {
     let secrets: ServerSecrets
     let accounts: AccountStore
     let schemas: SchemaRegistry
-    let epoch: UInt32
+    /// Where all databases come from, and their commits go.
+    let logs: any CommitLogs
     let failStop: FailStop
-    /// What has to be in the data folder.
-    let manifest: FolderManifest
     let startedNanoseconds: UInt64
     private(set) var shards: [Shard] = []
-    private(set) var groupCommit: GroupCommit!
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     /// Lessons of schemas, on the admin loop.
     private(set) var lessons: FairWork!
     private let draining = Atomic<Bool>(false)
     private let damageFound = Atomic<Bool>(false)
-    private(set) var snapshots: Snapshots!
+    /// Runs what may wait for a disk, and nobody waits for.
+    private(set) var background: EventLoop!
     /// Loads databases that would hold up the loop they belong to, one after the other.
     private(set) var loader: EventLoop!
     /// What the loader does.
@@ -38,16 +37,14 @@ final class ServerCore: @unchecked Sendable {
     let memory = MemoryUse()
     /// What private databases hold.
     let storage = StorageLedger()
-    /// Searches for what accounts stored before the start, on the snapshots' loop.
+    /// Searches for what accounts stored before the start, in the background.
     private(set) var counting: FairWork!
     /// The containers that held data at the start, in a fixed order.
     let containersAtStart: [String]
     /// The containers that are served, when the operator has named none.
     private let servedContainers: Lock<ServedContainers>
-    /// The databases that were in the journal at the start; others have snapshots, which are found on the disk.
-    private let journaledDatabases: Set<DatabaseID>
-    /// Whether this is the first run of a server on its data folder.
-    let isNewFolder: Bool
+    /// Whether several accounts write.
+    let diskSharing = DiskSharing()
     /// What each account and address uses at a time.
     let shares: ClientShares
     /// The connections of all listeners.
@@ -57,20 +54,16 @@ final class ServerCore: @unchecked Sendable {
 
     init(
         configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry,
-        epoch: UInt32, startedNanoseconds: UInt64, containersWithData: Set<String> = [],
-        journaledDatabases: Set<DatabaseID> = [], isNewFolder: Bool = true, failStop: @escaping FailStop,
-        manifest: FolderManifest
-    ) {
+        logs: any CommitLogs, startedNanoseconds: UInt64, failStop: @escaping FailStop
+    ) throws(StoreError) {
         self.configuration = configuration
         self.secrets = secrets
         self.accounts = accounts
         self.schemas = schemas
-        self.epoch = epoch
+        self.logs = logs
         self.failStop = failStop
-        self.manifest = manifest
         self.startedNanoseconds = startedNanoseconds
-        self.journaledDatabases = journaledDatabases
-        self.isNewFolder = isNewFolder
+        let containersWithData = try logs.containers()
         containersAtStart = containersWithData.sorted()
         servedContainers = Lock(
             ServedContainers(
@@ -85,26 +78,23 @@ final class ServerCore: @unchecked Sendable {
     }
 
     /// Completes the core. Before any loop runs.
-    func assemble(
-        shards: [Shard], groupCommit: GroupCommit, adminLoop: EventLoop, snapshots: Snapshots, loader: EventLoop
-    ) {
+    func assemble(shards: [Shard], loops: ServerLoops) {
         self.shards = shards
-        self.groupCommit = groupCommit
-        self.adminLoop = adminLoop
-        self.snapshots = snapshots
-        self.loader = loader
-        lessons = FairWork(on: adminLoop)
-        loading = FairWork(on: loader)
-        counting = FairWork(on: snapshots.loop)
+        adminLoop = loops.admin
+        background = loops.background
+        loader = loops.loader
+        lessons = FairWork(on: loops.admin)
+        loading = FairWork(on: loops.loader)
+        counting = FairWork(on: loops.background)
     }
 
     /// Releases the parts, which refer to the core and to each other. Called when no loop runs any more.
     func disassemble() {
         for shard in shards { shard.disassemble() }
+        logs.release()
         shards = []
-        groupCommit = nil
         adminLoop = nil
-        snapshots = nil
+        background = nil
         loader = nil
         lessons = nil
         loading = nil
@@ -113,7 +103,7 @@ final class ServerCore: @unchecked Sendable {
 
     /// The same for a server that never started: what listens already is closed.
     func abandon() {
-        for loop in shards.map(\.loop) + [adminLoop, snapshots?.loop, loader].compactMap({ $0 }) { loop.abandon() }
+        for loop in shards.map(\.loop) + [adminLoop, background, loader].compactMap({ $0 }) { loop.abandon() }
         disassemble()
     }
 
@@ -123,12 +113,19 @@ final class ServerCore: @unchecked Sendable {
     var isLoading: Bool { !loadingEnded.load(ordering: .relaxed) }
 
     /// Gives up the load under way, and those after it: nobody waits for a database any more.
-    func endLoading() { loadingEnded.store(true, ordering: .relaxed) }
+    func endLoading() {
+        loadingEnded.store(true, ordering: .relaxed)
+        logs.endOpening()
+    }
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     /// Returns false when it was draining already.
-    func beginDraining() -> Bool { !draining.exchange(true, ordering: .relaxed) }
+    func beginDraining() -> Bool {
+        if draining.exchange(true, ordering: .relaxed) { return false }
+        logs.beginStopping()
+        return true
+    }
 
     // MARK: Health
 
@@ -139,7 +136,7 @@ final class ServerCore: @unchecked Sendable {
     func health(at nowNanoseconds: UInt64) -> HealthStatus {
         HealthStatus(
             isServing: !isDraining, uptimeMilliseconds: uptimeMilliseconds(at: nowNanoseconds),
-            isDiskFull: groupCommit.isDiskFull, isDamageFound: damageFound.load(ordering: .relaxed))
+            isDiskFull: logs.isFull, isDamageFound: damageFound.load(ordering: .relaxed) || logs.isDamageFound)
     }
 
     func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
@@ -152,11 +149,7 @@ final class ServerCore: @unchecked Sendable {
     // MARK: Sessions
 
     /// Authenticates a hello, or throws why it is refused.
-    ///
-    /// - Parameter isOnDisk: Whether there is a snapshot of a database.
-    func authenticate(
-        _ hello: Hello, isOnDisk: (DatabaseID) -> Bool = { _ in false }
-    ) throws(ServiceError) -> Identity {
+    func authenticate(_ hello: Hello) throws(ServiceError) -> Identity {
         let environment = try check(hello)
         try checkIsServed(hello.container)
         if environment == .development, !configuration.servesDevelopment {
@@ -177,7 +170,7 @@ final class ServerCore: @unchecked Sendable {
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
             if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
-            let isNew = try admit(container: hello.container, account: holder.id, isOnDisk)
+            let isNew = try admit(container: hello.container, account: holder.id)
             return identity(
                 .account(name: holder.name),
                 user: secrets.userRecordName(
@@ -255,19 +248,16 @@ final class ServerCore: @unchecked Sendable {
 
     /// Opens a container for an account; returns whether it is new, and holds no data. Anonymous readers open none:
     /// empty databases that they read are not kept.
-    private func admit(
-        container: String, account: [UInt8], _ isOnDisk: (DatabaseID) -> Bool
-    ) throws(ServiceError) -> Bool {
+    private func admit(container: String, account: [UInt8]) throws(ServiceError) -> Bool {
         guard configuration.containers.isEmpty else { return false }
         func hasPrivateData(in container: String) -> Bool {
-            [Environment.production, .development].contains { environment in
-                let id = privateDatabase(ofAccount: account, container, environment)
-                return journaledDatabases.contains(id) || isOnDisk(id)
+            [Environment.production, .development].contains {
+                logs.holds(privateDatabase(ofAccount: account, container, $0))
             }
         }
         func holdsData() -> Bool {
             [Environment.production, .development].contains {
-                isOnDisk(DatabaseID(container: container, environment: $0, scope: .public, owner: ""))
+                logs.holds(DatabaseID(container: container, environment: $0, scope: .public, owner: ""))
             } || hasPrivateData(in: container)
         }
         switch servedContainers.withLock({
@@ -338,7 +328,7 @@ final class ServerCore: @unchecked Sendable {
         let limits = configuration.connectionLimits
         return Welcome(
             protocolVersion: 1, serverVersion: Self.version, userRecordName: identity.userRecordName,
-            serverEpoch: epoch,
+            serverEpoch: logs.epoch,
             limits: BrumeProtocol.ConnectionLimits(
                 frameBytes: Self.frameBytes(of: identity), concurrentCalls: limits.concurrentCalls,
                 itemsPerRequest: Limits.itemsPerRequest,

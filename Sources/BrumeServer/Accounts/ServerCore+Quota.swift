@@ -65,11 +65,11 @@ extension ServerCore {
         }
     }
 
-    /// What a database's snapshot counts towards a quota; nil when it does not say it, 0 when it can't be read. On the
-    /// snapshots' loop, where nobody waits for the disk.
+    /// What a database's snapshot counts towards a quota; nil when it does not say it, 0 when it can't be read. In the
+    /// background, where nobody waits for the disk.
     func bytesOnDisk(of id: DatabaseID) -> Int? {
         do throws(StoreError) {
-            return try shards[0].log.snapshots.quotaBytes(of: id)
+            return try logs.quotaBytes(of: id)
         } catch {
             logUncounted(error)
             return 0
@@ -79,7 +79,7 @@ extension ServerCore {
     /// The same, counted from all of the snapshot. On the loader's thread.
     func countedBytes(of id: DatabaseID) -> Int {
         do throws(StoreError) {
-            return try shards[0].log.snapshots.countedQuotaBytes(of: id) { [self] in isLoading }
+            return try logs.countedQuotaBytes(of: id)
         } catch {
             if isLoading { logUncounted(error) }
             return 0

@@ -13,8 +13,7 @@ package final class Server: @unchecked Sendable {
     private let lock: DirectoryLock
     /// Whether its loops run, or did.
     private var hasStarted = false
-    /// Released when the server has started: recovery holds everything that was in the journal.
-    private var assembly: ServerAssembly?
+    private let assembly: ServerAssembly
     private let listeners = Lock<[Listener]>([])
     private let finished = Semaphore()
     /// Set by `start`.
@@ -65,7 +64,7 @@ package final class Server: @unchecked Sendable {
         let secrets = try ServerSecrets(folder: folder)
         let accounts = try AccountStore(folder: folder, failStop: failStop)
         try accounts.makeFileIfMissing()
-        let assembly: ServerAssembly
+        let report: Recovery.Report
         do throws(StoreError) {
             let recovery = try Recovery(
                 opening: disk,
@@ -73,7 +72,8 @@ package final class Server: @unchecked Sendable {
                     salt: Self.randomNumber(), segmentBytes: configuration.journalSegmentBytes),
                 newEpoch: configuration.run ?? max(1, Self.randomNumber()), startCheck: configuration.startCheck,
                 history: configuration.history, threads: .system(count: ServerLimits.loadThreads))
-            assembly = try ServerAssembly(
+            report = recovery.report
+            (assembly, _) = try ServerAssembly.folder(
                 of: recovery, on: disk, configuration: configuration, secrets: secrets, accounts: accounts,
                 loops: loops, spinner: Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000),
                 startedNanoseconds: MonotonicClock.nowNanoseconds, failStop: failStop)
@@ -83,9 +83,7 @@ package final class Server: @unchecked Sendable {
             case .damaged, .unknownVersion: throw ServerError(damaged: folder, error)
             }
         }
-        self.assembly = assembly
         core = assembly.core
-        let report = assembly.recovery.report
         recoveryReport =
             "\(report.entries) commits, \(report.snapshotsRead) snapshots"
             + (report.snapshotsChecked.map { ", \($0) more checked" } ?? "")
@@ -111,12 +109,8 @@ package final class Server: @unchecked Sendable {
     /// Listens and serves. Returns when clients can connect.
     package func start() throws(ServerError) {
         let configuration = core.configuration
-        guard let assembly else { preconditionFailure("a server is started twice") }
-        do throws(StoreError) {
-            try assembly.handOver()
-        } catch {
-            throw ServerError(damaged: configuration.dataFolder, error)
-        }
+        precondition(!hasStarted, "a server is started twice")
+        assembly.handOver()
         let tls: TLSServerContext
         do {
             tls = try TLSServerContext(certificatePath: configuration.certificatePath, keyPath: configuration.keyPath)
@@ -169,11 +163,10 @@ package final class Server: @unchecked Sendable {
             door.withLock { $0.take() }?.close()
             throw ServerError(.folder, "the data folder can't be written: \(error)")
         }
-        self.assembly = nil
         hasStarted = true
-        core.groupCommit.start()
+        core.logs.start()
         core.adminLoop.start()
-        core.snapshots.loop.start()
+        core.background.start()
         core.loader.start()
         for shard in core.shards { shard.loop.start() }
         core.log.info("serving", [("address", address), ("recovered", recoveryReport)])
@@ -342,10 +335,10 @@ package final class Server: @unchecked Sendable {
     /// A disk that is still full ends the process instead, as a failed one does: nothing that waits for it was
     /// acknowledged.
     private func finish() {
-        core.groupCommit.giveUpOnFullDisk()
+        core.logs.giveUpWhenFull()
         for shard in core.shards { shard.loop.execute { shard.sessions.close() } }
-        // Failures are in the log; the journal has everything.
-        core.snapshots.request { [finished] _ in finished.post() }
+        // Failures are logged; nothing is lost by them.
+        core.logs.saveAll { [finished] _ in finished.post() }
     }
 
     /// Waits until ``drain()`` is done, then takes everything down.
@@ -361,9 +354,9 @@ package final class Server: @unchecked Sendable {
         core.endLoading()
         core.loader.stop()
         core.loader.join()
-        core.groupCommit.stop()
-        core.snapshots.loop.stop()
-        core.snapshots.loop.join()
+        core.logs.stop()
+        core.background.stop()
+        core.background.join()
         core.adminLoop.stop()
         core.adminLoop.join()
         core.disassemble()

@@ -10,11 +10,12 @@ package import BrumeSystem
 package final class StepwiseServer {
     let core: ServerCore
     private let recovery: Recovery
+    private let journal: JournalLogs
     private let outcome = Outcome()
 
     /// Why the server stopped, for good; nil while it goes on.
     package var failure: String? { outcome.failure }
-    /// The loops of the shards, then the operator's, that of the snapshots, and the one that loads databases.
+    /// The loops of the shards, then the operator's, the one in the background, and the one that loads databases.
     package let loops: [EventLoop]
     package var recoveryReport: Recovery.Report { recovery.report }
 
@@ -38,13 +39,14 @@ package final class StepwiseServer {
         for loop in self.loops {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
-        let assembly = try ServerAssembly(
+        let assembly: ServerAssembly
+        (assembly, journal) = try ServerAssembly.folder(
             of: recovery, on: disk, configuration: configuration,
             secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: AccountStore(fixed: accounts),
             loops: loops, diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds,
             failStop: { [outcome] reason in outcome.failure = reason })
         core = assembly.core
-        try assembly.handOver()
+        assembly.handOver()
     }
 
     deinit {
@@ -108,28 +110,28 @@ package final class StepwiseServer {
     }
 
     /// Whether the journal has something to write.
-    package var hasJournalWork: Bool { core.groupCommit.hasWork }
+    package var hasJournalWork: Bool { journal.groupCommit.hasWork }
 
     /// Bytes that wait for the disk.
-    package var pendingByteCount: Int { core.groupCommit.pendingByteCount }
+    package var pendingByteCount: Int { journal.groupCommit.pendingByteCount }
 
     /// The largest value that ``pendingByteCount`` may reach: the limit, and one turn's requests.
     package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
 
     /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
     /// before the first time.
-    package func stepJournal(_ observe: ([[UInt8]]) -> Void) { core.groupCommit.step(observe) }
+    package func stepJournal(_ observe: ([[UInt8]]) -> Void) { journal.groupCommit.step(observe) }
 
     /// Whether writes are refused because a batch waits for room on the disk.
-    package var isDiskFull: Bool { core.groupCommit.isDiskFull }
+    package var isDiskFull: Bool { journal.groupCommit.isDiskFull }
 
     /// The segment that the journal's next batch goes to, unless it is full.
-    package var journalSegment: UInt64 { core.groupCommit.segment }
+    package var journalSegment: UInt64 { journal.groupCommit.segment }
 
     /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is called with
     /// whether all were written.
     package func beginSnapshot(_ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
-        core.snapshots.request { result in
+        core.logs.saveAll { result in
             if case .success = result { done(true) } else { done(false) }
         }
     }

@@ -1,6 +1,6 @@
 /// The accounts of a loop's commits that are not durable yet: each account's shares count how many bytes it has there.
 struct UndurableCommits {
-    /// Commits of one account that go to the journal together.
+    /// Commits of one account that go to the log together.
     private struct Run {
         let share: ClientShare
         let timeShare: TimeShare
@@ -12,15 +12,14 @@ struct UndurableCommits {
 
     private var runs: [Run] = []
     private var first = 0
+    /// The last position that was handed to the log: what comes after it becomes durable together.
+    private var submitted: UInt64 = 0
 
     /// Counts a commit, until its position is durable.
     ///
-    /// - Parameters:
-    ///   - timeShare: The time share of the same account, on this loop.
-    ///   - submitted: The last position that was handed to the journal: what comes after it becomes durable together.
+    /// - Parameter timeShare: The time share of the same account, on this loop.
     mutating func append(
-        _ byteCount: Int, of share: ClientShare, _ timeShare: TimeShare, at position: UInt64, submitted: UInt64,
-        nowNanoseconds: UInt64
+        _ byteCount: Int, of share: ClientShare, _ timeShare: TimeShare, at position: UInt64, nowNanoseconds: UInt64
     ) {
         share.undurableBytesChanged(by: byteCount)
         timeShare.committed(byteCount)
@@ -34,6 +33,9 @@ struct UndurableCommits {
                     lastPosition: position))
         }
     }
+
+    /// Everything up to the position was handed to the log.
+    mutating func submitted(upTo position: UInt64) { submitted = position }
 
     /// Everything up to the position is durable.
     ///

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Whether several accounts write to the journal, whichever loops their databases are on. Any thread.
+/// Whether several accounts write to the disk, whichever loops their databases are on. Any thread.
 final class DiskSharing: Sendable {
     /// An account is alone when no other one has written for so long.
     static let nanoseconds: UInt64 = 1_000_000_000

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeStore
 internal import BrumeSystem
 
 /// How a loop's time is shared: what an account asks for runs at once while its share of the turn lasts, and waits for
@@ -42,8 +43,10 @@ extension Shard {
     func waitsForDisk(_ share: TimeShare) -> Bool {
         let now = loop.nowNanoseconds
         guard share.undurableBytes > 0 || share.restsUntilNanoseconds > now else { return false }
-        return (share.restsUntilNanoseconds > now || share.waitsForDisk(isShared: log.isShared(atNanoseconds: now)))
-            && !log.isDiskFull
+        return
+            (share.restsUntilNanoseconds > now
+            || share.waitsForDisk(isShared: server.diskSharing.isShared(atNanoseconds: now)))
+            && !server.logs.isFull
     }
 
     /// Runs a call of an account: at once, or when its account's turn comes.

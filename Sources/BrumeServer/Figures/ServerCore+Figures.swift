@@ -1,5 +1,6 @@
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeStore
 internal import BrumeSystem
 internal import Glibc
 
@@ -45,8 +46,7 @@ extension ServerCore {
         for part in parts { figures.add(part) }
         figures.methods.sort { $0.method < $1.method }
         figures.health = health(at: nowNanoseconds)
-        figures.journal = groupCommit.figures
-        figures.memory.undurableBytes = groupCommit.pendingByteCount
+        logs.addFigures(to: &figures)
         figures.memory.unreadAnswerBytes = shares.output.bytes
         figures.memory.unfinishedRequestBytes = shares.input.bytes
         let counts = admission.counts

@@ -25,8 +25,6 @@ struct ShardFigures {
     var refusedConnections: UInt64 = 0
     /// Connections that were ended to make room.
     var shedConnections: UInt64 = 0
-    private var snapshots: UInt64 = 0
-    private var snapshotBytes: UInt64 = 0
     private var pushLagNanoseconds = Histogram()
 
     /// A call was answered; `failure` is nil when it succeeded.
@@ -68,11 +66,6 @@ struct ShardFigures {
         pushLagNanoseconds.record(nowNanoseconds > committedNanoseconds ? nowNanoseconds - committedNanoseconds : 0)
     }
 
-    mutating func snapshotted(byteCount: UInt64) {
-        snapshots += 1
-        snapshotBytes += byteCount
-    }
-
     /// All that was counted.
     var collected: ServerFigures {
         var figures = ServerFigures()
@@ -87,8 +80,6 @@ struct ShardFigures {
         figures.connections.refused = refusedConnections
         figures.connections.shed = shedConnections
         figures.push.lagNanoseconds = pushLagNanoseconds
-        figures.databases.snapshots = snapshots
-        figures.databases.snapshotBytes = snapshotBytes
         return figures
     }
 }

@@ -4,11 +4,10 @@ internal import BrumeSystem
 
 /// How databases come into memory.
 ///
-/// A small database is loaded where it is needed: most are small, and a round trip through another thread would take
-/// longer. Larger ones are loaded by the loader's thread, one after the other, and handed over whole; calls for them
-/// wait meanwhile, and the loop goes on with its other databases.
+/// What the log opens at once can be used at once. For the others the loader's thread does what the log wants done, one
+/// after the other; calls for them wait meanwhile, and the loop goes on with its other databases.
 extension DatabaseCache {
-    /// The database, if it is in memory or quick to load; a new one when it has no snapshot.
+    /// The database, if it is in memory or quick to open; a new one when it never had a commit.
     ///
     /// - Parameters:
     ///   - account: The account that asks for it, and that should wait for at most one load of each other account.
@@ -22,22 +21,33 @@ extension DatabaseCache {
         }
         if let known = databases.use(id) { return .loaded(known) }
         if unloadable.contains(id) { return .unavailable(Self.unloadableDatabase) }
-        do throws(StoreError) {
-            if let database = try source.snapshots.openIfShort(id, limits: limits.shortLoad) {
-                if database.sequence > 0 || keepsEmpty {
-                    return .loaded(keep(database, snapshotSequence: database.sequence))
-                }
-                return .loaded(
-                    host.makeLoaded(database, storage: nil, snapshotSequence: database.sequence))
-            }
-        } catch {
-            return .unavailable(loadFailed(id, error))
+        return open(id, of: account, keepsEmpty: keepsEmpty)
+    }
+
+    private func open(_ id: DatabaseID, of account: ClientShare.Key, keepsEmpty: Bool) -> Access {
+        var work: (@Sendable () -> Void)?
+        var atOnce: Result<OpenedDatabase, StoreError>?
+        var isWithinCall = true
+        source.log.open(id) {
+            work = $0
+        } _: { [self] result in
+            if isWithinCall { atOnce = result } else { loadEnded(id, result) }
         }
-        guard loads.count < ServerLimits.loads else { return .unavailable(Self.tooManyLoads) }
-        let load = DatabaseLoad(id: id)
-        loads[id] = load
-        lineUp(load, of: account)
-        return .loading(load)
+        isWithinCall = false
+        switch (atOnce, work) {
+        case (.success(let opened)?, _):
+            if opened.database.sequence > 0 || keepsEmpty { return .loaded(keep(opened)) }
+            source.log.close(id)
+            return .loaded(host.makeLoaded(opened.database, storage: nil, savedSequence: opened.savedSequence))
+        case (.failure(let error)?, _): return .unavailable(loadFailed(id, error))
+        case (nil, let work?):
+            guard loads.count < ServerLimits.loads else { return .unavailable(Self.tooManyLoads) }
+            let load = DatabaseLoad(id: id, work)
+            loads[id] = load
+            lineUp(load, of: account)
+            return .loading(load)
+        case (nil, nil): preconditionFailure("a log neither opens a database nor says what has to be done for it")
+        }
     }
 
     /// Calls `body` with the database as soon as it can be used: at once, or after the account's calls that wait for it
@@ -86,36 +96,21 @@ extension DatabaseCache {
 
     // MARK: On another thread
 
-    /// A database on its way from the thread that loaded it to the loop that owns it.
-    ///
-    /// `@unchecked Sendable`: the thread releases it before the loop takes it.
-    private struct Handover: @unchecked Sendable {
-        let result: Result<Database, StoreError>
-    }
-
     /// Puts the load into the account's line, unless it is already in it. A load in several lines is done when its
     /// first turn comes, so that nobody waits for a public database behind all other databases of the account that
     /// asked for it first.
     private func lineUp(_ load: DatabaseLoad, of account: ClientShare.Key) {
         guard load.isNew(to: account) else { return }
-        let (snapshots, isLoading) = (source.snapshots, source.isLoading)
-        source.loading.add(of: account) { [self, id = load.id, ticket = load.ticket] in
-            guard ticket.take() else { return }
-            let handover: Handover
-            do throws(StoreError) {
-                handover = Handover(result: .success(try snapshots.open(id, while: isLoading)))
-            } catch {
-                handover = Handover(result: .failure(error))
-            }
-            loop.execute { self.loadEnded(id, handover.result) }
+        source.loading.add(of: account) { [ticket = load.ticket, work = load.work] in
+            if ticket.take() { work() }
         }
     }
 
-    private func loadEnded(_ id: DatabaseID, _ result: Result<Database, StoreError>) {
+    private func loadEnded(_ id: DatabaseID, _ result: Result<OpenedDatabase, StoreError>) {
         guard let load = loads[id] else { preconditionFailure("a database was loaded that nobody asked for") }
         switch result {
-        case .success(let database):
-            let loaded = keep(database, snapshotSequence: database.sequence)
+        case .success(let opened):
+            let loaded = keep(opened)
             loaded.isAwaited = true
             let (clients, users) = load.ended(.success(loaded))
             host.databaseArrived(loaded, clients: clients, users: users)

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Keeps the databases within the server's memory budget: those that nobody uses and whose snapshot holds everything
-/// are dropped, least recently used first, and loaded again when they are used.
+/// Keeps the databases within the server's memory budget: those that nobody uses and that are saved are
+/// dropped, least recently used first, and loaded again when they are used.
 ///
 /// The budget counts roughly what records, names, look-ups, feeds and the events kept for devices take, over all
 /// loops. Databases with a session or a stream stay in memory, so the sum may exceed the budget; the log says so.
@@ -44,7 +44,7 @@ extension DatabaseCache {
             if excess <= 0 { break }
             if loaded.isInUse {
                 databases.use(loaded)
-            } else if loaded.database.sequence > loaded.snapshotSequence || !host.isDurable(loaded.lastPosition) {
+            } else if !loaded.isSaved || loaded.lastPosition > source.log.durablePosition {
                 if canSave, unsaved.count < ServerLimits.dropSnapshots {
                     unsaved.append(loaded.database.id)
                     excess -= loaded.entry.bytes
@@ -60,7 +60,7 @@ extension DatabaseCache {
             log.debug("databases dropped from memory", [("count", String(dropped))])
         }
         if !unsaved.isEmpty {
-            snapshotToDrop(unsaved)
+            saveToDrop(unsaved)
         } else if dropped == 0, canSave, loop.nowNanoseconds >= nextBudgetWarningNanoseconds {
             nextBudgetWarningNanoseconds = loop.nowNanoseconds + ServerLimits.budgetWarningNanoseconds
             log.warning(
@@ -83,17 +83,17 @@ extension DatabaseCache {
         dropCount += 1
         databases.remove(loaded)
         if loaded.storage != nil { ledger.dropped(loaded.database.id) }
+        source.log.close(loaded.database.id)
         host.databaseLeaves(loaded)
     }
 
-    /// Writes snapshots of databases whose last commits only the journal holds, so that ``dropIdleDatabases()`` can
-    /// drop them later.
-    private func snapshotToDrop(_ ids: [DatabaseID]) {
+    /// Has databases saved whose last commits are not, so that ``dropIdleDatabases()`` can drop them later.
+    private func saveToDrop(_ ids: [DatabaseID]) {
         isSavingToDrop = true
-        host.writeSnapshots(of: ids) { [self] isWritten in
+        source.log.save(ids) { [self] isSaved in
             isSavingToDrop = false
             mayDrop = true
-            if !isWritten { nextSaveToDropNanoseconds = loop.nowNanoseconds + ServerLimits.dropPauseNanoseconds }
+            if !isSaved { nextSaveToDropNanoseconds = loop.nowNanoseconds + ServerLimits.dropPauseNanoseconds }
         }
     }
 }

@@ -4,7 +4,7 @@ internal import BrumeSystem
 
 /// The databases of one loop: those in memory, those on their way there, and those that can't be read.
 ///
-/// It knows neither clients' requests nor the log: how databases come is in the extension Loading, how they go in
+/// It knows nothing of clients' requests: how databases come from the log is in the extension Loading, how they go in
 /// Memory, and what else happens then is its host's affair.
 ///
 /// `@unchecked Sendable`: everything belongs to the loop. For `@exclusivity(unchecked)` see ``Shard``.
@@ -12,18 +12,15 @@ final class DatabaseCache: @unchecked Sendable {
     struct Limits {
         /// What all loops' databases may take together before those that nobody uses are dropped; 0 for no limit.
         var memoryBudgetBytes: Int
-        /// What is loaded on the loop itself.
-        var shortLoad: ShortLoadLimits
         /// Calls that may wait for one load.
         var callsPerLoad: Int
     }
 
     /// Where databases come from.
     struct Source {
-        let snapshots: Recovery.SnapshotSource
-        /// The thread that loads what would hold up the loop, and whether it is still of use to anybody.
+        let log: any CommitLog
+        /// Does what would hold up the loop, on another thread.
         let loading: FairWork
-        let isLoading: @Sendable () -> Bool
     }
 
     /// What came of a database that was asked for.
@@ -51,7 +48,7 @@ final class DatabaseCache: @unchecked Sendable {
     @exclusivity(unchecked) var databases = LoadedDatabases()
     /// Databases that are being loaded on another thread, and those that were loaded and still have waiting calls.
     @exclusivity(unchecked) var loads: [DatabaseID: DatabaseLoad] = [:]
-    /// Databases whose snapshot on disk is damaged.
+    /// Databases that are damaged where they were saved.
     var unloadable: Set<DatabaseID> = []
     /// Bytes of all calls that wait for loads.
     var waitingCallBytes = 0
@@ -119,10 +116,11 @@ final class DatabaseCache: @unchecked Sendable {
 
     /// Puts a database into memory.
     @discardableResult
-    func keep(_ database: Database, snapshotSequence: UInt64) -> LoadedDatabase {
+    func keep(_ opened: OpenedDatabase) -> LoadedDatabase {
+        let database = opened.database
         let isPrivate = database.id.scope == .private
         let storage = isPrivate ? ledger.opened(database.id, bytes: database.quotaBytes) : nil
-        let loaded = host.makeLoaded(database, storage: storage, snapshotSequence: snapshotSequence)
+        let loaded = host.makeLoaded(database, storage: storage, savedSequence: opened.savedSequence)
         loadCount += 1
         databases.insert(loaded)
         measure(loaded)

@@ -8,7 +8,7 @@ protocol DatabaseCacheHost: AnyObject {
     /// Puts around a database what the loop has of it besides its contents.
     ///
     /// - Parameter storage: What it holds, for its account's quota; nil for one that is not kept, and for a public one.
-    func makeLoaded(_ database: Database, storage: DatabaseStorage?, snapshotSequence: UInt64) -> LoadedDatabase
+    func makeLoaded(_ database: Database, storage: DatabaseStorage?, savedSequence: UInt64) -> LoadedDatabase
     /// A database has come that these have waited for.
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String])
     /// A database can't be loaded: its file is damaged, or the disk could not read it.
@@ -24,11 +24,4 @@ protocol DatabaseCacheHost: AnyObject {
     func mayRunCallSoon(of account: ClientShare.Key) -> Bool
     /// Runs a call, and charges its time to the account.
     func runCall(of account: ClientShare.Key, _ body: () -> Void)
-
-    // MARK: The log
-
-    /// Whether all that was appended up to the position is durable.
-    func isDurable(_ position: UInt64) -> Bool
-    /// Writes snapshots of databases whose last commits only the journal holds; `done` is told whether it could.
-    func writeSnapshots(of ids: [DatabaseID], _ done: @escaping @Sendable (_ isWritten: Bool) -> Void)
 }

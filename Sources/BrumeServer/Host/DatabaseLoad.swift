@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// A database that is loaded on another thread, and what waits for it. On the loop of the database's shard.
+/// A database that the log opens for a while, and what waits for it. On the loop of the database's shard.
 ///
 /// Each account's calls wait in order of arrival, also those that arrive while earlier ones are being answered; the
 /// accounts take turns. The shard limits how many calls may wait. Clients and users that arrive don't count as calls:
@@ -29,6 +29,8 @@ final class DatabaseLoad {
 
     let id: DatabaseID
     let ticket = Ticket()
+    /// What the loader has to do for it.
+    let work: @Sendable () -> Void
     /// The accounts in whose lines the load waits.
     private var accounts: Set<ClientShare.Key> = []
     /// How the load ended; nil while it goes on.
@@ -43,8 +45,9 @@ final class DatabaseLoad {
     private var listenerOrder: [FarListener] = []
     private var firstListener = 0
 
-    init(id: DatabaseID) {
+    init(id: DatabaseID, _ work: @escaping @Sendable () -> Void) {
         self.id = id
+        self.work = work
     }
 
     /// The number of calls that wait.

@@ -86,8 +86,6 @@ final class DurabilityGate {
     }
 
     private var refusal: ServiceError {
-        writeRefusal()
-            ?? ServiceError(
-                .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
+        writeRefusal() ?? .diskBehind
     }
 }

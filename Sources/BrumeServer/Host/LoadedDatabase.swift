@@ -10,10 +10,10 @@ final class LoadedDatabase {
     /// The position of the database's last commit among the shard's submissions. Whatever shows that commit waits until
     /// the position is durable.
     var lastPosition: UInt64 = 0
-    /// The sequence that its snapshot on disk holds.
-    var snapshotSequence: UInt64
-    /// Whether the shard's list of changed databases has it.
-    var isListedAsChanged = false
+    /// The last of its commits that the log has saved: see ``CommitLogHost/saved(_:upTo:)``.
+    var savedSequence: UInt64
+    /// Whether the shard's list of databases with commits that are not saved has it.
+    var isListedAsUnsaved = false
     /// Whether the shard's list of databases whose indexes are behind has it.
     var isListedAsBehind = false
     /// Whose changes its indexes have yet to take over.
@@ -59,12 +59,15 @@ final class LoadedDatabase {
     /// Its place among the others in memory.
     var entry = LoadedDatabases.Entry()
 
-    init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, snapshotSequence: UInt64) {
+    init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, savedSequence: UInt64) {
         self.database = database
         self.hub = hub
         self.storage = storage
-        self.snapshotSequence = snapshotSequence
+        self.savedSequence = savedSequence
     }
+
+    /// Whether all of its commits are saved.
+    var isSaved: Bool { database.sequence <= savedSequence }
 
     /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {

@@ -38,7 +38,7 @@ extension Server {
             switch result {
             case .failure(let error): done(error)
             case .success(let loaded):
-                if let refusal = shard.log.writeRefusal { return done(refusal) }
+                if let refusal = shard.writeRefusal { return done(refusal) }
                 let zones = zones ?? loaded.database.zones.map(\.id).filter { !$0.isDefault }
                 let decision = loaded.database.modifyZones(
                     ModifyZonesRequest(database: .private, deletions: zones),

@@ -11,13 +11,17 @@ internal import BrumeSystem
 final class BackgroundCheck: @unchecked Sendable {
     private let disk: any Disk
     private let loop: EventLoop
-    private unowned let server: ServerCore
+    private let logs: [JournalLog]
+    private let progress: JournalLogs.Progress
+    private let log: Log
     private var sweep: SnapshotSweep?
 
-    init(of disk: any Disk, loop: EventLoop, server: ServerCore) {
+    init(of disk: any Disk, loop: EventLoop, logs: [JournalLog], progress: JournalLogs.Progress, log: Log) {
         self.disk = disk
         self.loop = loop
-        self.server = server
+        self.logs = logs
+        self.progress = progress
+        self.log = log
     }
 
     /// Any thread. The loop may run later.
@@ -25,23 +29,23 @@ final class BackgroundCheck: @unchecked Sendable {
         loop.execute { [self] in
             do throws(StoreError) {
                 sweep = try SnapshotSweep(on: disk)
-                server.log.info("snapshots are checked after the start")
+                log.info("snapshots are checked after the start")
                 proceed()
             } catch {
-                server.log.error("the snapshots can't be checked", [("reason", "\(error)")])
+                log.error("the snapshots can't be checked", [("reason", "\(error)")])
             }
         }
     }
 
     private func proceed() {
-        if server.isDraining {
+        if progress.isStopping {
             sweep?.stop()
             sweep = nil
         }
         guard let step = sweep?.step(bytes: StoreLimits.backgroundCheckSliceBytes) else { return }
         for finding in step.findings { tell(finding) }
         if let done = sweep, done.isDone {
-            server.log.info("snapshots checked", [("sound", String(done.soundCount))])
+            log.info("snapshots checked", [("sound", String(done.soundCount))])
             sweep = nil
             return
         }
@@ -50,10 +54,10 @@ final class BackgroundCheck: @unchecked Sendable {
     }
 
     private func tell(_ finding: SnapshotSweep.Finding) {
-        server.log.error("a snapshot can't be relied on", [("reason", "\(finding.error)")])
-        server.noteDamage()
-        for shard in server.shards {
-            shard.loop.execute { [disk] in shard.replaceSnapshot(finding, on: disk) }
+        log.error("a snapshot can't be relied on", [("reason", "\(finding.error)")])
+        progress.noteDamage()
+        for log in logs {
+            log.loop.execute { [disk] in log.replaceSnapshot(finding, on: disk) }
         }
     }
 }

@@ -38,8 +38,6 @@ final class GroupCommit: @unchecked Sendable {
     /// Its memory is kept from one batch to the next.
     private var batch = JournalBatch()
     private var thread: SystemThread?
-    /// Whether several accounts write.
-    let sharing = DiskSharing()
     /// Prepares the segments to come.
     let preparer: SegmentPreparer
     private let preparesSegments: Bool

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
@@ -11,42 +12,61 @@ internal import BrumeSystem
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use the methods that say so.
 final class Snapshots: @unchecked Sendable {
-    struct Report: Sendable {
-        var databases = 0
-        var segmentsRemoved = 0
-        var bytes: UInt64 = 0
-    }
-
-    typealias Done = @Sendable (Result<Report, ServerError>) -> Void
+    typealias Done = @Sendable (Result<SnapshotSummary, SaveFailure>) -> Void
 
     private final class Run {
         var firstKeptSegment: UInt64 = 0
-        var report = Report()
+        var summary = SnapshotSummary(databases: 0, segmentsRemoved: 0)
+        var bytes: UInt64 = 0
         /// The callers that asked for the run; none for one that was due.
         let waiting: [Done]
 
         init(waiting: [Done]) { self.waiting = waiting }
     }
 
-    let loop: EventLoop
-    private unowned let server: ServerCore
+    private let loop: EventLoop
+    private let logs: [JournalLog]
+    private let disk: any Disk
+    private let manifest: FolderManifest
+    private let progress: JournalLogs.Progress
+    private let log: Log
+    private let failStop: FailStop
+    private var groupCommit: GroupCommit!
+    private let counted = Lock<(count: UInt64, bytes: UInt64)>((0, 0))
     private var schedule: SnapshotSchedule
     private var requests: [Done] = []
     private var timer: TimerID?
     /// The number of the journal's segments, as far as it is known here.
     private var segmentsKept: UInt64
 
-    init(loop: EventLoop, server: ServerCore, segmentsKept: Int) {
+    init(
+        loop: EventLoop, logs: [JournalLog], disk: any Disk, manifest: FolderManifest,
+        progress: JournalLogs.Progress, segmentsKept: Int, configuration: ServerConfiguration,
+        failStop: @escaping FailStop
+    ) {
         self.loop = loop
-        self.server = server
+        self.logs = logs
+        self.disk = disk
+        self.manifest = manifest
+        self.progress = progress
         self.segmentsKept = UInt64(segmentsKept)
-        let configuration = server.configuration
+        self.failStop = failStop
+        log = configuration.log
         schedule = SnapshotSchedule(
             segmentsKept: UInt64(segmentsKept), segmentBytes: configuration.journalSegmentBytes,
             journalBytes: configuration.snapshotJournalBytes, ageMilliseconds: configuration.snapshotAgeMilliseconds)
     }
 
+    /// Connects it with the journal's thread. Before the loop runs.
+    func connect(_ groupCommit: GroupCommit) { self.groupCommit = groupCommit }
+
+    /// Releases the journal's thread, which may have work that refers to this.
+    func release() { groupCommit = nil }
+
     // MARK: Any thread
+
+    /// Snapshots that were written since the start, and their bytes.
+    var written: (count: UInt64, bytes: UInt64) { counted.withLock { $0 } }
 
     /// The journal has grown by a segment.
     func journalGrew(segmentsKept: UInt64) {
@@ -78,12 +98,12 @@ final class Snapshots: @unchecked Sendable {
 
     /// Writes snapshots of some databases of a shard, which are to be dropped. Call it on the shard's loop; `done` is
     /// called there, with false when the disk failed.
-    func write(_ ids: [DatabaseID], of shard: Shard, _ done: @escaping @Sendable (Bool) -> Void) {
-        shard.capture(ids[...]) { [self] captures, _ in
+    func write(_ ids: [DatabaseID], of shard: JournalLog, _ done: @escaping @Sendable (Bool) -> Void) {
+        shard.host?.capture(ids[...]) { [self] captures, _ in
             loop.execute { [self] in
                 let result = write(captures, of: shard) { _ in nil }
                 if case .failure(let error) = result {
-                    server.log.error("a database stays in memory", [("reason", error.message)])
+                    log.error("a database stays in memory", [("reason", error.message)])
                 }
                 shard.loop.execute {
                     if case .success = result { done(true) } else { done(false) }
@@ -108,15 +128,15 @@ final class Snapshots: @unchecked Sendable {
         case .start:
             let run = RunBox(Run(waiting: requests))
             requests = []
-            server.groupCommit.preparer.prepare()
-            server.groupCommit.rotate { [self] result in
+            groupCommit.preparer.prepare()
+            groupCommit.rotate { [self] result in
                 loop.execute { [self] in
                     switch result {
                     case .success(let segment):
                         run.value.firstKeptSegment = segment
                         takeShard(0, run)
                     case .failure(let error):
-                        fail(run, ServerError(.diskFull, "there is no room for snapshots: \(error)"))
+                        fail(run, SaveFailure(isFull: true, message: "there is no room for snapshots: \(error)"))
                     }
                 }
             }
@@ -131,8 +151,8 @@ final class Snapshots: @unchecked Sendable {
     }
 
     private func takeShard(_ index: Int, _ run: RunBox) {
-        guard index < server.shards.count else { return cut(run) }
-        let shard = server.shards[index]
+        guard index < logs.count else { return cut(run) }
+        let shard = logs[index]
         shard.loop.execute { [self] in
             let ids = shard.takeChanged()
             loop.execute { [self] in takeSlice(ids[...], ofShard: index, run) }
@@ -141,16 +161,16 @@ final class Snapshots: @unchecked Sendable {
 
     private func takeSlice(_ ids: ArraySlice<DatabaseID>, ofShard index: Int, _ run: RunBox) {
         if ids.isEmpty { return takeShard(index + 1, run) }
-        let shard = server.shards[index]
+        let shard = logs[index]
         shard.loop.execute { [self] in
-            shard.capture(ids) { [self] captures, taken in
+            shard.host?.capture(ids) { [self] captures, taken in
                 loop.execute { [self] in
                     let result = write(captures, of: shard) { bytes in
-                        run.value.report.databases += 1
-                        run.value.report.bytes += bytes
+                        run.value.summary.databases += 1
+                        run.value.bytes += bytes
                         // The server's stop writes them anyway.
-                        return server.isDraining && run.value.waiting.isEmpty
-                            ? ServerError(.folder, "the server is about to stop") : nil
+                        return progress.isStopping && run.value.waiting.isEmpty
+                            ? SaveFailure(isFull: false, message: "the server is about to stop") : nil
                     }
                     switch result {
                     case .success: takeSlice(ids.dropFirst(taken), ofShard: index, run)
@@ -163,21 +183,22 @@ final class Snapshots: @unchecked Sendable {
 
     /// Writes captures; `written` is called with the bytes of each, and stops the rest by returning an error.
     private func write(
-        _ captures: [DatabaseCapture], of shard: Shard, written: (UInt64) -> ServerError?
-    ) -> Result<Void, ServerError> {
+        _ captures: [DatabaseCapture], of shard: JournalLog, written: (UInt64) -> SaveFailure?
+    ) -> Result<Void, SaveFailure> {
         for capture in captures {
-            do throws(StoreError) {
-                let bytes = try shard.log.writeSnapshot(capture)
+            do throws(DiskError) {
+                let bytes = try SnapshotWriter.write(capture, to: disk)
                 let (id, sequence) = (capture.id, capture.sequence)
-                shard.loop.execute { shard.snapshotted(id, upTo: sequence, byteCount: bytes) }
+                manifest.noted(SnapshotFormat.path(of: id, on: disk), sequence: sequence)
+                counted.withLock { $0 = ($0.count + 1, $0.bytes + bytes) }
+                shard.loop.execute { shard.host?.saved(id, upTo: sequence) }
                 if let error = written(bytes) { return .failure(error) }
             } catch {
-                var code = ServerError.Code.folder
-                if case .disk(let error) = error {
-                    if error.isFull { code = .diskFull }
-                    stopIfInDoubt(error)
-                }
-                return .failure(ServerError(code, "a snapshot can't be written, the journal stays whole: \(error)"))
+                stopIfInDoubt(error)
+                return .failure(
+                    SaveFailure(
+                        isFull: error.isFull,
+                        message: "a snapshot can't be written, the journal stays whole: \(error)"))
             }
         }
         return .success(())
@@ -185,7 +206,7 @@ final class Snapshots: @unchecked Sendable {
 
     private func stopIfInDoubt(_ error: DiskError) {
         guard error.isFailedSync else { return }
-        server.failStop(
+        failStop(
             "a snapshot can't be synced: \(error). The journal has all that it holds; check the disk, then start again")
     }
 
@@ -193,43 +214,43 @@ final class Snapshots: @unchecked Sendable {
     /// that changed before the run's segment.
     private func cut(_ run: RunBox) {
         do throws(DiskError) {
-            try server.manifest.save()
+            try manifest.save()
         } catch {
             stopIfInDoubt(error)
             return fail(
                 run,
-                ServerError(
-                    error.isFull ? .diskFull : .folder,
-                    "the list of the snapshots can't be written, the journal stays whole: \(error)"))
+                SaveFailure(
+                    isFull: error.isFull,
+                    message: "the list of the snapshots can't be written, the journal stays whole: \(error)"))
         }
-        server.groupCommit.removeSegments(before: run.value.firstKeptSegment) { [self] removed, kept in
+        groupCommit.removeSegments(before: run.value.firstKeptSegment) { [self] removed, kept in
             loop.execute { [self] in
-                run.value.report.segmentsRemoved = removed
-                let report = run.value.report
-                server.log.info(
+                run.value.summary.segmentsRemoved = removed
+                let summary = run.value.summary
+                log.info(
                     "snapshots written",
                     [
-                        ("databases", String(report.databases)), ("bytes", String(report.bytes)),
-                        ("segmentsRemoved", String(report.segmentsRemoved)),
+                        ("databases", String(summary.databases)), ("bytes", String(run.value.bytes)),
+                        ("segmentsRemoved", String(summary.segmentsRemoved)),
                     ])
                 segmentsKept = kept
-                end(run, .success(report))
+                end(run, .success(summary))
             }
         }
     }
 
-    private func fail(_ run: RunBox, _ error: ServerError) {
-        for shard in server.shards { shard.loop.execute { shard.findChanged() } }
-        if !server.isDraining || !run.value.waiting.isEmpty {
-            server.log.error("no snapshots, the journal grows on", [("reason", error.message)])
+    private func fail(_ run: RunBox, _ error: SaveFailure) {
+        for shard in logs { shard.loop.execute { shard.host?.listUnsaved() } }
+        if !progress.isStopping || !run.value.waiting.isEmpty {
+            log.error("no snapshots, the journal grows on", [("reason", error.message)])
         }
         end(run, .failure(error))
     }
 
-    private func end(_ run: RunBox, _ result: Result<Report, ServerError>) {
+    private func end(_ run: RunBox, _ result: Result<SnapshotSummary, SaveFailure>) {
         let bytes: UInt64?
         switch result {
-        case .success(let report): bytes = report.bytes
+        case .success: bytes = run.value.bytes
         case .failure: bytes = nil
         }
         schedule.ended(snapshotBytes: bytes, segmentsKept: segmentsKept, nowNanoseconds: loop.nowNanoseconds)

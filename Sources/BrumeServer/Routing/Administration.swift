@@ -43,13 +43,11 @@ extension ServerCore {
             case .quota(let name, let change):
                 try quota(ofAccount: name, change: change) { give(.success(.quota($0))) }
             case .snapshot:
-                snapshots.request { result in
+                logs.saveAll { result in
                     switch result {
-                    case .success(let report):
-                        let summary = SnapshotSummary(
-                            databases: report.databases, segmentsRemoved: report.segmentsRemoved)
-                        give(.success(.snapshotsWritten(summary)))
-                    case .failure(let error): give(.failure(Self.serviceError(error)))
+                    case .success(let summary): give(.success(.snapshotsWritten(summary)))
+                    case .failure(let failure):
+                        give(.failure(failure.isFull ? .diskFull : ServiceError(.internalError, failure.message)))
                     }
                 }
             case .exportSchema: give(.success(exportedSchema(identity)))

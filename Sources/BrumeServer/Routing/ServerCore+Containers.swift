@@ -49,7 +49,7 @@ extension ServerCore {
         let shard = shard(of: id)
         shard.loop.execute { [self] in
             let loaded = shard.databases.known(id)?.database.quotaBytes
-            snapshots.loop.execute { [self] in
+            background.execute { [self] in
                 if let bytes = loaded ?? bytesOnDisk(of: id) { return adminLoop.execute { done(bytes) } }
                 loading.add(of: .operator) { [self] in
                     let bytes = countedBytes(of: id)

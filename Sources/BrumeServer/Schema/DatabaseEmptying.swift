@@ -23,27 +23,26 @@ final class DatabaseEmptying: @unchecked Sendable {
 
     /// Begins with the databases of a container's development environment. On the admin loop.
     func start(container: String) {
-        let onDisk: Set<DatabaseID>
+        let saved: Set<DatabaseID>
         do throws(StoreError) {
-            onDisk = Set(try server.schemas.databases(of: container, .development))
+            saved = Set(try server.logs.databases(of: container, .development))
         } catch {
-            server.log.error("the snapshots can't be listed", [("reason", "\(error)")])
+            server.log.error("the databases can't be listed", [("reason", "\(error)")])
             return done(.failure(Self.failure))
         }
         server.loadedDatabases {
             $0.container == container && $0.environment == .development
         } then: { [self] loaded in
-            start(onDisk.union(loaded))
+            start(saved.union(loaded))
         }
     }
 
-    /// Begins with those of `databases` that are in memory or on the disk. On the admin loop.
+    /// Begins with those of `databases` that are in memory or in the log. On the admin loop.
     func start(anyOf databases: Set<DatabaseID>) {
         server.loadedDatabases {
             databases.contains($0)
         } then: { [self] loaded in
-            let snapshots = server.shards[0].log.snapshots
-            start(loaded.union(databases.filter { snapshots.holds($0) }))
+            start(loaded.union(databases.filter { server.logs.holds($0) }))
         }
     }
 
@@ -129,7 +128,7 @@ extension Shard {
         _ loaded: LoadedDatabase, _ emptying: Emptying, _ records: Int, forgets: Bool,
         _ done: @escaping (Result<Int, ServiceError>) -> Void
     ) {
-        if let refusal = log.writeRefusal { return done(.failure(refusal)) }
+        if let refusal = writeRefusal { return done(.failure(refusal)) }
         var emptying = emptying
         guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
             if forgets {

@@ -75,11 +75,6 @@ final class SchemaRegistry: @unchecked Sendable {
         return schemas
     }
 
-    /// The databases of a container that have snapshots.
-    func databases(of container: String, _ environment: Environment) throws(StoreError) -> [DatabaseID] {
-        try SnapshotListing.databases(of: container, environment, on: disk)
-    }
-
     // MARK: What is done with schemas
 
     /// Has development's schema learn from a user's saves, up to the share that a user has.

@@ -237,7 +237,7 @@ extension Shard {
     private func learn(
         _ lesson: SchemaLesson, byteCount: Int, to responder: Responder, then body: @escaping () -> Void
     ) {
-        if let refusal = log.writeRefusal { return responder.refuse(refusal) }
+        if let refusal = writeRefusal { return responder.refuse(refusal) }
         let identity = responder.client.identity
         if let refusal = stage(for: identity).refusal(
             of: lesson, of: identity.userRecordName, share: server.configuration.teacherShare)

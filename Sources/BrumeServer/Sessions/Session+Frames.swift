@@ -186,7 +186,7 @@ extension Session {
             identity =
                 isOperators
                 ? try server.authenticateOperator(hello)
-                : try server.authenticate(hello, isOnDisk: shard.log.snapshots.holds)
+                : try server.authenticate(hello)
             share = try server.shares.enter(identity, from: connection.peerNetwork)
         } catch {
             violate(

@@ -5,7 +5,7 @@ internal import BrumeSystem
 /// What the loop does around its databases as they come and go, and what their calls cost.
 extension Shard: DatabaseCacheHost {
     func makeLoaded(
-        _ database: Database, storage: DatabaseStorage?, snapshotSequence: UInt64
+        _ database: Database, storage: DatabaseStorage?, savedSequence: UInt64
     ) -> LoadedDatabase {
         database.subscriptionGate = subscriptionGate(for: database.id)
         database.giveBack = { [unowned server] in server.giveBack($0) }
@@ -18,7 +18,7 @@ extension Shard: DatabaseCacheHost {
                 database: database, head: .end(ofSequence: database.sequence), coder: coder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
-            storage: storage, snapshotSequence: snapshotSequence)
+            storage: storage, savedSequence: savedSequence)
     }
 
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) {
@@ -33,9 +33,8 @@ extension Shard: DatabaseCacheHost {
     func databaseLeaves(_ loaded: LoadedDatabase) {
         // A device that listened to an empty database will be unknown when it listens again, here or to another one.
         if loaded.database.sequence == 0, loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
-        log.close(loaded.database.id)
-        // Runs after everything that holds the database in this turn, so that its memory is freed on the snapshots'
-        // loop and not here.
+        // Runs after everything that holds the database in this turn, so that its memory is freed in the
+        // background and not here.
         let remains = Remains(of: loaded.database)
         loop.execute { [server] in server.giveBack(remains) }
     }
@@ -45,25 +44,16 @@ extension Shard: DatabaseCacheHost {
     func mayRunCallSoon(of account: ClientShare.Key) -> Bool { !waitsForDisk(timeShare(of: account)) }
 
     func runCall(of account: ClientShare.Key, _ body: () -> Void) { charge(timeShare(of: account), body) }
-
-    func isDurable(_ position: UInt64) -> Bool { position <= log.durablePosition }
-
-    func writeSnapshots(of ids: [DatabaseID], _ done: @escaping @Sendable (Bool) -> Void) {
-        server.snapshots.write(ids, of: self, done)
-    }
 }
 
 extension DatabaseCache.Limits {
     init(_ configuration: ServerConfiguration) {
         memoryBudgetBytes = configuration.memoryBudgetBytes
-        shortLoad = ShortLoadLimits(
-            fileBytes: configuration.shortLoadBytes, items: ServerLimits.shortLoadItems,
-            contentBytes: ServerLimits.shortLoadContentBytes)
         callsPerLoad = configuration.callsPerLoad
     }
 }
 
 extension ServerCore {
-    /// Gives memory back on the snapshots' loop, where nobody waits. Any thread.
-    func giveBack(_ remains: Remains) { snapshots.loop.execute { remains.giveBack() } }
+    /// Gives memory back in the background, where nobody waits. Any thread.
+    func giveBack(_ remains: Remains) { background.execute { remains.giveBack() } }
 }

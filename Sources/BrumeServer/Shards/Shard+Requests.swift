@@ -192,7 +192,7 @@ extension Shard {
                 case nil: break
                 }
                 // This refusal reveals no commit, so it waits for none.
-                if let refusal = log.writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
+                if let refusal = writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
             }
             let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
             return (.success(answer), loaded.lastPosition)

@@ -5,7 +5,7 @@ internal import BrumeSystem
 
 /// One event loop and all that it owns: its databases and the sessions whose private database is among them.
 ///
-/// A turn: requests run and commit in memory; when the turn ends, all its commits go to the journal's thread at once;
+/// A turn: requests run and commit in memory; when the turn ends, all its commits go to the log at once;
 /// when they are durable, the answers that waited are given, then the pushes.
 ///
 /// `@unchecked Sendable`: everything belongs to `loop`. Other threads use `loop.execute` only.
@@ -33,8 +33,8 @@ final class Shard: @unchecked Sendable {
     var schemaChangeCounts: [String: UInt64] = [:]
     /// A number that changes with every change of ``schemas``.
     private(set) var schemasVersion: UInt64 = 0
-    /// Databases with commits that their snapshots don't have, each once.
-    var changed: [DatabaseID] = []
+    /// Databases with commits that are not saved, each once.
+    var unsaved: [DatabaseID] = []
     /// The sessions of this loop.
     private(set) var sessions: SessionTable!
     /// What is counted here, for the operator.
@@ -57,8 +57,12 @@ final class Shard: @unchecked Sendable {
     /// The number of the loop's current turn.
     @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
 
-    /// Where commits go. Set before the loop runs.
-    private(set) var log: ShardLog!
+    /// Where commits go, and databases come from. Set before the loop runs.
+    private(set) var log: (any CommitLog)!
+    /// The position of the last commit that was appended.
+    @exclusivity(unchecked) private(set) var appendedPosition: UInt64 = 0
+    /// Whose commits are not durable yet.
+    @exclusivity(unchecked) var undurable = UndurableCommits()
 
     /// What waits for the disk.
     let gate = DurabilityGate()
@@ -78,7 +82,7 @@ final class Shard: @unchecked Sendable {
     var publicationNanosecondsOfTurn: UInt64 = 0
     var publicationIsScheduled = false
     init(index: Int, loop: EventLoop, server: ServerCore) {
-        mayHaveForgottenDevices = !server.isNewFolder
+        mayHaveForgottenDevices = !server.logs.isNew
         self.index = index
         self.loop = loop
         self.server = server
@@ -93,19 +97,18 @@ final class Shard: @unchecked Sendable {
         sessions = SessionTable(loop: loop, server: server) { [unowned self] in figures.refusedConnections += 1 }
     }
 
-    /// Gives the shard its log and opens what recovery replayed. Before the loop runs.
-    func prepare(_ log: ShardLog) throws(StoreError) {
+    /// Gives the shard its log, and takes the databases that the log has read. Before the loop runs.
+    func prepare(_ log: any CommitLog) {
         self.log = log
-        databases.source = DatabaseCache.Source(
-            snapshots: log.snapshots, loading: server.loading, isLoading: { [server] in server.isLoading })
-        gate.writeRefusal = { [unowned log] in log.writeRefusal }
-        for id in log.adoptedIDs {
-            let database = try log.open(id)
-            let loaded = databases.keep(database, snapshotSequence: log.neededSnapshot(id) ? 0 : database.sequence)
-            if database.sequence > loaded.snapshotSequence { noteChange(of: loaded) }
+        log.host = self
+        databases.source = DatabaseCache.Source(log: log, loading: server.loading)
+        gate.writeRefusal = { [unowned self] in writeRefusal }
+        for opened in log.takeRecovered() {
+            let loaded = databases.keep(opened)
+            if !loaded.isSaved { noteUnsaved(loaded) }
         }
         loop.turnEnded = { [unowned self] in
-            self.log.submit()
+            submit()
             deliverEvents()
             queryBudget.turnEnded()
             turnNumber += 1
@@ -114,7 +117,7 @@ final class Shard: @unchecked Sendable {
         sweepLater()
     }
 
-    /// Releases everything that refers to the shard: the journal, what waits for it or for a database, and sessions
+    /// Releases everything that refers to the shard: the log, what waits for it or for a database, and sessions
     /// that were cut off. Called when no loop runs any more.
     func disassemble() {
         sessions.abandon()
@@ -132,20 +135,23 @@ final class Shard: @unchecked Sendable {
 
     // MARK: Commits
 
-    /// Takes a commit: it goes to the journal at the end of the turn, and is published when it is durable.
+    /// Takes a commit: it goes to the log at the end of the turn, and is published when it is durable.
     ///
     /// - Parameter share: The share of the client that made it, which limits how much it has that is not durable; nil
     ///   for a commit of the server itself.
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: ChangeOrigin, by share: ClientShare?) {
+        let appended = log.append(commit.entry)
+        appendedPosition = appended.position
+        loaded.lastPosition = appended.position
         if let share {
-            loaded.lastPosition = log.append(
-                commit.entry, by: share, timeShare(of: share.key), nowNanoseconds: loop.nowNanoseconds)
-        } else {
-            loaded.lastPosition = log.append(commit.entry)
+            let now = loop.nowNanoseconds
+            undurable.append(
+                appended.byteCount, of: share, timeShare(of: share.key), at: appended.position, nowNanoseconds: now)
+            server.diskSharing.wrote(share, atNanoseconds: now)
         }
         figures.committed(changes: commit.entry.changes.count)
         loaded.storage?.changed(to: loaded.database.quotaBytes)
-        noteChange(of: loaded)
+        noteUnsaved(loaded)
         if loaded.database.hasPendingIndexes {
             loaded.indexDebts.committed(
                 share?.key ?? .operator, pending: IndexDebts.work(pendingIn: loaded.database))
@@ -164,13 +170,6 @@ final class Shard: @unchecked Sendable {
             publishingHubs.append(loaded)
             if publishingHubs.count == 1 { publishSome() }
         }
-    }
-
-    /// The journal's thread has synced everything up to the position.
-    func becameDurable(_ position: UInt64) {
-        log.becameDurable(position, nowNanoseconds: loop.nowNanoseconds)
-        gate.open(upTo: log.durablePosition)
-        giveTurnsNextTurn()
     }
 
     // MARK: Clients
@@ -235,14 +234,14 @@ final class Shard: @unchecked Sendable {
     /// Called when a client does the first thing in a new container that leaves a trace.
     func noteTrace(of client: Client) {
         // A refused request leaves none.
-        if log.writeRefusal != nil { return }
+        if writeRefusal != nil { return }
         client.hasUserRecords = true
         server.fillContainer(of: client.identity)
         makeUserRecords(for: client)
     }
 
     private func ensureUserRecord(of user: String, in id: DatabaseID, account: ClientShare.Key) {
-        if log.writeRefusal != nil { return }
+        if writeRefusal != nil { return }
         switch databases.access(id, of: account) {
         case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
         case .loading(let load): load.userArrived(user) { ensureUserRecord(of: user, in: $0) }
@@ -251,7 +250,7 @@ final class Shard: @unchecked Sendable {
     }
 
     func ensureUserRecord(of user: String, in loaded: LoadedDatabase) {
-        if log.writeRefusal != nil { return }
+        if writeRefusal != nil { return }
         if let commit = loaded.database.ensureUserRecord(named: user, nowMilliseconds: wallClockMilliseconds) {
             append(commit, to: loaded, origin: .server, by: nil)
         }

@@ -18,12 +18,12 @@ struct DatabaseCacheTests {
         var left: [DatabaseID] = []
 
         func makeLoaded(
-            _ database: Database, storage: DatabaseStorage?, snapshotSequence: UInt64
+            _ database: Database, storage: DatabaseStorage?, savedSequence: UInt64
         ) -> LoadedDatabase {
             LoadedDatabase(
                 database: database,
                 hub: NotificationHub(database: database, head: .start, coder: MessageCoder()), storage: storage,
-                snapshotSequence: snapshotSequence)
+                savedSequence: savedSequence)
         }
         func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) { arrivals += 1 }
         func databaseFailed(isDamaged: Bool) { damages.append(isDamaged) }
@@ -34,14 +34,13 @@ struct DatabaseCacheTests {
             ran.append("\(account)")
             body()
         }
-        func isDurable(_ position: UInt64) -> Bool { true }
-        func writeSnapshots(of ids: [DatabaseID], _ done: @escaping @Sendable (Bool) -> Void) { done(true) }
     }
 
     private let disk = SimulatedDisk()
     private let host = Host()
     private let loop: EventLoop
     private let loader: EventLoop
+    private let journal: JournalLogs
     private let cache: DatabaseCache
     private let id = DatabaseID(
         container: "iCloud.test", environment: .development, scope: .private, owner: "_ada")
@@ -50,8 +49,8 @@ struct DatabaseCacheTests {
 
     /// - Parameters: Of the cache; the database `id` has one record in a snapshot, unless it is not there.
     private init(shortLoadBytes: Int = 0, budget: Int = 0, callsPerLoad: Int = 8, exists: Bool = true) throws {
-        loop = try EventLoop(name: "loop")
-        loader = try EventLoop(name: "loader")
+        let loops = try ServerLoops(shards: 1)
+        (loop, loader) = (loops.shards[0], loops.loader)
         let log = try ManualJournal(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 1)
         if exists {
             let database = try log.open(id)
@@ -63,14 +62,15 @@ struct DatabaseCacheTests {
         }
         cache = DatabaseCache(
             loop: loop,
-            limits: DatabaseCache.Limits(
-                memoryBudgetBytes: budget,
-                shortLoad: ShortLoadLimits(fileBytes: shortLoadBytes, items: 100, contentBytes: 100_000),
-                callsPerLoad: callsPerLoad),
+            limits: DatabaseCache.Limits(memoryBudgetBytes: budget, callsPerLoad: callsPerLoad),
             memory: MemoryUse(), ledger: StorageLedger(), log: .none, host: host)
-        let recovery = try Recovery(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 2)
-        cache.source = DatabaseCache.Source(
-            snapshots: recovery.snapshots, loading: FairWork(on: loader), isLoading: { true })
+        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        configuration.shortLoadBytes = shortLoadBytes
+        configuration.log = .none
+        journal = JournalLogs(
+            of: try Recovery(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 2), on: disk,
+            configuration: configuration, loops: loops, failStop: { Issue.record("the journal stopped: \($0)") })
+        cache.source = DatabaseCache.Source(log: journal.log(ofShard: 0), loading: FairWork(on: loader))
     }
 
     private func step(_ times: Int = 20) {

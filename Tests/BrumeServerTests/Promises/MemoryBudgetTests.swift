@@ -72,7 +72,7 @@ struct MemoryBudgetTests {
         return LoadedDatabase(
             database: database,
             hub: NotificationHub(database: database, head: .start, coder: MessageCoder()),
-            storage: nil, snapshotSequence: 0)
+            storage: nil, savedSequence: 0)
     }
 
     @Test("what nobody uses is dropped above the budget, and comes back whole")

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
@@ -12,13 +13,18 @@ struct RevocationTests {
         try withTemporaryFolder { folder in
             var configuration = ServerConfiguration(dataFolder: folder, certificatePath: "", keyPath: "")
             configuration.log = .none
+            let disk = SimulatedDisk()
+            let journal = JournalLogs(
+                of: try Recovery(opening: disk, options: JournalWriter.Options(salt: 1), newEpoch: 1), on: disk,
+                configuration: configuration, loops: try ServerLoops(shards: 1),
+                failStop: { Issue.record("the server stopped: \($0)") })
+            defer { journal.release() }
             try body(
                 ServerCore(
                     configuration: configuration, secrets: ServerSecrets(folder: folder),
-                    accounts: AccountStore(folder: folder),
-                    schemas: SchemaRegistry(disk: RealDisk(folder: folder), log: .none), epoch: 1,
-                    startedNanoseconds: 0, failStop: { Issue.record("the server stopped: \($0)") },
-                    manifest: FolderManifest(ManifestFile(), on: RealDisk(folder: folder), isChanged: false)))
+                    accounts: AccountStore(folder: folder), schemas: SchemaRegistry(disk: disk, log: .none),
+                    logs: journal, startedNanoseconds: 0,
+                    failStop: { Issue.record("the server stopped: \($0)") }))
         }
     }
 
