@@ -1,4 +1,6 @@
 import BrumeModel
+import BrumeProtocol
+import BrumeStore
 import Testing
 
 @testable import BrumeServer
@@ -11,13 +13,21 @@ struct DurabilityGateTests {
         return .success(.recordsModified([ZoneModificationResult(saves: [SaveResult(outcome: .record(record))])]))
     }
 
+    private let database: LoadedDatabase = {
+        let database = Database(
+            id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_u"), epoch: 1)
+        return LoadedDatabase(
+            database: database, hub: NotificationHub(database: database, head: .start, coder: MessageCoder()),
+            storage: nil, savedSequence: 0)
+    }()
+
     @Test("what is durable passes at once, the rest in the order of positions when they are durable")
     func order() {
         let gate = DurabilityGate()
         var passed: [String] = []
         gate.whenDurable(0) { passed.append("0") }
         gate.whenDurable(5) { passed.append("5") }
-        gate.whenDurable(2, Self.outcome(1)) { _ in passed.append("2") }
+        gate.whenDurable(2, of: database, Self.outcome(1)) { _ in passed.append("2") }
         gate.whenDurable(5) { passed.append("5 again") }
         #expect(passed == ["0"] && gate.count == 3 && gate.heldByteCount > 0)
         gate.open(upTo: 4)
@@ -44,6 +54,34 @@ struct DurabilityGateTests {
         #expect(passed == ["1", "at once", "later"])
     }
 
+    @Test("what shows a database that was lost is refused, whenever it comes; the rest waits on")
+    func lost() {
+        let gate = DurabilityGate()
+        var passed: [String] = []
+        func give(_ name: String) -> (Outcome) -> Void {
+            { outcome in
+                if case .failure(let error) = outcome {
+                    passed.append("\(name) \(error == .databaseLost)")
+                } else {
+                    passed.append(name)
+                }
+            }
+        }
+        gate.whenDurable(1, of: database, Self.outcome(1), give("a"))
+        gate.whenDurable(1) { passed.append("b") }
+        gate.whenDurable(2, of: database, Self.outcome(1), give("c"))
+        gate.whenDurable(3, of: database) { passed.append("d \($0 == .databaseLost)") }
+        database.markLost()
+        // It becomes durable before those who wait are told.
+        gate.open(upTo: 1)
+        #expect(passed == ["a true", "b"])
+        gate.refuse(showing: database)
+        #expect(passed.dropFirst(2) == ["c true", "d true"] && gate.count == 0 && gate.heldByteCount == 0)
+        gate.whenDurable(0, of: database, Self.outcome(1), give("e"))
+        gate.whenDurable(0, of: database) { passed.append("f \($0 == .databaseLost)") }
+        #expect(passed.dropFirst(4) == ["e true", "f true"])
+    }
+
     @Test("outcomes that wait have a bound in bytes; one beyond it fails at once, with what the disk says")
     func bound() throws {
         let gate = DurabilityGate(heldBytesLimit: 10_000)
@@ -51,15 +89,15 @@ struct DurabilityGateTests {
         func give(_ outcome: Outcome) {
             if case .failure(let error) = outcome { codes.append(error.code) } else { codes.append(nil) }
         }
-        gate.whenDurable(1, Self.outcome(6_000), give)
-        gate.whenDurable(1, Self.outcome(6_000), give)
+        gate.whenDurable(1, of: database, Self.outcome(6_000), give)
+        gate.whenDurable(1, of: database, Self.outcome(6_000), give)
         #expect(codes == [.serviceUnavailable])
         gate.writeRefusal = { .diskFull }
-        gate.whenDurable(1, Self.outcome(6_000), give)
+        gate.whenDurable(1, of: database, Self.outcome(6_000), give)
         #expect(codes == [.serviceUnavailable, ServiceError.diskFull.code])
         gate.open(upTo: 1)
         #expect(codes.last == .some(nil) && gate.heldByteCount == 0)
-        gate.whenDurable(2, Self.outcome(6_000), give)
+        gate.whenDurable(2, of: database, Self.outcome(6_000), give)
         #expect(gate.count == 1, "there is room again")
         // Nothing runs when a server is given up.
         gate.abandon()

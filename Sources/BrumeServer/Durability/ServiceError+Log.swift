@@ -11,11 +11,17 @@ extension ServiceError {
     static let diskBehind = ServiceError(
         .serviceUnavailable, "the disk is behind; try again shortly", retryAfterMilliseconds: 1_000)
 
+    /// What is told to those who wait for something of a database that was lost.
+    static let databaseLost = ServiceError(
+        .serviceUnavailable, "the database is opened anew; whether its last changes stay shows then, try again shortly",
+        retryAfterMilliseconds: ServerLimits.loadRetryMilliseconds)
+
     /// What a client is told whose change the log does not take.
     init(_ refusal: CommitLogRefusal) {
         switch refusal {
         case .full: self = .diskFull
         case .behind: self = .diskBehind
+        case .fenced: self = .databaseLost
         }
     }
 }

@@ -78,6 +78,18 @@ extension DatabaseCache {
         drop(loaded)
     }
 
+    /// Drops a database at once, although it may be in use: what is in memory is no longer what the log has. It is
+    /// opened again when somebody asks for it.
+    func giveUp(_ loaded: LoadedDatabase) {
+        if loaded.isLost { return }
+        loaded.markLost()
+        let id = loaded.database.id
+        log.warning("a database is opened anew: the log has lost it", [("container", id.container)])
+        load(of: id)?.lost(.databaseLost)
+        if databases.known(id) === loaded { drop(loaded) }
+        host.databaseLost(loaded)
+    }
+
     private func drop(_ loaded: LoadedDatabase) {
         if limits.memoryBudgetBytes > 0 { memory.add(-loaded.entry.bytes) }
         dropCount += 1

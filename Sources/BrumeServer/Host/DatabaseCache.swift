@@ -101,9 +101,10 @@ final class DatabaseCache: @unchecked Sendable {
     /// Calls `body` with each database in memory, least recently used first.
     func forEach(_ body: (LoadedDatabase) -> Void) { databases.forEach(body) }
 
-    /// Whether a database in memory can be used at once, because no call waits that came before; counts as a use.
+    /// Whether a database can be used at once, because it is in memory and no call waits that came before; counts as a
+    /// use.
     func isUsable(_ loaded: LoadedDatabase) -> Bool {
-        guard loads.isEmpty else { return false }
+        guard loads.isEmpty, !loaded.isLost else { return false }
         databases.use(loaded)
         return true
     }

@@ -13,8 +13,10 @@ protocol DatabaseCacheHost: AnyObject {
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String])
     /// A database can't be loaded: its file is damaged, or the disk could not read it.
     func databaseFailed(isDamaged: Bool)
-    /// A database leaves the memory; nobody uses it.
+    /// A database leaves the memory.
     func databaseLeaves(_ loaded: LoadedDatabase)
+    /// A database that may be in use has left the memory, because the log has lost it.
+    func databaseLost(_ loaded: LoadedDatabase)
 
     // MARK: Turns
 

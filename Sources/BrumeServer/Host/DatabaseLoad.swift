@@ -132,6 +132,9 @@ final class DatabaseLoad {
         return (Array(clients.values), users)
     }
 
+    /// The database was lost while calls still waited for it: they get the error.
+    func lost(_ error: ServiceError) { outcome = .failure(error) }
+
     /// Removes and returns the next call, of the next account that `mayRun` admits; nil when there is none. Call it
     /// only after the load has ended.
     func nextCall(

@@ -22,6 +22,17 @@ struct DurabilityQueue<Waiter> {
         }
     }
 
+    /// Removes and returns the waiters that match, in order.
+    mutating func removeAll(where matches: (Waiter) -> Bool) -> [Waiter] {
+        var removed: [Waiter] = []
+        var kept: [Place] = []
+        for place in waiting[first...] {
+            if matches(place.waiter!) { removed.append(place.waiter!) } else { kept.append(place) }
+        }
+        (waiting, first) = (kept, 0)
+        return removed
+    }
+
     /// Removes and returns the next waiter for this position or an earlier one.
     mutating func next(upTo position: UInt64) -> Waiter? {
         guard first < waiting.count, waiting[first].position <= position else { return nil }

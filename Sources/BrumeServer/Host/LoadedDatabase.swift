@@ -18,6 +18,8 @@ final class LoadedDatabase {
     var isListedAsBehind = false
     /// Whose changes its indexes have yet to take over.
     var indexDebts = IndexDebts()
+    /// Whether what is in memory is not what the log has. Nothing of it may be told any more.
+    private(set) var isLost = false
     /// Sessions of its owner: while there are any it stays in memory.
     var sessionCount = 0
     /// Whether calls that came while it was being loaded still wait.
@@ -65,6 +67,9 @@ final class LoadedDatabase {
         self.storage = storage
         self.savedSequence = savedSequence
     }
+
+    /// Notes that the log did not take its last commit, or has lost it to another owner.
+    func markLost() { isLost = true }
 
     /// Whether all of its commits are saved.
     var isSaved: Bool { database.sequence <= savedSequence }

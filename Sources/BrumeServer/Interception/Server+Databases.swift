@@ -19,7 +19,9 @@ extension Server {
                     DatabaseContents.Zone(id: $0.id, records: database.allRecords(in: $0.id))
                 }
                 let contents = DatabaseContents(zones: zones, storedBytes: database.quotaBytes)
-                shard.gate.whenDurable(loaded.lastPosition) { done(.success(contents)) }
+                shard.gate.whenDurable(loaded.lastPosition, of: loaded) { error in
+                    done(error.map { .failure($0) } ?? .success(contents))
+                }
             }
         }
     }
@@ -46,7 +48,7 @@ extension Server {
                     deletionReason: reason)
                 if let commit = decision.commit { shard.append(commit, to: loaded, origin: .server, by: nil) }
                 let error = decision.answer.deletions.compactMap(\.self).first
-                shard.gate.whenDurable(loaded.lastPosition) { done(error) }
+                shard.gate.whenDurable(loaded.lastPosition, of: loaded) { done($0 ?? error) }
             }
         }
     }

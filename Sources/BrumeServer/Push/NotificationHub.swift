@@ -177,6 +177,15 @@ final class NotificationHub {
         listenerCount -= 1
     }
 
+    /// Ends all streams, because the database can't be used any more.
+    func endStreams(_ error: ServiceError) {
+        for mailbox in Array(mailboxes.values) {
+            let listeners = exchange(&mailbox.listeners, with: [])
+            listenerCount -= listeners.count
+            for listener in listeners { listener.end(error) }
+        }
+    }
+
     /// Notes that the device has handled everything up to the place.
     func acknowledge(_ place: StreamPosition.Place, by device: [UInt8], of user: String) {
         let mailbox = mailbox(of: user)

@@ -32,6 +32,8 @@ protocol NotificationListener: AnyObject {
     func flush()
     /// The device opened another stream.
     func displaced()
+    /// The database sends no more events; the device has to come back.
+    func end(_ error: ServiceError)
 }
 
 /// A stream on the loop of the database: the user's private one.
@@ -52,6 +54,7 @@ final class NearListener: NotificationListener {
     func take(_ run: NotificationRun) -> Bool { stream.sendPrivate(run) }
     func flush() {}
     func displaced() { stream.displaced() }
+    func end(_ error: ServiceError) { stream.fail(error) }
 }
 
 /// A stream that may be on another loop than the database, which is the public one: events go there in batches, as many
@@ -78,7 +81,7 @@ final class FarListener: NotificationListener, @unchecked Sendable {
         device = stream.device
     }
 
-    var mayTake: Bool { credit > 0 }
+    var mayTake: Bool { credit > 0 && !isClosed }
 
     /// Tells the stream where its events begin, before any of them; nil if the database is damaged and there will be
     /// none.
@@ -123,4 +126,9 @@ final class FarListener: NotificationListener, @unchecked Sendable {
 
     /// Does nothing: the private database's hub, which every stream listens to, tells the stream.
     func displaced() {}
+
+    func end(_ error: ServiceError) {
+        isClosed = true
+        fail(error)
+    }
 }

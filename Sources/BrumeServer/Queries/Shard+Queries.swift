@@ -88,6 +88,10 @@ extension Shard {
             query.end(.failure(ServiceError(.operationCancelled, "the query's call has ended")))
             return true
         }
+        if query.loaded.isLost {
+            query.end(.failure(.databaseLost))
+            return true
+        }
         let loop = loop
         guard let results = query.work(&queryBudget, now: { loop.currentNanoseconds }) else { return false }
         let began = loop.currentNanoseconds

@@ -129,14 +129,17 @@ extension Shard {
         _ done: @escaping (Result<Int, ServiceError>) -> Void
     ) {
         if let refusal = writeRefusal { return done(.failure(refusal)) }
+        if loaded.isLost { return done(.failure(.databaseLost)) }
         var emptying = emptying
         guard let (commit, count) = loaded.database.empty(&emptying, nowMilliseconds: wallClockMilliseconds) else {
             if forgets {
                 for commit in loaded.database.forgetUser(nowMilliseconds: wallClockMilliseconds) {
-                    append(commit, to: loaded, origin: .server, by: nil)
+                    if !append(commit, to: loaded, origin: .server, by: nil) { break }
                 }
             }
-            return gate.whenDurable(loaded.lastPosition) { done(.success(records)) }
+            return gate.whenDurable(loaded.lastPosition, of: loaded) { error in
+                done(error.map { .failure($0) } ?? .success(records))
+            }
         }
         if let commit { append(commit, to: loaded, origin: .server, by: nil) }
         let next = OnLoop<Void> { [self, emptying] in

@@ -94,6 +94,11 @@ final class SessionTable {
         for session in Array(sessions.values) { session.close() }
     }
 
+    /// Calls `body` with each client whose session has arrived here.
+    func forEachClient(_ body: (Client) -> Void) {
+        for session in sessions.values { if let client = session.client { body(client) } }
+    }
+
     /// Calls in flight.
     var unaryCallCount: Int { sessions.values.reduce(0) { $0 + $1.unaryCallCount } }
 

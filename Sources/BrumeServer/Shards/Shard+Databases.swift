@@ -39,6 +39,18 @@ extension Shard: DatabaseCacheHost {
         loop.execute { [server] in server.giveBack(remains) }
     }
 
+    /// Sends away all who use the database. In a turn of its own: a request of somebody may be under way, on this
+    /// database or another one.
+    func databaseLost(_ loaded: LoadedDatabase) {
+        if loaded.isListedAsUnsaved { unsaved.removeAll { $0 == loaded.database.id } }
+        let turn = OnLoop<Void> { [self] in
+            sessions.forEachClient { if $0.home === loaded { $0.home = nil } }
+            gate.refuse(showing: loaded)
+            loaded.hub.endStreams(.databaseLost)
+        }
+        loop.execute { turn.body(()) }
+    }
+
     func mayRunCall(of account: ClientShare.Key) -> Bool { mayGoOn(timeShare(of: account)) }
 
     func mayRunCallSoon(of account: ClientShare.Key) -> Bool { !waitsForDisk(timeShare(of: account)) }

@@ -12,6 +12,10 @@ extension Shard: CommitLogHost {
         giveTurnsNextTurn()
     }
 
+    func lost(_ id: DatabaseID) {
+        if let loaded = databases.known(id) { databases.giveUp(loaded) }
+    }
+
     /// Hands what was committed to the log.
     func submit() {
         log.submit()
@@ -51,13 +55,13 @@ extension Shard: CommitLogHost {
         _ ids: ArraySlice<DatabaseID>, _ done: @escaping @Sendable (_ captures: [DatabaseCapture], _ taken: Int) -> Void
     ) {
         submit()
-        var captures: [DatabaseCapture] = []
+        var captures: [(database: LoadedDatabase, capture: DatabaseCapture)] = []
         var taken = 0
         var cost = 0
         for id in ids {
             taken += 1
             if let loaded = databases.known(id), !loaded.isSaved {
-                captures.append(loaded.database.capture())
+                captures.append((loaded, loaded.database.capture()))
                 // A capture costs more for each zone; checking a database that needs none costs something too.
                 cost += 10 + loaded.database.zoneCount
             } else {
@@ -65,7 +69,10 @@ extension Shard: CommitLogHost {
             }
             if cost >= ServerLimits.captureCost { break }
         }
-        gate.whenDurable(appendedPosition) { [captures, taken] in done(captures, taken) }
+        gate.whenDurable(appendedPosition) { [captures, taken] in
+            // A capture of a database that was lost meanwhile may hold what will never be durable.
+            done(captures.filter { !$0.database.isLost }.map(\.capture), taken)
+        }
     }
 
     func saved(_ id: DatabaseID, upTo sequence: UInt64) {

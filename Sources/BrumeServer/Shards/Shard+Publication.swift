@@ -11,6 +11,11 @@ extension Shard {
         while eventsOfTurn < eventsPerTurn, publicationNanosecondsOfTurn < ServerLimits.publicationNanoseconds,
             let loaded = publishingHubs.first
         {
+            // Its streams have ended: those who come back are told to fetch.
+            if loaded.isLost {
+                publishingHubs.removeFirst()
+                continue
+            }
             let hub = loaded.hub
             let isListed = hub.hasUndelivered
             let room = min(ServerLimits.eventsPerLook, eventsPerTurn - eventsOfTurn)

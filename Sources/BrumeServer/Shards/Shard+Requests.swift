@@ -95,11 +95,11 @@ extension Shard {
         if let ticket {
             return run(request, in: loaded, identity: client.identity, share: client.share, ticket: ticket) {
                 [self] outcome, position in
-                gate.whenDurable(position, outcome, to: responder)
+                gate.whenDurable(position, of: loaded, outcome, to: responder)
             }
         }
         let (outcome, position) = run(request, in: loaded, identity: client.identity, share: client.share)
-        gate.whenDurable(position, outcome, to: responder)
+        gate.whenDurable(position, of: loaded, outcome, to: responder)
     }
 
     /// A request of a client of this loop, to a database that is being loaded.
@@ -149,7 +149,7 @@ extension Shard {
             if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
             run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] outcome, position in
                 let output = share.output.hold(outcome.heldByteCount)
-                gate.whenDurable(position, outcome.compact) { give($0, output) }
+                gate.whenDurable(position, of: loaded, outcome.compact) { give($0, output) }
             }
         }
     }
@@ -229,7 +229,7 @@ extension Shard {
                 quota: server.quota(of: loaded, for: identity, share.key),
                 mayUseIndexReserve: database.id.scope == .public && loaded.indexDebts.hasLittle(share.key))
             figures.modified(decision.answer)
-            return commit(
+            return try commit(
                 &decision.commit, .records(decision.answer), operation, to: loaded, identity: identity, share: share)
         case .modifyZones(let request):
             var decision = database.modifyZones(
@@ -238,14 +238,14 @@ extension Shard {
             let firstFetches = decision.answer.saves.map { save -> ChangeToken? in
                 if case .success(let zone) = save { database.firstFetchToken(of: zone.id) } else { nil }
             }
-            return commit(
+            return try commit(
                 &decision.commit, .zones(decision.answer, firstFetches: firstFetches), operation, to: loaded,
                 identity: identity, share: share)
         case .modifySubscriptions(let request):
             var decision = database.modifySubscriptions(
                 request, caller: caller, nowMilliseconds: now,
                 quota: server.quota(of: loaded, for: identity, share.key))
-            return commit(
+            return try commit(
                 &decision.commit, .subscriptions(decision.answer), operation, to: loaded, identity: identity,
                 share: share)
         case .fetchRecords(let request):
@@ -310,7 +310,7 @@ extension Shard {
     private func commit(
         _ commit: inout Commit?, _ outcome: OperationOutcome, _ operation: Operation, to loaded: LoadedDatabase,
         identity: Identity, share: ClientShare
-    ) -> Answer {
+    ) throws(ServiceError) -> Answer {
         if commit != nil {
             if !operation.key.isEmpty {
                 let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
@@ -320,8 +320,8 @@ extension Shard {
                 commit!.entry.operationOutcome = loaded.database.remember(
                     operation: operation.key, outcome, digest: operation.digest, user: user)
             }
-            append(
-                commit!, to: loaded, origin: ChangeOrigin(identity, in: loaded.database.id), by: share)
+            let origin = ChangeOrigin(identity, in: loaded.database.id)
+            guard append(commit!, to: loaded, origin: origin, by: share) else { throw .databaseLost }
         }
         return answer(outcome, in: loaded.database)
     }

@@ -139,8 +139,16 @@ final class Shard: @unchecked Sendable {
     ///
     /// - Parameter share: The share of the client that made it, which limits how much it has that is not durable; nil
     ///   for a commit of the server itself.
-    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: ChangeOrigin, by share: ClientShare?) {
-        let appended = log.append(commit.entry)
+    /// - Returns: False if the log does not take it. Then the database is given up, since it is ahead of the log.
+    @discardableResult
+    func append(_ commit: Commit, to loaded: LoadedDatabase, origin: ChangeOrigin, by share: ClientShare?) -> Bool {
+        let appended: AppendedCommit
+        do throws(CommitLogRefusal) {
+            appended = try log.append(commit.entry)
+        } catch {
+            databases.giveUp(loaded)
+            return false
+        }
         appendedPosition = appended.position
         loaded.lastPosition = appended.position
         if let share {
@@ -161,15 +169,17 @@ final class Shard: @unchecked Sendable {
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
             hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)
-        if publication.isEmpty { return }
+        if publication.isEmpty { return true }
         let committedNanoseconds = loop.nowNanoseconds
-        gate.whenDurable(loaded.lastPosition) { [self] in
+        gate.whenDurable(loaded.lastPosition, of: loaded) { [self] error in
+            if error != nil { return }
             let isListed = loaded.hub.isPublishing
             loaded.hub.enqueue(publication, committedNanoseconds: committedNanoseconds)
             if isListed { return }
             publishingHubs.append(loaded)
             if publishingHubs.count == 1 { publishSome() }
         }
+        return true
     }
 
     // MARK: Clients

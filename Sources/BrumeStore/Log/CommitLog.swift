@@ -15,8 +15,9 @@ package protocol CommitLog: AnyObject {
     /// Hands over the databases that were read when the server started, once, in an order that is the same in every run.
     func takeRecovered() -> [OpenedDatabase]
 
-    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. The host
-    /// owns it until it gives it up with ``close(_:)``, and asks for it once at a time.
+    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. Commits that
+    /// were taken before the database was closed are durable by then, or never will be. The host owns the database until
+    /// it gives it up with ``close(_:)``, and asks for it once at a time.
     ///
     /// Exactly one of the two closures is called within the call.
     ///
@@ -33,21 +34,24 @@ package protocol CommitLog: AnyObject {
     /// Why no commit can be taken now; nil when commits are taken. Asked before a request is decided.
     var refusal: CommitLogRefusal? { get }
 
-    /// Takes a commit. Commits of a database come in the order of its sequence.
-    func append(_ entry: JournalEntry) -> AppendedCommit
+    /// Takes a commit of a database that was opened. Commits of a database come in the order of its sequence.
+    ///
+    /// When it throws, what the host has in memory is ahead of the log: the host drops the database, tells nobody of
+    /// the commit, and opens the database again when it is used.
+    func append(_ entry: JournalEntry) throws(CommitLogRefusal) -> AppendedCommit
 
     /// Everything that was appended may go on its way: the turn ends, or somebody is about to wait for it.
     func submit()
 
-    /// Every commit up to this position is durable; 0 at the start. The host learns of it by
-    /// ``CommitLogHost/becameDurable(upTo:)``.
+    /// Every commit up to this position is durable, except for those of databases that were lost; 0 at the start. The
+    /// host learns of it by ``CommitLogHost/becameDurable(upTo:)``.
     var durablePosition: UInt64 { get }
 
     /// Saves databases that the host wants to drop, whose last commits are not saved. Calls `done` on the loop, with
     /// false if not all of them could be saved.
     func save(_ ids: [DatabaseID], _ done: @escaping @Sendable (_ isSaved: Bool) -> Void)
 
-    /// The host has no use for the database any more. It has dropped it, with all of its commits durable and saved.
+    /// The host has dropped the database: nobody uses it, and all of its commits are durable and saved; or it was lost.
     func close(_ id: DatabaseID)
 }
 
@@ -83,4 +87,6 @@ package enum CommitLogRefusal: Error, Equatable, Sendable {
     case full
     /// Too much waits to become durable; a moment later there is room again.
     case behind
+    /// The database belongs to another owner, who may have committed since. Only ``CommitLog/append(_:)`` says so.
+    case fenced
 }

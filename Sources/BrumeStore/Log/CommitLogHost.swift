@@ -9,6 +9,11 @@ package protocol CommitLogHost: AnyObject {
     /// opened from what is saved.
     func saved(_ id: DatabaseID, upTo sequence: UInt64)
 
+    /// The database has another owner: what is in memory may be out of date, and commits that are not durable may never
+    /// be. The host drops it, as after a commit that the log did not take. An opening that is under way ends with an
+    /// error.
+    func lost(_ id: DatabaseID)
+
     // MARK: For a log that saves databases from time to time
 
     /// The databases in memory.

@@ -16,6 +16,7 @@ struct DatabaseCacheTests {
         var arrivals = 0
         var damages: [Bool] = []
         var left: [DatabaseID] = []
+        var lost: [DatabaseID] = []
 
         func makeLoaded(
             _ database: Database, storage: DatabaseStorage?, savedSequence: UInt64
@@ -28,6 +29,7 @@ struct DatabaseCacheTests {
         func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) { arrivals += 1 }
         func databaseFailed(isDamaged: Bool) { damages.append(isDamaged) }
         func databaseLeaves(_ loaded: LoadedDatabase) { left.append(loaded.database.id) }
+        func databaseLost(_ loaded: LoadedDatabase) { lost.append(loaded.database.id) }
         func mayRunCall(of account: ClientShare.Key) -> Bool { !held.contains(account) }
         func mayRunCallSoon(of account: ClientShare.Key) -> Bool { !held.contains(account) }
         func runCall(of account: ClientShare.Key, _ body: () -> Void) {

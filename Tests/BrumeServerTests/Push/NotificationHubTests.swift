@@ -41,6 +41,7 @@ private final class Taker: NotificationListener {
 
     func flush() {}
     func displaced() { isDisplaced = true }
+    func end(_ error: ServiceError) {}
 
     /// Of query subscriptions: the record; else the kind.
     var summary: [String] {
