@@ -9,8 +9,8 @@ package import BrumeSystem
 /// Single-threaded.
 package final class StepwiseServer {
     let core: ServerCore
-    private let recovery: Recovery
-    private let journal: JournalLogs
+    /// What a server has that keeps everything in a data folder.
+    private let folder: (recovery: Recovery, journal: JournalLogs)?
     private let outcome = Outcome()
 
     /// Why the server stopped, for good; nil while it goes on.
@@ -18,6 +18,33 @@ package final class StepwiseServer {
     /// The loops of the shards, then the operator's, the one in the background, and the one that loads databases.
     package let loops: [EventLoop]
     package var recoveryReport: Recovery.Report { recovery.report }
+
+    /// Makes a server that keeps its databases in another log than the journal.
+    ///
+    /// - Parameters:
+    ///   - disk: Keeps the schemas.
+    ///   - key: 32 bytes, from which MACs and user record names derive.
+    ///   - loops: The server's loops, with as many for shards as the configuration has loops.
+    package init(
+        logs: any CommitLogs, disk: any Disk, configuration: ServerConfiguration, key: [UInt8],
+        accounts: [StoredAccount], loops: ServerLoops, nowNanoseconds: UInt64, wallClockMilliseconds: Int64
+    ) throws(StoreError) {
+        precondition(
+            loops.shards.count == configuration.loopCount, "a server has other loops than its configuration says")
+        folder = nil
+        self.loops = loops.all
+        for loop in self.loops {
+            loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
+        }
+        let failStop: FailStop = { [outcome] reason in outcome.failure = reason }
+        let assembly = try ServerAssembly(
+            of: logs, schemas: SchemaRegistry(disk: disk, log: configuration.log, failStop: failStop),
+            configuration: configuration, secrets: ServerSecrets(key: key, adminTokenHash: []),
+            accounts: AccountStore(fixed: accounts), loops: loops, startedNanoseconds: nowNanoseconds,
+            failStop: failStop)
+        core = assembly.core
+        assembly.handOver()
+    }
 
     /// Opens what is on the disk, and recovers it.
     ///
@@ -31,7 +58,7 @@ package final class StepwiseServer {
     ) throws(StoreError) {
         precondition(
             loops.shards.count == configuration.loopCount, "a server has other loops than its configuration says")
-        recovery = try Recovery(
+        let recovery = try Recovery(
             opening: disk,
             options: JournalWriter.Options(salt: salt, segmentBytes: configuration.journalSegmentBytes),
             newEpoch: newEpoch, startCheck: configuration.startCheck, history: configuration.history)
@@ -39,14 +66,24 @@ package final class StepwiseServer {
         for loop in self.loops {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
-        let assembly: ServerAssembly
-        (assembly, journal) = try ServerAssembly.folder(
+        let (assembly, journal) = try ServerAssembly.folder(
             of: recovery, on: disk, configuration: configuration,
             secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: AccountStore(fixed: accounts),
             loops: loops, diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds,
             failStop: { [outcome] reason in outcome.failure = reason })
+        folder = (recovery, journal)
         core = assembly.core
         assembly.handOver()
+    }
+
+    private var recovery: Recovery {
+        guard let folder else { preconditionFailure("a server without a data folder has recovered nothing") }
+        return folder.recovery
+    }
+
+    private var journal: GroupCommit {
+        guard let folder else { preconditionFailure("a server without a data folder has no journal") }
+        return folder.journal.groupCommit
     }
 
     deinit {
@@ -60,8 +97,8 @@ package final class StepwiseServer {
         return try recovery.loadDatabase(id)
     }
 
-    /// The folder's epoch.
-    package var epoch: UInt32 { recovery.epoch }
+    /// The epoch of what is stored.
+    package var epoch: UInt32 { core.logs.epoch }
 
     /// The user record name of an account with that id.
     package static func userRecordName(
@@ -110,23 +147,23 @@ package final class StepwiseServer {
     }
 
     /// Whether the journal has something to write.
-    package var hasJournalWork: Bool { journal.groupCommit.hasWork }
+    package var hasJournalWork: Bool { folder?.journal.groupCommit.hasWork ?? false }
 
     /// Bytes that wait for the disk.
-    package var pendingByteCount: Int { journal.groupCommit.pendingByteCount }
+    package var pendingByteCount: Int { core.logs.undurableByteCount }
 
     /// The largest value that ``pendingByteCount`` may reach: the limit, and one turn's requests.
     package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
 
     /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
     /// before the first time.
-    package func stepJournal(_ observe: ([[UInt8]]) -> Void) { journal.groupCommit.step(observe) }
+    package func stepJournal(_ observe: ([[UInt8]]) -> Void) { journal.step(observe) }
 
     /// Whether writes are refused because a batch waits for room on the disk.
-    package var isDiskFull: Bool { journal.groupCommit.isDiskFull }
+    package var isDiskFull: Bool { core.logs.isFull }
 
     /// The segment that the journal's next batch goes to, unless it is full.
-    package var journalSegment: UInt64 { journal.groupCommit.segment }
+    package var journalSegment: UInt64 { journal.segment }
 
     /// Writes snapshots of what changed, and cuts the journal. Goes on in the steps that follow; `done` is called with
     /// whether all were written.

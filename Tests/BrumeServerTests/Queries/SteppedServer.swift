@@ -17,6 +17,9 @@ final class SteppedServer: @unchecked Sendable {
 
     private let server: StepwiseServer
     private let loopCount: Int
+    /// The log, where it is not the journal. What is submitted becomes durable as soon as it settles, unless it is held.
+    let log: ScriptedCommitLogs?
+    var isDurabilityHeld = false
     private(set) var nowNanoseconds: UInt64 = 1_000_000_000
     /// Turns of the first loop.
     private(set) var turns = 0
@@ -24,7 +27,8 @@ final class SteppedServer: @unchecked Sendable {
     var isLoaderHeld = false
 
     init(
-        disk: SimulatedDisk = SimulatedDisk(), adjust: (inout ServerConfiguration) -> Void = { _ in }
+        disk: SimulatedDisk = SimulatedDisk(), log storage: ScriptedLogStorage? = nil,
+        adjust: (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
         configuration.loopCount = 1
@@ -36,10 +40,17 @@ final class SteppedServer: @unchecked Sendable {
                 name: name, email: "", createdMilliseconds: 0, id: [UInt8](repeating: UInt8(index + 1), count: 16),
                 tokenHashes: [SHA256.digest(Array(Self.token(name).utf8))])
         }
+        let loops = try ServerLoops(shards: configuration.loopCount)
+        log = storage.map { ScriptedCommitLogs(loops, storage: $0) }
+        if let log {
+            server = try StepwiseServer(
+                logs: log, disk: disk, configuration: configuration, key: Self.key, accounts: accounts, loops: loops,
+                nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
+            return
+        }
         server = try StepwiseServer(
             disk: disk, configuration: configuration, key: Self.key, accounts: accounts, salt: 1, newEpoch: 1,
-            loops: try ServerLoops(shards: configuration.loopCount),
-            nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
+            loops: loops, nowNanoseconds: nowNanoseconds, wallClockMilliseconds: 1_700_000_000_000)
     }
 
     var loops: [EventLoop] { server.loops }
@@ -57,7 +68,13 @@ final class SteppedServer: @unchecked Sendable {
     var hasTasks: Bool { server.loops.contains(where: \.hasTasks) }
 
     /// The journal's thread writes and syncs what it has.
-    func stepJournal() { server.stepJournal { _ in } }
+    func stepJournal() {
+        if let log {
+            if !isDurabilityHeld { log.makeDurable() }
+        } else {
+            server.stepJournal { _ in }
+        }
+    }
 
     /// Turns and syncs until nothing is left to do.
     func settle() {
@@ -65,7 +82,7 @@ final class SteppedServer: @unchecked Sendable {
             // What was appended goes to the journal when a turn ends.
             turn()
             while runningLoops.contains(where: \.hasTasks) { turn() }
-            server.stepJournal { _ in }
+            stepJournal()
         } while server.hasJournalWork || runningLoops.contains(where: \.hasTasks)
     }
 
