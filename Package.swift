@@ -112,7 +112,7 @@ let package = Package(
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeStore",
                 "BrumeTestKit", "CBrume", "CBrumeProto",
             ]),
-        tests("BrumeSystemTests", ["BrumeLock", "BrumeRandom", "BrumeSystem"]),
+        tests("BrumeSystemTests", ["BrumeLock", "BrumeRandom", "BrumeSystem", "BrumeTestKit"]),
         tests(
             "BrumeServerTests",
             [
@@ -132,7 +132,10 @@ let package = Package(
         tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests(
             "BrumeCommandTests",
-            ["BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeSystem", "BrumeModel"]),
+            [
+                "BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeSystem", "BrumeModel",
+                "BrumeTestKit",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 
@@ -44,23 +45,6 @@ struct CommandRun {
 
     /// The last line of output as JSON.
     func json() throws -> JSONValue { try JSONParser.value(of: output.last ?? "") }
-}
-
-/// A folder that goes with the test.
-final class TestFolder {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "brume-test-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ name: String, _ text: String) throws -> String {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
-        return path + "/" + name
-    }
 }
 
 /// `brume dev` as a process of its own.

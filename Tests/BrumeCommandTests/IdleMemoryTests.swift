@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -1,6 +1,7 @@
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -2,6 +2,7 @@ import BrumeRandom
 internal import BrumeLoad
 internal import BrumeModel
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

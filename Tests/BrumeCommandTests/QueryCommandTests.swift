@@ -1,3 +1,4 @@
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

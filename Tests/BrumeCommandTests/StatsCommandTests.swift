@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeTestKit
 internal import Testing
 
 @testable internal import brume

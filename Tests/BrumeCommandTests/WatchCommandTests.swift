@@ -1,6 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct AccountStoreTests {
     @Test("a token opens its account, also after the store was opened again") func persistence() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             let (account, token) = try store.add(name: "ada", email: "ada@example.com", nowMilliseconds: 5)
             #expect(token.hasPrefix("brume_") && token.utf8.count == 49)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test("the file holds no token") func hashedTokens() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             let file = try FileSystem.read(folder + "/accounts", limit: 1 << 20)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("revoked tokens open nothing, a new one does") func revocation() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             let (_, first) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             let second = try store.createToken(name: "ada")
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test("a name that is taken, unknown or not allowed is refused with a sentence") func names() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             _ = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             #expect(throws: ServerError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test("each damaged byte of the account file stops the start and names the file") func damage() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             _ = try AccountStore(folder: folder).add(name: "ada", email: "a@b", nowMilliseconds: 5)
             let path = folder + "/accounts"
             let file = try FileSystem.read(path, limit: 1 << 20)
@@ -108,11 +108,4 @@ import Testing
             }
         }
     }
-}
-
-/// Runs `body` with an empty folder of its own, which goes afterwards.
-func withTemporaryFolder<Outcome>(_ body: (String) throws -> Outcome) throws -> Outcome {
-    let folder = try TemporaryFolder(prefix: "brume-test")
-    defer { folder.remove() }
-    return try body(folder.path)
 }

@@ -1,4 +1,5 @@
 import BrumeSystem
+import BrumeTestKit
 import Testing
 
 @Suite struct CertificateAuthorityTests {
@@ -33,10 +34,10 @@ import Testing
     func authorityIsReadBack() throws {
         let certificates = try TestCertificates()
         let authority = try CertificateAuthority(
-            certificatePath: certificates.caPath, keyPath: certificates.directory.file("ca.key"))
-        let path = certificates.directory.file("second.pem")
+            certificatePath: certificates.caPath, keyPath: certificates.caKeyPath)
+        let path = certificates.folder.file("second.pem")
         try authority.issueServerCertificate(
-            names: ["second"], certificatePath: path, keyPath: certificates.directory.file("second.key"))
+            names: ["second"], certificatePath: path, keyPath: certificates.folder.file("second.key"))
         #expect(try Tool.run(["openssl", "verify", "-CAfile", certificates.caPath, path]).status == 0)
     }
 
@@ -44,15 +45,15 @@ import Testing
     func keysArePrivate() throws {
         let certificates = try TestCertificates()
         #expect(try FileSystem.permissions(certificates.keyPath) == 0o600)
-        #expect(try FileSystem.permissions(certificates.directory.file("ca.key")) == 0o600)
-        #expect(try FileSystem.list(certificates.directory.path) == ["ca.key", "ca.pem", "server.key", "server.pem"])
+        #expect(try FileSystem.permissions(certificates.caKeyPath) == 0o600)
+        #expect(try FileSystem.list(certificates.folder.path) == ["ca.key", "ca.pem", "server.key", "server.pem"])
     }
 
     @Test(
         "a name that is none is refused, so that it cannot add entries of its own",
         arguments: ["", "a,DNS:evil.example", "a b", "IP:1.2.3.4", String(repeating: "a", count: 300)])
     func badNames(name: String) throws {
-        let directory = TemporaryDirectory()
+        let directory = try TestFolder()
         let authority = try CertificateAuthority.generate()
         #expect(throws: TLSError.self) {
             try authority.issueServerCertificate(
@@ -63,13 +64,13 @@ import Testing
 
     @Test("a key of another certificate is refused, and the message names both files")
     func mixedFiles() throws {
-        let (one, two) = (try TestCertificates(), try TestCertificates())
+        let (one, two) = (try TestCertificates(), try TestCertificates(hasOwnAuthority: true))
         let error = #expect(throws: TLSError.self) {
             _ = try TLSServerContext(certificatePath: one.certificatePath, keyPath: two.keyPath)
         }
         #expect(error?.description.contains(two.keyPath) == true)
         #expect(throws: TLSError.self) {
-            _ = try CertificateAuthority(certificatePath: one.caPath, keyPath: two.directory.file("ca.key"))
+            _ = try CertificateAuthority(certificatePath: one.caPath, keyPath: two.caKeyPath)
         }
         #expect(throws: TLSError.self) { _ = try TLSClientContext(caPath: "/nowhere/ca.pem") }
     }

@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Glibc
 import Testing
 
@@ -57,7 +58,7 @@ import Testing
 
     @Test("outputs and errors go where they are sent")
     func destinations() throws {
-        let folder = TemporaryDirectory()
+        let folder = try TestFolder()
         let script = "echo out; echo err >&2"
         #expect(try text(script, errors: .nowhere) == "out\n")
         #expect(try text(script, output: .nowhere, errors: .reader) == "err\n")

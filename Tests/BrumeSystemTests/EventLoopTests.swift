@@ -1,4 +1,5 @@
 import BrumeRandom
+import BrumeTestKit
 import Testing
 
 @testable import BrumeSystem

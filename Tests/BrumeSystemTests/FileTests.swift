@@ -1,10 +1,13 @@
+import BrumeTestKit
 import Glibc
 import Testing
 
 @testable import BrumeSystem
 
 @Suite struct FileTests {
-    private let directory = TemporaryDirectory()
+    private let directory: TestFolder
+
+    init() throws { directory = try TestFolder() }
 
     @Test("a file is replaced whole, with its mode, and nothing else stays in the folder")
     func atomicReplace() throws {

@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -47,7 +48,7 @@ import Testing
         let loop = try EventLoop(name: "client")
         loop.start()
         let client = TestDelegate()
-        let context = try TestCertificates().clientContext()
+        let context = try TestCertificates.shared.clientContext()
         loop.execute {
             _ = Connection.connect(
                 host: "127.0.0.1", port: port, tls: context, loop: loop, timeoutMilliseconds: 100, delegate: client)
@@ -95,7 +96,7 @@ import Testing
     func wrongAuthority() throws {
         let server = try TestServer { _ in TestDelegate() }
         let client = TestDelegate()
-        try server.connect(context: TestCertificates().clientContext(), client)
+        try server.connect(context: TestCertificates(hasOwnAuthority: true).clientContext(), client)
         #expect(client.isClosed.wait())
         let reason = try #require(client.closeReasons.value.first)
         #expect(reason.isHandshakeFailure)
@@ -144,7 +145,7 @@ import Testing
 
     @Test("the ticket leaves with the server's first bytes, and not on its own before")
     func ticketRidesAlong() throws {
-        let certificates = try TestCertificates()
+        let certificates = TestCertificates.shared
         let (ours, theirs) = (TransferBuffers(), TransferBuffers())
         let server = try TLSSession(server: certificates.serverContext(), buffers: ours)
         let client = try TLSSession(
@@ -211,7 +212,7 @@ import Testing
 
     @Test("a server that does not agree on ALPN is refused by the client")
     func foreignServer() throws {
-        let certificates = try TestCertificates()
+        let certificates = TestCertificates.shared
         let process = try ChildProcess(
             executable: "/usr/bin/env",
             arguments: [

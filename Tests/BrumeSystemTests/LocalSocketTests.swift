@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Foundation
 import Glibc
 import Testing
@@ -70,7 +71,7 @@ struct LocalSocketTests {
         "what is written on one side is read on the other, in its order, also far more than the socket holds",
         arguments: [1, 70_000, 8 * 1024 * 1024])
     func echo(count: Int) async throws {
-        let folder = TemporaryDirectory()
+        let folder = try TestFolder()
         let path = folder.path + "/door/socket"
         try await Self.running(path) { loop, _ in
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 257) }
@@ -81,7 +82,7 @@ struct LocalSocketTests {
 
     @Test("a folder whose path is longer than an address may be is as good as any", arguments: [90, 110, 240])
     func longPath(length: Int) async throws {
-        let temporary = TemporaryDirectory()
+        let temporary = try TestFolder()
         var folder = temporary.path
         while folder.utf8.count < length {
             folder += "/" + String(repeating: "d", count: min(100, max(1, length - folder.utf8.count - 1)))
@@ -98,7 +99,7 @@ struct LocalSocketTests {
 
     @Test("the socket that a killed process left behind is replaced, and nobody takes it for a server")
     func stale() async throws {
-        let folder = TemporaryDirectory()
+        let folder = try TestFolder()
         let path = folder.path + "/door/socket"
         try FileSystem.makeDirectory(folder.path + "/door", permissions: 0o755)
         let fd = try Socket.open(family: AF_UNIX)
@@ -117,7 +118,7 @@ struct LocalSocketTests {
 
     @Test("a link in the place of the socket's folder is not followed")
     func link() throws {
-        let folder = TemporaryDirectory()
+        let folder = try TestFolder()
         try FileSystem.makeDirectory(folder.path + "/elsewhere", permissions: 0o755)
         #expect(symlink("elsewhere", folder.path + "/door") == 0)
         let loop = try EventLoop(name: "sockets")
@@ -140,7 +141,7 @@ struct LocalSocketTests {
 
     @Test("the end of a peer's stream is its good-bye")
     func endOfStream() async throws {
-        let folder = TemporaryDirectory()
+        let folder = try TestFolder()
         let path = folder.path + "/door/socket"
         let loop = try EventLoop(name: "sockets")
         let listener = try LocalListener(

@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

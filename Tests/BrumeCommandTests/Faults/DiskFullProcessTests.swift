@@ -2,6 +2,7 @@ import BrumeAdmin
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -1,4 +1,5 @@
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -1,6 +1,7 @@
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeTestKit
 internal import Foundation
 internal import Testing
 

@@ -2,6 +2,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeRecord
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -29,11 +30,11 @@ extension FakeTransport {
 @Suite("A container's account", .timeLimit(.minutes(1)))
 struct AccountSwitchTests {
     let transport = FakeTransport()
-    let folder: TemporaryFolder
+    let folder: TestFolder
     let registry = SessionRegistry()
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = try TestFolder()
     }
 
     private func container(token: String? = "ada") -> CKContainer {

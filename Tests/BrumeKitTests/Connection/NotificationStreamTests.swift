@@ -1,31 +1,20 @@
 @testable import BrumeKit
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Foundation
 import Testing
 
 /// A container on a fake transport.
 func fakeContainer(
     _ transport: FakeTransport, token: String? = "token", registry: SessionRegistry = SessionRegistry()
-) throws -> (CKContainer, folder: TemporaryFolder) {
-    let folder = try TemporaryFolder()
+) throws -> (CKContainer, folder: TestFolder) {
+    let folder = try TestFolder()
     let configuration = BrumeConfiguration(
         server: "example.com:7440", token: token, container: "iCloud.test", stateFolder: folder.path)
     let container = CKContainer(
         configuration: configuration, transport: .success(transport), registry: registry)
     return (container, folder)
-}
-
-/// A folder that goes with the object.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "brume-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 private func event(_ number: UInt8, _ kind: NotificationEvent.Kind = .databaseChanged(.private)) -> NotificationEvent {

@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -15,7 +16,7 @@ struct ConfigurationTests {
 
     @Test("is read from the environment, where empty counts as absent")
     func environment() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         let configuration = BrumeConfiguration(environmentVariables: [
             "BRUME_SERVER": "[::1]:7440", "BRUME_CA": "/ca.pem", "BRUME_TOKEN": "", "BRUME_CONTAINER": "iCloud.a",
             "BRUME_ENVIRONMENT": "production", "BRUME_STATE": folder.path,
@@ -30,7 +31,7 @@ struct ConfigurationTests {
 
     @Test("names what is missing or wrong")
     func problems() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         func with(_ changes: [String: String]) -> String? {
             let variables = ["BRUME_SERVER": "a:1", "BRUME_CONTAINER": "c", "BRUME_STATE": folder.path]
             return problem(BrumeConfiguration(environmentVariables: variables.merging(changes) { $1 }))
@@ -77,7 +78,7 @@ struct ConfigurationTests {
 
     @Test("of a CA file that is missing makes the first call throw with its path")
     func missingCA() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         let configuration = BrumeConfiguration(
             server: "127.0.0.1:1", caPath: folder.path + "/nowhere.pem", token: "t", stateFolder: folder.path)
         let container = CKContainer(identifier: "iCloud.a", configuration: configuration)
@@ -94,7 +95,7 @@ struct ConfigurationTests {
 struct DeviceIdentityTests {
     @Test("is made once and kept, also by many at one moment")
     func kept() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         let path = folder.path + "/a/b"
         let ids = await withTaskGroup(of: [UInt8]?.self) { group in
             for _ in 0..<16 { group.addTask { try? DeviceIdentity.load(folder: path) } }
@@ -103,20 +104,20 @@ struct DeviceIdentityTests {
         #expect(ids.count == 1)
         #expect(ids.first??.count == 16)
         #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["device-id"])
-        let other = try TemporaryFolder()
+        let other = try TestFolder()
         #expect(try DeviceIdentity.load(folder: other.path) != ids.first!)
     }
 
     @Test("is another one for each account of a folder, and the same whenever the account comes back")
     func accounts() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         let nobody = try DeviceIdentity.load(folder: folder.path, token: nil)
         let ada = try DeviceIdentity.load(folder: folder.path, token: "ada")
         let bob = try DeviceIdentity.load(folder: folder.path, token: "bob")
         #expect(Set([nobody, ada, bob]).count == 3)
         #expect(ada.count == DeviceIdentity.byteCount)
         #expect(try DeviceIdentity.load(folder: folder.path, token: "ada") == ada)
-        #expect(try DeviceIdentity.load(folder: try TemporaryFolder().path, token: "ada") != ada)
+        #expect(try DeviceIdentity.load(folder: try TestFolder().path, token: "ada") != ada)
         let container = CKContainer(
             identifier: "iCloud.test",
             configuration: BrumeConfiguration(server: "example.com:1", token: "ada", stateFolder: folder.path))
@@ -127,7 +128,7 @@ struct DeviceIdentityTests {
 
     @Test("is not replaced when the file is damaged: the error says what to do")
     func damaged() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         try Data([1, 2, 3]).write(to: URL(fileURLWithPath: folder.path + "/device-id"))
         let error = #expect(throws: ConfigurationProblem.self) { try DeviceIdentity.load(folder: folder.path) }
         #expect(error?.message.contains("remove the file") == true)

@@ -2,6 +2,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeRecord
+import BrumeTestKit
 import Foundation
 import Testing
 

@@ -1,5 +1,6 @@
 @testable import BrumeKit
 import BrumeModel
+import BrumeTestKit
 import Foundation
 import Testing
 

@@ -1,6 +1,7 @@
 import BrumeKit
 import BrumeLock
 import BrumeModel
+import BrumeTestKit
 import Foundation
 import Testing
 

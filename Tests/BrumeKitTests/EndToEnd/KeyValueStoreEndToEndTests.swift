@@ -1,4 +1,5 @@
 import BrumeKit
+import BrumeTestKit
 import Foundation
 import Testing
 

@@ -3,6 +3,7 @@ import BrumeKit
 import BrumeModel
 import BrumeServer
 import BrumeStore
+import BrumeTestKit
 import Foundation
 import Testing
 

@@ -4,11 +4,12 @@ import BrumeLock
 import BrumeModel
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Foundation
 
 /// A real server in this process, with its folder and certificate, which both go with the object.
 final class TestServer: Sendable {
-    let folder: TemporaryFolder
+    let folder: TestFolder
     private let server: Lock<Server?>
     let port: UInt16
 
@@ -16,7 +17,7 @@ final class TestServer: Sendable {
 
     init(log: Log = .none) throws {
         self.log = log
-        folder = try TemporaryFolder()
+        folder = try TestFolder()
         let authority = try CertificateAuthority.generate()
         try authority.write(certificatePath: folder.path + "/ca.pem", keyPath: folder.path + "/ca.key")
         try authority.issueServerCertificate(
@@ -28,7 +29,7 @@ final class TestServer: Sendable {
 
     deinit { stop() }
 
-    private static func started(_ folder: TemporaryFolder, port: UInt16, _ log: Log) throws -> Server {
+    private static func started(_ folder: TestFolder, port: UInt16, _ log: Log) throws -> Server {
         var configuration = ServerConfiguration(
             dataFolder: folder.path + "/data", certificatePath: folder.path + "/server.pem",
             keyPath: folder.path + "/server.key")

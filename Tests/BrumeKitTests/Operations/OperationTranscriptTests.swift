@@ -1,6 +1,7 @@
 @testable import BrumeKit
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Foundation
 import Testing
 

@@ -27,7 +27,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     private let coder = MessageCoder()
     /// Makes the requests that the SDK makes; nothing is sent on it.
     private let database: CKDatabase
-    private let folder: TemporaryFolder
+    private let folder: TestFolder
     /// What there was to withstand.
     struct Trials: Equatable {
         var pushes = 0

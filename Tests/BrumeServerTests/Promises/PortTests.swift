@@ -1,5 +1,6 @@
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Glibc
 import Testing
 
@@ -9,7 +10,7 @@ struct PortTests {
         "port and folder are free when the server has stopped, also while a process that is being started has its descriptors"
     )
     func freePort() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             let authority = try CertificateAuthority.generate()
             try authority.issueServerCertificate(
                 names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
@@ -56,7 +57,7 @@ struct PortTests {
     @Test("a port that another server has is refused: clients would reach the one or the other by chance")
     func takenPort() async throws {
         try await HostileServer.running { first in
-            try withTemporaryFolder { folder in
+            try TestFolder.with { folder in
                 let authority = try CertificateAuthority.generate()
                 try authority.issueServerCertificate(
                     names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")

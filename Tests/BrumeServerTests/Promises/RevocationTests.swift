@@ -10,7 +10,7 @@ import Testing
 @Suite("Revocation of a session on its way")
 struct RevocationTests {
     private func withCore(_ body: (ServerCore) throws -> Void) throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             var configuration = ServerConfiguration(dataFolder: folder, certificatePath: "", keyPath: "")
             configuration.log = .none
             let disk = SimulatedDisk()

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeStore
 import BrumeSystem
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
@@ -9,7 +10,7 @@ import Testing
 struct ServerSecretsTests {
     @Test("user record names stay when the folder is opened again")
     func names() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             func name() throws -> String {
                 try ServerSecrets(folder: folder).userRecordName(
                     accountID: [1, 2, 3], container: "iCloud.com.example", environment: .production)
@@ -21,7 +22,7 @@ struct ServerSecretsTests {
 
     @Test("a lost key of a folder with data stops the start: with a new one nobody would find their data again")
     func lostKey() throws {
-        try withTemporaryFolder { folder in
+        try TestFolder.with { folder in
             _ = try ServerSecrets(folder: folder)
             try FileSystem.atomicReplace(folder + "/" + MetaFile.path, [0])
             try FileSystem.remove(folder + "/secret.key")

@@ -1,4 +1,5 @@
 import BrumeSystem
+import BrumeTestKit
 
 /// A listener on a loop of its own, and another loop for clients; both end with this object.
 final class TestServer {
@@ -8,11 +9,10 @@ final class TestServer {
     let listener: Listener
 
     init(
-        certificates: TestCertificates? = nil, host: String = "127.0.0.1",
+        certificates: TestCertificates = .shared, host: String = "127.0.0.1",
         limits: ConnectionLimits = ConnectionLimits(),
         accept: @escaping (Connection) -> (any ConnectionDelegate)?
     ) throws {
-        let certificates = try certificates ?? TestCertificates()
         self.certificates = certificates
         serverLoop = try EventLoop(name: "test-server")
         clientLoop = try EventLoop(name: "test-client")
