@@ -25,7 +25,7 @@ struct RepeatedOperationTests {
     }
 
     private func outcome(
-        of request: [UInt8], to peer: SteppedPeer, of server: SteppedServer
+        of request: [UInt8], to peer: FramePeer, of server: SteppedServer
     ) throws -> Result<[UInt8], ServiceError> {
         let stream = peer.start(.recordsModify, request)
         server.settle()

@@ -104,7 +104,7 @@ struct ServedContainersTests {
         let user = StepwiseServer.userRecordName(
             accountID: [UInt8](repeating: 1, count: 16), key: [UInt8](repeating: 0x42, count: 32),
             container: "iCloud.new", environment: .development)
-        func isThere(_ peer: SteppedPeer, _ database: DatabaseScope) throws -> Bool {
+        func isThere(_ peer: FramePeer, _ database: DatabaseScope) throws -> Bool {
             let request = FetchRecordsRequest(database: database, zones: [.init(zone: .defaultZone, names: [user])])
             let answer = try peer.call(.recordsFetch, MessageCoder().encodeFetchRecordsRequest(request))
             let outcomes = try answer.withUnsafeBytes { try MessageCoder().decodeFetchRecordsResponse($0) }

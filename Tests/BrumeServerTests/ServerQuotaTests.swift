@@ -9,7 +9,7 @@ import Testing
 @Suite("Quotas of a server")
 struct ServerQuotaTests {
     private func save(
-        _ name: String, bytes: Int, in database: DatabaseScope = .private, by peer: SteppedPeer,
+        _ name: String, bytes: Int, in database: DatabaseScope = .private, by peer: FramePeer,
         policy: SavePolicy = .ifServerRecordUnchanged
     ) throws -> ErrorCode? {
         do {
@@ -117,11 +117,11 @@ struct ServerQuotaTests {
     @Test("what is left is the same after a crash", arguments: [false, true])
     func crash(isSnapshotted: Bool) throws {
         let disk = SimulatedDisk()
-        func start() throws -> (SteppedServer, SteppedPeer) {
+        func start() throws -> (SteppedServer, FramePeer) {
             let server = try SteppedServer(disk: disk) { $0.quotaBytes = 10_000 }
             return (server, try server.connect(account: "a"))
         }
-        func most(_ peer: SteppedPeer) throws -> Int {
+        func most(_ peer: FramePeer) throws -> Int {
             var (fits, fails) = (0, 20_000)
             while fails - fits > 1 {
                 let middle = (fits + fails) / 2

@@ -48,9 +48,7 @@ package final class Simulation {
         tokenNumbers = tokens.map { _ in 0 }
         validTokenNumbers = tokenNumbers
         accounts = tokens.enumerated().map { index, token in
-            StoredAccount(
-                name: "account\(index)", email: "", createdMilliseconds: 0,
-                id: [UInt8](repeating: UInt8(index + 1), count: 16), tokenHashes: [SHA256.digest(Array(token.utf8))])
+            TestAccounts.account("account\(index)", number: index + 1, token: token)
         }
         users = accounts.map {
             StepwiseServer.userRecordName(
@@ -222,8 +220,7 @@ package final class Simulation {
     // MARK: Accounts
 
     private static func token(_ number: Int, ofAccount account: Int) -> String {
-        let digits = String(account) + "_" + String(number)
-        return "brume_" + digits + String(repeating: "x", count: 43 - digits.count)
+        TestAccounts.token(String(account) + "_" + String(number))
     }
 
     func isRevoked(_ account: Int) -> Bool { revokedAccounts.contains(account) }

@@ -13,17 +13,17 @@ import Foundation
 ///
 /// `@unchecked Sendable`: a world has one thread.
 final class ShardServer: WorldServer, @unchecked Sendable {
-    private static let container = "iCloud.test"
-    private static let key = [UInt8](repeating: 0x42, count: 32)
-    private static let token = "brume_" + String(repeating: "a", count: 43)
     /// So little that tokens expire in the midst of it.
     private static let history = HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 2)
 
     private let disk = SimulatedDisk()
-    private var server: StepwiseServer!
+    private var server: SteppedServer!
     private var runs: UInt32 = 0
     private var nowNanoseconds: UInt64 = 1_000_000_000
-    private var peers: [String: ShardPeer] = [:]
+    /// The devices that have ever connected, whose ids are their places here.
+    private var devices: [String] = []
+    /// Their connections and notification streams.
+    private var peers: [String: (connection: FramePeer, notifications: UInt32)] = [:]
     private let coder = MessageCoder()
     /// Makes the requests that the SDK makes; nothing is sent on it.
     private let database: CKDatabase
@@ -52,36 +52,9 @@ final class ShardServer: WorldServer, @unchecked Sendable {
 
     private func start() throws {
         runs += 1
-        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
-        configuration.loopCount = 1
-        configuration.log = .none
-        configuration.history = Self.history
-        let account = StoredAccount(
-            name: "ada", email: "", createdMilliseconds: 0, id: [UInt8](repeating: 1, count: 16),
-            tokenHashes: [SHA256.digest(Array(Self.token.utf8))])
-        server = try StepwiseServer(
-            disk: disk, configuration: configuration, key: Self.key, accounts: [account], salt: UInt64(runs),
-            newEpoch: runs,
-            loops: try ServerLoops(shards: configuration.loopCount), nowNanoseconds: nowNanoseconds,
-            wallClockMilliseconds: wallClockMilliseconds)
-    }
-
-    private var wallClockMilliseconds: Int64 { 1_700_000_000_000 + Int64(nowNanoseconds / 1_000_000) }
-
-    private func turn() {
-        nowNanoseconds += 100_000
-        for loop in server.loops {
-            loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
-        }
-    }
-
-    /// Until nothing is left to do, and all that was answered is on the disk.
-    func settle() {
-        repeat {
-            turn()
-            while server.loops.contains(where: \.hasTasks) { turn() }
-            server.stepJournal { _ in }
-        } while server.hasJournalWork || server.loops.contains(where: \.hasTasks)
+        server = try SteppedServer(
+            disk: disk, run: runs, nowNanoseconds: nowNanoseconds, turnNanoseconds: 100_000
+        ) { $0.history = Self.history }
     }
 
     // MARK: Faults
@@ -89,53 +62,54 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     func die(seed: UInt64) {
         trials.deaths += 1
         peers = [:]
+        nowNanoseconds = server.nowNanoseconds
         server = nil
         disk.crash(seed: seed)
         try! start()
     }
 
     func forgetHistory() {
-        server.beginSnapshot()
-        settle()
+        server.snapshot()
         die(seed: 1)
     }
 
     func disconnect(_ device: String) {
-        peers.removeValue(forKey: device)?.end()
-        settle()
+        peers.removeValue(forKey: device)?.connection.disconnect()
+        server.settle()
     }
 
     // MARK: Devices
 
-    private func peer(_ device: String) -> ShardPeer {
-        if let peer = peers[device], peer.isOpen { return peer }
-        let hello = Hello(
-            clientVersion: "test", deviceID: Array(SHA256.digest(Array(device.utf8)).prefix(16)),
-            container: Self.container, environment: .development, credentials: .account(Self.token))
-        let peer = ShardPeer(FramePeer(server, hello: hello))
-        peers[device] = peer
-        settle()
-        peer.openNotifications()
-        settle()
-        return peer
+    /// The device's connection, which it has opened if there was none.
+    private func peer(_ device: String) -> FramePeer {
+        if let peer = peers[device], peer.connection.isOpen { return peer.connection }
+        if !devices.contains(device) { devices.append(device) }
+        let connection = try! server.connect(account: "a", device: UInt8(devices.firstIndex(of: device)! + 1))
+        peers[device] = (connection, connection.openNotifications())
+        return connection
     }
+
+    /// The account's user record.
+    private func user(_ device: String) -> String { peer(device).welcome!.userRecordName }
 
     /// Gives what came on the devices' streams.
     func deliverPushes() {
-        settle()
+        server.settle()
         for (device, peer) in peers.sorted(by: { $0.key < $1.key }) {
-            for event in peer.takeEvents() {
+            for event in try! peer.connection.takeEvents(peer.notifications) {
                 trials.pushes += 1
                 switch event.kind {
                 case .ready: onPush(device, .opened)
                 case .databaseChanged(.private), .fetchFromToken(.private): onPush(device, .databaseChanged)
                 case .zoneChanged(let zone):
-                    if let id = CKRecordZone.ID(zone, currentUser: peer.user) { onPush(device, .zoneChanged(id)) }
+                    if let id = CKRecordZone.ID(zone, currentUser: peer.connection.welcome!.userRecordName) {
+                        onPush(device, .zoneChanged(id))
+                    }
                 case .databaseChanged, .fetchFromToken, .recordChanged, .unknown: break
                 }
             }
         }
-        settle()
+        server.settle()
     }
 
     private func call<Answer>(
@@ -144,7 +118,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     ) -> Result<Answer, CKError> {
         let peer = peer(device)
         let stream = peer.start(method, request)
-        settle()
+        server.settle()
         guard let outcome = peer.takeOutcome(stream) else { return .failure(CKError(.serverResponseLost)) }
         do throws(ServiceError) {
             return .success(try outcome.get().decoded(decode))
@@ -169,15 +143,15 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 }
             default: break
             }
-            turn()
-            if seed % 2 == 0 { server.stepJournal { _ in } }
+            server.turn()
+            if seed % 2 == 0 { server.stepJournal() }
             die(seed: seed)
             deliverPushes()
             return WorldDevice.failure(CKError(.serverResponseLost), of: request)
         }
         defer { deliverPushes() }
         switch request {
-        case .account: return .account(.success(peer(device).user))
+        case .account: return .account(.success(user(device)))
         case .subscription:
             let subscription = Subscription(id: "CKSyncEngine", kind: .database(recordType: ""))
             return .subscription(
@@ -229,7 +203,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 ).get()
                 // Records take over what was saved when the answer arrives.
                 if isLost { return .modifyRecords(.failure(CKError(.serverResponseLost))) }
-                let results = try modification.results(answers, currentUser: peer(device).user)
+                let results = try modification.results(answers, currentUser: user(device))
                 for case .failure(CKError.serverRecordChanged) in results.saveResults.values { trials.conflicts += 1 }
                 return .modifyRecords(
                     .success(
@@ -278,7 +252,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     private func zoneChanges(
         _ device: String, _ id: CKRecordZone.ID, since token: CKServerChangeToken?, pageSize: Int
     ) -> Result<SyncEngineAnswer.ZonePage, CKError> {
-        let user = peer(device).user
+        let user = user(device)
         let request = ZoneChangesRequest(
             database: .private, zone: id.modelID, token: token?.bytes ?? [], resultsLimit: pageSize)
         return call(

@@ -62,7 +62,7 @@ struct UndurableTests {
     }
 
     /// Four devices of one account, each with a call that changes 900 KB, ten times; the journal stands still.
-    private func flood(_ server: SteppedServer) throws -> [(peer: SteppedPeer, stream: UInt32)] {
+    private func flood(_ server: SteppedServer) throws -> [(peer: FramePeer, stream: UInt32)] {
         let eves = try (0..<4).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
         try eves[0].save(["r"]) { _ in ["body": .bytes([])] }
         let calls = (0..<40).map { (eves[$0 % 4], eves[$0 % 4].start(.recordsModify, save("r\($0)"))) }
@@ -79,7 +79,7 @@ struct UndurableTests {
         return true
     }
 
-    private func succeeded(_ calls: [(peer: SteppedPeer, stream: UInt32)]) -> Int {
+    private func succeeded(_ calls: [(peer: FramePeer, stream: UInt32)]) -> Int {
         calls.count { peer, stream in isSaved(peer.outcome(stream)) }
     }
 
@@ -173,7 +173,7 @@ struct UndurableTests {
     }
 
     /// Three accounts beside that of ``flood(_:)``, which have each saved something.
-    private func others(_ server: SteppedServer) throws -> [SteppedPeer] {
+    private func others(_ server: SteppedServer) throws -> [FramePeer] {
         try ["b", "c", "d"].enumerated().map { index, account in
             let peer = try server.connect(account: account, device: UInt8(90 + index))
             try peer.save(["r"]) { _ in ["body": .bytes([])] }

@@ -171,7 +171,7 @@ struct TurnTests {
         let server = try SteppedServer()
         let eves = try (0..<20).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
         let ada = try server.connect(account: "b", device: 99)
-        func teach(_ peer: SteppedPeer, _ field: String) -> UInt32 {
+        func teach(_ peer: FramePeer, _ field: String) -> UInt32 {
             let save = RecordSave<DecodedFields>(name: "r", type: "Note", fields: [field: .string("x")])
             let request = ModifyRecordsRequest<DecodedFields>(
                 database: .private, zones: [ZoneModification(zone: .defaultZone, saves: [save])])
@@ -240,8 +240,8 @@ struct TurnTests {
     @Test("what comes in over many connections is not even read beyond the account's share of the turn")
     func reading() throws {
         let server = try SteppedServer { $0.accountTurnCount = 4 }
-        let eves = try (0..<12).map { try server.connection(account: "a", device: UInt8($0 + 1)) }
-        let ada = try server.connection(account: "b", device: 99)
+        let eves = try (0..<12).map { try server.connect(account: "a", device: UInt8($0 + 1)) }
+        let ada = try server.connect(account: "b", device: 99)
         for eve in eves { eve.start(.recordsFetch, fetch) }
         server.settle()
         server.turn()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Change tags tell nobody")
 struct ChangeTagSecrecyTests {
-    private func tags(_ peer: SteppedPeer, _ scope: DatabaseScope) throws -> [String: UInt64] {
+    private func tags(_ peer: FramePeer, _ scope: DatabaseScope) throws -> [String: UInt64] {
         let page = try peer.query(
             QueryRequest(
                 database: scope, zone: .defaultZone, query: Query(recordType: "Note", predicate: .constant(true))))

@@ -11,7 +11,7 @@ struct HostileStreamTests {
     @Test("a client that opens and cancels notification streams as fast as it can waits for the public database's loop")
     func streamFlood() throws {
         let server = try SteppedServer()
-        let peer = try server.connection(account: "a")
+        let peer = try server.connect(account: "a")
         peer.waitsWhilePaused = true
         var sent = 0
         while !peer.isReadingPaused, sent < 1_000 {
@@ -35,13 +35,13 @@ struct HostileStreamTests {
     func acknowledgementsEarnCreditLate() throws {
         let server = try SteppedServer { $0.connectionLimits.streamCredit = 8 }
         let author = try server.connect(account: "b")
-        let peer = try server.connection(account: "a", device: 3)
+        let peer = try server.connect(account: "a", device: 3)
         let coder = MessageCoder()
         let stream = peer.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
         server.settle()
         // Positions of before and after a commit there.
         let before = try #require(position(in: peer.takeFrames(), of: stream))
-        let client = SteppedPeer(server: server, connection: try server.connection(account: "a", device: 4))
+        let client = try server.connect(account: "a", device: 4)
         try client.subscribe(
             Subscription(
                 id: "s",
@@ -69,7 +69,7 @@ struct HostileStreamTests {
         try author.makeZone("Notes")
         try author.subscribe(Subscription(id: "s", kind: .database(recordType: "")))
         let coder = MessageCoder()
-        let peer = try server.connection(account: "a", device: 3)
+        let peer = try server.connect(account: "a", device: 3)
         func open() -> UInt32 {
             let stream = peer.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
             server.settle()
@@ -94,7 +94,7 @@ struct HostileStreamTests {
     func lastOpening() throws {
         let server = try SteppedServer()
         let coder = MessageCoder()
-        let peer = try server.connection(account: "a", device: 3)
+        let peer = try server.connect(account: "a", device: 3)
         let request = coder.encodeNotificationsRequest(position: [])
         let open = peer.start(.notificationsOpen, request, isLast: false)
         server.settle()
@@ -129,7 +129,7 @@ struct HostileStreamTests {
         }
         let server = try SteppedServer(disk: disk) { $0.shortLoadBytes = 0 }
         server.isLoaderHeld = true
-        let peer = try server.connection(account: "a", device: 3)
+        let peer = try server.connect(account: "a", device: 3)
         _ = peer.takeFrames()
         let stream = peer.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: true)
         server.settle()

@@ -40,31 +40,24 @@ struct BackgroundCheckTests {
         let disk = SimulatedDisk()
         try Self.prepare(disk, ids)
         let lines = Lock<[String]>([])
-        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
-        configuration.loopCount = 1
-        configuration.startCheck = .none
-        configuration.log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
-        let server = try StepwiseServer(
-            disk: disk, configuration: configuration, key: [UInt8](repeating: 1, count: 32), accounts: [], salt: 2,
-            newEpoch: 4,
-            loops: try ServerLoops(shards: configuration.loopCount), nowNanoseconds: 0,
-            wallClockMilliseconds: 0)
+        let server = try SteppedServer(disk: disk, run: 4, nowNanoseconds: 0, turnNanoseconds: 10_000_000) {
+            $0.startCheck = .none
+            $0.log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
+        }
         let paths = disk.paths.filter { $0.hasSuffix(".snapshot") }
         #expect(paths.count == 2)
         for path in paths { disk.replace(path, with: disk.contents(of: path)!.dropLast()) }
 
-        var now: UInt64 = 0
         func isDone() -> Bool { lines.withLock { $0.contains { $0.contains("snapshots checked") } } }
-        while !isDone() || now < 1_000_000_000 {
-            now += 10_000_000
-            for loop in server.loops { loop.step(nowNanoseconds: now, wallClockMilliseconds: 0) }
-            while server.hasJournalWork { server.stepJournal { _ in } }
-            try #require(now < 60_000_000_000, "the check ends")
+        while !isDone() || server.nowNanoseconds < 1_000_000_000 {
+            server.turn()
+            while server.stepwise.hasJournalWork { server.stepJournal() }
+            try #require(server.nowNanoseconds < 60_000_000_000, "the check ends")
         }
         let found = lines.withLock { $0.filter { $0.contains("can't be relied on") } }
         #expect(found.count == 2 && zip(found, paths).allSatisfy { $0.contains($1) && $0.contains("at byte") })
         let verification = try Verification(of: disk)
         #expect(verification.problems.map(\.file) == [paths[0]], "the one in memory was written anew")
-        #expect(server.failure == nil)
+        #expect(server.stepwise.failure == nil)
     }
 }

@@ -89,11 +89,11 @@ struct DrainTests {
     func streams() throws {
         let server = try SteppedServer()
         let coder = MessageCoder()
-        let peer = try server.connection(account: "a")
+        let peer = try server.connect(account: "a")
         let stream = peer.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
         server.settle()
         // One that is not open yet ends too.
-        let other = try server.connection(account: "a", device: 4)
+        let other = try server.connect(account: "a", device: 4)
         let opening = other.start(.notificationsOpen, coder.encodeNotificationsRequest(position: []), isLast: false)
         _ = (peer.takeFrames(), other.takeFrames())
         server.drain()
@@ -113,7 +113,7 @@ struct DrainTests {
     @Test("a hello whose answer is on its way when the server begins to drain is refused, and not welcomed first")
     func helloOnItsWay() throws {
         let server = try SteppedServer()
-        let peer = server.greetingConnection(account: "a")
+        let peer = server.greet(account: "a")
         try #require(peer.frames.isEmpty)
         server.drain()
         server.settle()

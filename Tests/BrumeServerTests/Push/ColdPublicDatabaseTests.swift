@@ -51,7 +51,7 @@ struct ColdPublicDatabaseTests {
         let disk = try Self.coldDisk(isLarge: true)
         let server = try Self.restarted(disk)
         server.isLoaderHeld = true
-        var devices: [(peer: SteppedPeer, stream: UInt32)] = []
+        var devices: [(peer: FramePeer, stream: UInt32)] = []
         for index in 0..<Self.devices {
             let peer = try server.connect(account: "a", device: UInt8(index + 1))
             devices.append((peer, peer.openNotifications()))

@@ -18,7 +18,7 @@ struct QuerySliceTests {
         name == "r0" ? ["rare": .string("y")] : [:]
     }
 
-    private static func server(records: Int) throws -> (SteppedServer, SteppedPeer) {
+    private static func server(records: Int) throws -> (SteppedServer, FramePeer) {
         let server = try SteppedServer()
         let peer = try server.connect(account: "a")
         try peer.save((0..<records).map { "r\($0)" }, fields: teaching)
@@ -194,7 +194,7 @@ struct QuerySliceTests {
         let (server, _) = try Self.server(records: 6_000)
         let peers = try (0..<4).map { _ in try server.connect(account: "a") }
         var refused: [ServiceError] = []
-        var streams: [(SteppedPeer, UInt32)] = []
+        var streams: [(FramePeer, UInt32)] = []
         for peer in peers {
             for _ in 0..<16 {
                 let stream = peer.startQuery(Self.scan)

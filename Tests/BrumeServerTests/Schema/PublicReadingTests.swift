@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
@@ -31,7 +32,7 @@ struct PublicReadingTests {
         return server
     }
 
-    private func setReader(_ account: UInt8, _ isMember: Bool, on server: SteppedServer) throws {
+    private func setReader(_ account: Int, _ isMember: Bool, on server: SteppedServer) throws {
         let user = server.userRecordName(ofAccount: account)
         try server.changeSchemas { (schemas) throws(ServiceError) in
             try schemas.development.setMember(user, of: "Reader", isMember)

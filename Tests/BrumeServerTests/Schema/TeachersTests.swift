@@ -8,7 +8,7 @@ import Testing
 /// Who teaches a development schema, and how much; and servers without development.
 @Suite("Teachers of a schema")
 struct TeachersTests {
-    private func save(_ type: String, _ peer: SteppedPeer) throws -> ErrorCode? {
+    private func save(_ type: String, _ peer: FramePeer) throws -> ErrorCode? {
         do {
             try peer.save(["r-\(type)"], type: type) { _ in ["f": .string("x")] }
             return nil

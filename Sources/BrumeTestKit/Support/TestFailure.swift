@@ -1,0 +1,6 @@
+/// Why a test can't go on: a sentence.
+package struct TestFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
