@@ -4,38 +4,34 @@ internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Glibc
 internal import Synchronization
 
 /// Requests to a small database, one every 2 milliseconds, while a large one of the same loop is loaded.
 enum Beside {
-    private static let container = "iCloud.bench"
+    private static let container = RunningServer.container
 
     static func run(_ records: Int) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
-        var configuration = try folder.serverConfiguration()
-        configuration.loopCount = 1
-
-        let first = try Server(configuration)
-        try first.start()
-        let large = try first.addAccount(name: "large", email: "")
-        let small = try first.addAccount(name: "small", email: "")
-        guard let owner = first.account(named: "large", container: container, environment: .development) else {
+        let server = try RunningServer {
+            $0.loopCount = 1
+            $0.log = .none
+        }
+        defer { server.stop() }
+        let (large, small) = (try server.addAccount("large"), try server.addAccount("small"))
+        guard let owner = server.server.account(named: "large", container: container, environment: .development) else {
             preconditionFailure("the account is not there")
         }
-        first.drain()
-        first.wait()
+        server.stop()
         do {
             let subject = Subject(owner: owner.userRecordName, container: container)
             subject.fill(records)
-            try SnapshotWriter.write(subject.database.capture(), to: RealDisk(folder: configuration.dataFolder))
+            try SnapshotWriter.write(subject.database.capture(), to: RealDisk(folder: server.dataFolder))
         }
 
-        let server = try Server(configuration)
         try server.start()
-        let largeDatabase = database(large.token, of: server, folder: folder.path)
-        let smallDatabase = database(small.token, of: server, folder: folder.path)
+        let largeDatabase = server.device(token: large).privateCloudDatabase
+        let smallDatabase = server.device(token: small).privateCloudDatabase
         try await smallDatabase.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r")))
         let progress = Progress()
         var loadTime: UInt64 = 0
@@ -66,20 +62,10 @@ enum Beside {
         }
         report("small database while \(records) records load", progress.times.withLock { $0 })
         print("the large database answered after \(Double(loadTime) / 1e6) ms")
-        server.drain()
-        server.wait()
     }
 
     private final class Progress: Sendable {
         let isLoaded = Atomic<Bool>(false)
         let times = Lock<[UInt64]>([])
-    }
-
-    static func database(_ token: String, of server: Server, folder: String) -> CKDatabase {
-        CKContainer(
-            identifier: container,
-            configuration: BrumeConfiguration(
-                server: server.address, caPath: folder + "/ca.pem", token: token, stateFolder: folder + "/state")
-        ).privateCloudDatabase
     }
 }

@@ -3,6 +3,7 @@ internal import BrumeRecord
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
+internal import BrumeTestKit
 internal import Glibc
 
 /// How long a start takes to read the snapshots of databases that the journal says nothing of, on the real disk.
@@ -11,8 +12,8 @@ enum Start {
 
     /// - Parameter bytes: Of each database: what does not compress.
     static func run(databases count: Int, bytes: Int) throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
+        let folder = try TestFolder()
+        defer { withExtendedLifetime(folder) {} }
         let disk = RealDisk(folder: folder.path)
         _ = try Recovery(opening: disk, options: options, newEpoch: 7).writer.close()
         for number in 0..<count {

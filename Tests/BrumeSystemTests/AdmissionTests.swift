@@ -104,7 +104,7 @@ import Testing
         let turns = Shared<[UInt64]>([])
         let count = 24
         let isDone = Signal()
-        let server = try TestServer(limits: limits) { connection in
+        let server = try TestListener(limits: limits) { connection in
             let delegate = TestDelegate()
             delegate.established = { connection in
                 turns.change { $0.append(connection.loop.turnNumber) }

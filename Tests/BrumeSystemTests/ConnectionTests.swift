@@ -49,7 +49,7 @@ private final class StreamClient {
         "10 MB come back through an echo between two loops, and buffers stay bounded",
         arguments: ["127.0.0.1", "localhost"])
     func echo(host: String) throws {
-        let server = try TestServer { _ in
+        let server = try TestListener { _ in
             let echo = TestDelegate()
             echo.received = { connection, bytes in
                 connection.write(bytes)
@@ -73,7 +73,7 @@ private final class StreamClient {
             connection.close()
             connection.write([1, 2, 3])
         }
-        let server = try TestServer { _ in serverSide }
+        let server = try TestListener { _ in serverSide }
         let client = TestDelegate()
         let count = Shared(0)
         client.received = { _, bytes in count.change { $0 += bytes.count } }
@@ -89,7 +89,7 @@ private final class StreamClient {
     @Test("a peer that goes away without a good-bye is told apart")
     func abortIsNoticed() throws {
         let serverSide = TestDelegate()
-        let server = try TestServer { _ in serverSide }
+        let server = try TestListener { _ in serverSide }
         let client = TestDelegate()
         client.established = { $0.abort() }
         try server.connect(client)
@@ -106,7 +106,7 @@ private final class StreamClient {
     func pausingHoldsBytes(afterMilliseconds: UInt64) throws {
         let serverSide = TestDelegate()
         serverSide.established = { $0.write([UInt8](repeating: 1, count: 2_000_000)) }
-        let server = try TestServer { _ in serverSide }
+        let server = try TestListener { _ in serverSide }
         let client = TestDelegate()
         let done = Signal()
         var received = 0
@@ -148,7 +148,7 @@ private final class StreamClient {
                 }
             }
         }
-        let server = try TestServer(limits: limits) { _ in serverSide }
+        let server = try TestListener(limits: limits) { _ in serverSide }
         client.received = { _, bytes in
             received.change { $0 += bytes.count }
             if received.value == 3_000_000 { done.raise() }
@@ -179,7 +179,7 @@ private final class StreamClient {
         }
         serverSide.established = fill
         serverSide.drained = fill
-        let server = try TestServer(limits: limits) { _ in serverSide }
+        let server = try TestListener(limits: limits) { _ in serverSide }
         let client = TestDelegate()
         client.established = { $0.pauseReading() }
         try server.connect(client)
@@ -196,7 +196,7 @@ private final class StreamClient {
         serverSide.established = { connection in
             for _ in 0..<1_000 { connection.write([UInt8](repeating: 1, count: 10_000)) }
         }
-        let server = try TestServer(limits: limits) { _ in serverSide }
+        let server = try TestListener(limits: limits) { _ in serverSide }
         let client = TestDelegate()
         try server.connect(client)
         #expect(serverSide.isClosed.wait())
@@ -236,7 +236,7 @@ private final class StreamClient {
             return delegate
         }
 
-        let server = try TestServer { _ in hopper(1) }
+        let server = try TestListener { _ in hopper(1) }
         let client = StreamClient(total: 10_000_000)
         try server.connect(client.delegate)
         #expect(client.done.wait())
@@ -249,7 +249,7 @@ private final class StreamClient {
     func droppedDetachedConnectionCloses() throws {
         let serverSide = TestDelegate()
         serverSide.established = { _ = $0.detach() }
-        let server = try TestServer { _ in serverSide }
+        let server = try TestListener { _ in serverSide }
         let client = TestDelegate()
         try server.connect(client)
         #expect(client.isClosed.wait())
@@ -259,7 +259,7 @@ private final class StreamClient {
 
     @Test("connecting to a port where nobody listens says so")
     func connectionRefused() throws {
-        let server = try TestServer { _ in nil }
+        let server = try TestListener { _ in nil }
         let port = server.listener.port
         let closed = Signal()
         server.serverLoop.execute { [listener = server.listener] in
@@ -279,7 +279,7 @@ private final class StreamClient {
 
     @Test("a host name without an address says so")
     func unknownHost() throws {
-        let server = try TestServer { _ in nil }
+        let server = try TestListener { _ in nil }
         let client = TestDelegate()
         try server.connect(host: "no-such-host.invalid", client)
         #expect(client.isClosed.wait())

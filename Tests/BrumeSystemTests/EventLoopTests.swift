@@ -129,7 +129,7 @@ import Testing
     func spinningLoop() throws {
         let loop = try EventLoop(name: "spin")
         loop.spinner = Spinner(limitNanoseconds: 20_000_000)
-        let server = try TestServer { _ in TestServer.echo() }
+        let server = try TestListener { _ in TestListener.echo() }
         let ticks = Signal()
         let client = TestDelegate()
         client.established = { $0.write([1]) }
@@ -161,7 +161,7 @@ import Testing
 
     @Test("stopping a loop closes its connections and tells their delegates")
     func stopClosesConnections() throws {
-        let server = try TestServer { _ in TestServer.echo() }
+        let server = try TestListener { _ in TestListener.echo() }
         let client = TestDelegate()
         try server.connect(client)
         #expect(client.isEstablished.wait())

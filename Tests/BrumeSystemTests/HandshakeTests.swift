@@ -15,10 +15,10 @@ import Testing
         ])
     func garbageIsRefused(bytes: [UInt8]) throws {
         let serverSide = TestDelegate()
-        let server = try TestServer { _ in serverSide }
-        let peer = RawClient(port: server.listener.port)
-        peer.write(bytes)
-        let answer = try #require(peer.readToEnd())
+        let server = try TestListener { _ in serverSide }
+        let peer = try PlainSocket(port: server.listener.port)
+        peer.send(bytes)
+        let answer = try peer.readToEnd()
         #expect(answer.first == 21, "an alert record, or nothing where a reset took it")
         #expect(answer.count == 7)
         #expect(serverSide.isClosed.wait())
@@ -30,11 +30,11 @@ import Testing
         var limits = ConnectionLimits()
         limits.handshakeTimeoutMilliseconds = 100
         let serverSide = TestDelegate()
-        let server = try TestServer(limits: limits) { _ in serverSide }
-        let peer = RawClient(port: server.listener.port)
+        let server = try TestListener(limits: limits) { _ in serverSide }
+        let peer = try PlainSocket(port: server.listener.port)
         // The begin of a hello whose rest never comes.
-        peer.write([22, 3, 1, 2, 0, 1, 0])
-        #expect(peer.readToEnd() == [])
+        peer.send([22, 3, 1, 2, 0, 1, 0])
+        #expect(try peer.readToEnd() == [])
         #expect(serverSide.isClosed.wait())
         #expect(serverSide.closeReasons.value == [.handshakeTimedOut])
     }
@@ -63,8 +63,8 @@ import Testing
     func halfOpenGivesWay() throws {
         var limits = ConnectionLimits()
         limits.handshakesMax = 4
-        let server = try TestServer(limits: limits) { _ in TestDelegate() }
-        let hanging = (0..<6).map { _ in RawClient(port: server.listener.port) }
+        let server = try TestListener(limits: limits) { _ in TestDelegate() }
+        let hanging = try (0..<6).map { _ in try PlainSocket(port: server.listener.port) }
         let client = TestDelegate()
         try server.connect(client)
         #expect(client.isEstablished.wait())
@@ -76,7 +76,7 @@ import Testing
         var limits = ConnectionLimits()
         limits.connectionsMax = 1
         let serverSide = TestDelegate()
-        let server = try TestServer(limits: limits) { _ in serverSide }
+        let server = try TestListener(limits: limits) { _ in serverSide }
         let first = TestDelegate()
         let connection = Shared<Connection?>(nil)
         first.established = { established in connection.change { $0 = established } }
@@ -94,7 +94,7 @@ import Testing
 
     @Test("a certificate of another CA is refused")
     func wrongAuthority() throws {
-        let server = try TestServer { _ in TestDelegate() }
+        let server = try TestListener { _ in TestDelegate() }
         let client = TestDelegate()
         try server.connect(context: TestCertificates(hasOwnAuthority: true).clientContext(), client)
         #expect(client.isClosed.wait())
@@ -105,7 +105,7 @@ import Testing
 
     @Test("a certificate for another name or address is refused", arguments: ["localhost", "127.0.0.1"])
     func wrongName(host: String) throws {
-        let server = try TestServer(certificates: TestCertificates(names: ["example.com", "192.0.2.1"])) { _ in
+        let server = try TestListener(certificates: TestCertificates(names: ["example.com", "192.0.2.1"])) { _ in
             TestDelegate()
         }
         let client = TestDelegate()
@@ -118,7 +118,7 @@ import Testing
 
     @Test("IPv6 works by its literal address")
     func ipv6() throws {
-        let server = try TestServer(host: "::1") { _ in TestDelegate() }
+        let server = try TestListener(host: "::1") { _ in TestDelegate() }
         let client = TestDelegate()
         try server.connect(host: "::1", client)
         #expect(client.isEstablished.wait())
@@ -126,7 +126,7 @@ import Testing
 
     @Test("the second connection resumes the first one's session")
     func resumption() throws {
-        let server = try TestServer { _ in TestServer.echo() }
+        let server = try TestListener { _ in TestListener.echo() }
         let context = try server.certificates.clientContext()
         let resumed = Shared<[Bool]>([])
         for _ in 0..<2 {
@@ -191,7 +191,7 @@ import Testing
 
     @Test("a client without ALPN, or with TLS 1.2, is refused; one with both right is served")
     func foreignClients() throws {
-        let server = try TestServer { _ in TestDelegate() }
+        let server = try TestListener { _ in TestDelegate() }
         func client(_ options: [String]) throws -> (status: Int32, output: String) {
             try Tool.run(
                 ["openssl", "s_client", "-connect", "127.0.0.1:\(server.listener.port)", "-verify_return_error"]

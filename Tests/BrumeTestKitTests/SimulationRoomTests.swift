@@ -13,11 +13,6 @@ struct SimulationRoomTests {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
     }
 
-    private static var residentBytes: Int {
-        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")[1]
-        return (pages.flatMap { Int($0) } ?? 0) * Int(getpagesize())
-    }
-
     @Test("is no descriptor, and no memory to speak of")
     func nothing() async {
         await #expect(processExitsWith: .success) {
@@ -26,10 +21,10 @@ struct SimulationRoomTests {
             }
             // What the first runs take serves the others.
             run(0..<5)
-            let (descriptors, bytes) = (SimulationRoomTests.descriptorCount, SimulationRoomTests.residentBytes)
+            let (descriptors, bytes) = (SimulationRoomTests.descriptorCount, ResidentMemory.byteCount)
             run(5..<5 + SimulationRoomTests.seeds)
             if SimulationRoomTests.descriptorCount > descriptors { exit(1) }
-            if SimulationRoomTests.residentBytes > bytes + SimulationRoomTests.growthBytesMax { exit(2) }
+            if ResidentMemory.byteCount > bytes + SimulationRoomTests.growthBytesMax { exit(2) }
         }
     }
 }

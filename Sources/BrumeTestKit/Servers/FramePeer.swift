@@ -5,20 +5,6 @@ internal import BrumeServer
 /// A client of a ``SteppedServer``: what it sends has arrived when the call returns, and what the server sends is kept
 /// as frames until a test takes them.
 package final class FramePeer {
-    package struct Frame: Sendable {
-        package let type: FrameType
-        package let isLast: Bool
-        package let stream: UInt32
-        package let payload: [UInt8]
-
-        package init(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-            type = header.type
-            isLast = header.isLast
-            stream = header.stream
-            self.payload = Array(payload)
-        }
-    }
-
     let server: SteppedServer
     let coder = MessageCoder()
     private let end = FramePeerEnd()
@@ -40,10 +26,10 @@ package final class FramePeer {
 
     package var isOpen: Bool { end.isOpen }
     /// The frames that the server has sent and nobody has taken.
-    package var frames: [Frame] { end.frames }
+    package var frames: [ReceivedFrame] { end.frames }
 
     /// The frames that came since they were taken last.
-    package func takeFrames() -> [Frame] {
+    package func takeFrames() -> [ReceivedFrame] {
         defer { end.frames = [] }
         return frames
     }

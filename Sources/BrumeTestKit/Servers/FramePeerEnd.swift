@@ -11,7 +11,7 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
     var receiver: (any PeerConnectionReceiver)?
     private var reader = FrameReader(payloadBytesLimit: Limits.frameBytes)
     /// The frames that the server has sent and nobody has taken.
-    var frames: [FramePeer.Frame] = []
+    var frames: [ReceivedFrame] = []
     /// What the client sent and the server has not read.
     private(set) var held: [UInt8] = []
     var waitsWhilePaused = false
@@ -37,7 +37,7 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
         bytes.withUnsafeBytes { bytes in
             do throws(FrameError) {
                 try reader.read(bytes) { header, payload in
-                    frames.append(FramePeer.Frame(header, payload))
+                    frames.append(ReceivedFrame(header, payload))
                     return true
                 }
             } catch {

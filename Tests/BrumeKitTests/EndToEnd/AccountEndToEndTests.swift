@@ -1,6 +1,7 @@
 import BrumeAdmin
 import BrumeKit
 import BrumeModel
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -15,10 +16,10 @@ private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code
 
 @Suite("Accounts at run time and a server", .timeLimit(.minutes(1)))
 struct AccountEndToEndTests {
-    let server: TestServer
+    let server: RunningServer
 
     init() throws {
-        server = try TestServer()
+        server = try RunningServer()
     }
 
     @Test("sign in, switch and sign out, each seeing nothing of the other")
@@ -29,7 +30,7 @@ struct AccountEndToEndTests {
         #expect(try await device.accountStatus() == .noAccount)
         #expect(await code { try await database.allRecordZones() } == .notAuthenticated)
 
-        device.signIn(token: try server.account("ada"))
+        device.signIn(token: try server.addAccount("ada"))
         try await changes.next()
         #expect(try await device.accountStatus() == .available)
         let ada = try await device.userRecordID()
@@ -38,7 +39,7 @@ struct AccountEndToEndTests {
         record["text"] = "for all"
         try await device.publicCloudDatabase.save(record)
 
-        device.signIn(token: try server.account("bob"))
+        device.signIn(token: try server.addAccount("bob"))
         try await changes.next()
         #expect(try await device.userRecordID() != ada)
         #expect(try await database.allRecordZones().map(\.zoneID) == [.default])
@@ -55,7 +56,7 @@ struct AccountEndToEndTests {
 
     @Test("never mix calls of two accounts, however often the account is switched under them")
     func hammer() async throws {
-        let tokens = [try server.account("ada"), try server.account("bob")]
+        let tokens = [try server.addAccount("ada"), try server.addAccount("bob")]
         let names = ["ada", "bob"]
         for (token, name) in zip(tokens, names) {
             let database = server.device(token: token).privateCloudDatabase
@@ -88,11 +89,11 @@ struct AccountEndToEndTests {
 
     @Test("tell the app when the operator revokes the token, and go on with a new one")
     func revocation() async throws {
-        let device = server.device(token: try server.account("ada"))
+        let device = server.device(token: try server.addAccount("ada"))
         let changes = AccountChanges(of: device)
         #expect(try await device.accountStatus() == .available)
         let user = try await device.userRecordID()
-        let token = try server.token("ada")
+        let token = try server.createToken("ada")
         try await server.revokeTokens(of: "ada")
         try await changes.next()
         #expect(try await device.accountStatus() == .noAccount)
@@ -100,15 +101,15 @@ struct AccountEndToEndTests {
         device.signIn(token: token)
         try await changes.next()
         #expect(try await device.accountStatus() == .noAccount, "all tokens were revoked, this one too")
-        device.signIn(token: try server.token("ada"))
+        device.signIn(token: try server.createToken("ada"))
         try await changes.next()
         #expect(try await device.userRecordID() == user)
     }
 
     @Test("can't be determined while the server is away, which shows soon")
     func away() async throws {
-        let device = server.device(token: try server.account("ada"))
-        server.shutDown()
+        let device = server.device(token: try server.addAccount("ada"))
+        server.stop()
         let clock = ContinuousClock()
         let start = clock.now
         let status: CKError.Code? = await code { try await device.accountStatus() }

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("An app whose sync engine listens alone", .timeLimit(.minutes(2)))
 struct AcknowledgementTests {
-    private let server: TestServer
+    private let server: RunningServer
     private let token: String
     private let zone = CKRecordZone.ID(zoneName: "Notes")
     private let author: CKDatabase
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
         author = server.device(token: token).privateCloudDatabase
     }
 

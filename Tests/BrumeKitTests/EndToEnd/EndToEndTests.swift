@@ -22,7 +22,7 @@ private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code
 
 @Suite("The SDK and a server", .timeLimit(.minutes(2)))
 struct EndToEndTests {
-    let server: TestServer
+    let server: RunningServer
     let token: String
     let device: CKContainer
     let zone = CKRecordZone.ID(zoneName: "Notes")
@@ -30,8 +30,8 @@ struct EndToEndTests {
     var database: CKDatabase { device.privateCloudDatabase }
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
         device = server.device(token: token)
     }
 
@@ -296,7 +296,7 @@ struct EndToEndTests {
                 _ = try await database.record(for: CKRecord.ID(recordName: "n\(index)", zoneID: zone))
             }
         }
-        server.shutDown()
+        server.stop()
         try server.start()
         try await writer.value
         var count = 0
@@ -315,7 +315,7 @@ struct EndToEndTests {
         try await database.save(CKRecordZone(zoneID: zone))
         var first = server.device(token: token).notificationEvents.makeAsyncIterator()
         #expect(try await first.next()?.kind == .ready(resumed: false))
-        server.shutDown()
+        server.stop()
         try server.start()
         var later = server.device(token: token).notificationEvents.makeAsyncIterator()
         #expect(try await later.next()?.kind == .ready(resumed: false))
@@ -343,7 +343,7 @@ struct EndToEndTests {
         let database = server.device(token: token).privateCloudDatabase
         let patient = CKOperation.Configuration()
         patient.qualityOfService = .utility
-        server.shutDown()
+        server.stop()
         #expect(await errorCode { _ = try await database.allRecordZones() } == .networkUnavailable)
         #expect(await errorCode { _ = try await server.device(token: token).userRecordID() } == .networkUnavailable)
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
@@ -425,12 +425,8 @@ struct EndToEndTests {
 
     @Test("tell a wrong certificate authority from a server that is away")
     func wrongCA() async throws {
-        let other = try TestServer()
-        let container = CKContainer(
-            identifier: "iCloud.test",
-            configuration: BrumeConfiguration(
-                server: "127.0.0.1:\(server.port)", caPath: other.folder.path + "/ca.pem", token: token,
-                stateFolder: server.folder.path + "/device"))
+        let other = try TestCertificates(hasOwnAuthority: true)
+        let container = server.device(token: token) { $0.caPath = other.caPath }
         let error = await #expect(throws: CKError.self) { try await container.privateCloudDatabase.allRecordZones() }
         #expect(error?.code == .networkFailure)
         #expect(error?.localizedDescription.contains("BRUME_CA") == true)

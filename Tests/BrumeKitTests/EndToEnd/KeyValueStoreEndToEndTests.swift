@@ -18,13 +18,13 @@ private struct Device {
 
 @Suite("Key-value stores and a server", .timeLimit(.minutes(1)))
 struct KeyValueStoreEndToEndTests {
-    let server: TestServer
+    let server: RunningServer
     let token: String
     private let zone = CKRecordZone.ID(zoneName: "brume.key-value-store")
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
     }
 
     private func device() -> Device { Device(server.device(token: token)) }
@@ -80,7 +80,7 @@ struct KeyValueStoreEndToEndTests {
             let store = NSUbiquitousKeyValueStore(container: container)
             store.set("first", forKey: "a")
             _ = try await other.changes.next()
-            server.shutDown()
+            server.stop()
             store.set("offline", forKey: "a")
             store.set(true, forKey: "b")
             #expect(store.synchronize())
@@ -120,7 +120,7 @@ struct KeyValueStoreEndToEndTests {
         let other = self.device()
         device.store.set("ada's", forKey: "secret")
         _ = try await other.changes.next()
-        device.container.signIn(token: try server.account("bob"))
+        device.container.signIn(token: try server.addAccount("bob"))
         #expect(device.store.object(forKey: "secret") == nil, "at once")
         let gone = try await device.changes.next()
         #expect(gone == Change(reason: NSUbiquitousKeyValueStoreAccountChange, keys: ["secret"]))

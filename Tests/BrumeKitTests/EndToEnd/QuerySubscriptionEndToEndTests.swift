@@ -1,15 +1,16 @@
 import BrumeAdmin
 import BrumeKit
 import BrumeModel
+import BrumeTestKit
 import Foundation
 import Testing
 
 @Suite("Query subscriptions over a connection", .timeLimit(.minutes(2)))
 struct QuerySubscriptionEndToEndTests {
-    let server: TestServer
+    let server: RunningServer
 
     init() throws {
-        server = try TestServer()
+        server = try RunningServer()
     }
 
     /// A device that listens, and what it is told.
@@ -54,8 +55,8 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("creation, update, deletion and desired keys reach another user's device in the public database")
     func publicDatabase() async throws {
-        let author = server.device(token: try server.account("ada")).publicCloudDatabase
-        let token = try server.account("bob")
+        let author = server.device(token: try server.addAccount("ada")).publicCloudDatabase
+        let token = try server.addAccount("bob")
         let reader = server.device(token: token)
         let saved = try await reader.publicCloudDatabase.save(
             subscription(
@@ -98,8 +99,8 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("one that fires once tells of one record, and is gone")
     func once() async throws {
-        let author = server.device(token: try server.account("ada")).publicCloudDatabase
-        let reader = server.device(token: try server.account("bob"))
+        let author = server.device(token: try server.addAccount("ada")).publicCloudDatabase
+        let reader = server.device(token: try server.addAccount("bob"))
         try await reader.publicCloudDatabase.save(
             subscription("TRUEPREDICATE", id: "once", options: [.firesOnRecordCreation, .firesOnce]))
         try await reader.publicCloudDatabase.save(subscription("n == 3"))
@@ -113,7 +114,7 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("the private database tells the user's other devices, in one stream with the public one's events")
     func bothDatabases() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let (writer, reader) = (server.device(token: token), server.device(token: token))
         try await writer.privateCloudDatabase.save(subscription("n == 1"))
         try await writer.publicCloudDatabase.save(subscription("n == 2"))
@@ -134,7 +135,7 @@ struct QuerySubscriptionEndToEndTests {
         "a reset of development tells who subscribed of each record that goes, in the private database and the public one"
     )
     func reset() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let (writer, reader) = (server.device(token: token), server.device(token: token))
         let deletions: CKQuerySubscription.Options = [.firesOnRecordDeletion]
         try await writer.privateCloudDatabase.save(subscription("n > 0", id: "own", options: deletions))
@@ -163,8 +164,8 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("a device that was away gets what it missed of both databases")
     func away() async throws {
-        let author = server.device(token: try server.account("ada"))
-        let token = try server.account("bob")
+        let author = server.device(token: try server.addAccount("ada"))
+        let token = try server.addAccount("bob")
         let reader = server.device(token: token)
         try await reader.publicCloudDatabase.save(subscription("n > 0"))
         try await reader.privateCloudDatabase.save(subscription("n > 0", id: "p"))
@@ -186,13 +187,13 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("a restarted server tells whoever subscribed to look again")
     func restart() async throws {
-        let author = server.device(token: try server.account("ada"))
-        let reader = server.device(token: try server.account("bob"))
+        let author = server.device(token: try server.addAccount("ada"))
+        let reader = server.device(token: try server.addAccount("bob"))
         try await reader.publicCloudDatabase.save(subscription("n > 0"))
         let listener = try await Listener(reader)
         try await author.publicCloudDatabase.save(note("first", ["n": 1]))
         #expect(try await listener.change().recordName == "first")
-        server.shutDown()
+        server.stop()
         try server.start()
         try await author.publicCloudDatabase.save(note("second", ["n": 1]))
         var isPublicTold = false
@@ -208,7 +209,7 @@ struct QuerySubscriptionEndToEndTests {
 
     @Test("what can't be evaluated or is not there is refused with a reason")
     func refusals() async throws {
-        let database = server.device(token: try server.account("ada")).publicCloudDatabase
+        let database = server.device(token: try server.addAccount("ada")).publicCloudDatabase
         func code(_ subscription: CKSubscription) async -> CKError.Code? {
             do {
                 try await database.save(subscription)

@@ -1,5 +1,6 @@
 import BrumeKit
 import BrumeLock
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -34,7 +35,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> CKError? 
 
 @Suite("Queries, from the SDK to a server and back", .timeLimit(.minutes(2)))
 struct QueryTests {
-    let server: TestServer
+    let server: RunningServer
     let token: String
     let device: CKContainer
     let zone = CKRecordZone.ID(zoneName: "Notes")
@@ -42,8 +43,8 @@ struct QueryTests {
     var database: CKDatabase { device.privateCloudDatabase }
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
         device = server.device(token: token)
     }
 
@@ -132,7 +133,7 @@ struct QueryTests {
         #expect(names(page.matchResults) == ["n0", "n2"])
         let cursor = try #require(page.queryCursor)
         let archive = try NSKeyedArchiver.archivedData(withRootObject: cursor, requiringSecureCoding: true)
-        server.shutDown()
+        server.stop()
         try server.start()
         let copy = try #require(
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryCursor.self, from: archive))
@@ -159,7 +160,7 @@ struct QueryTests {
     @Test("the public database is read by all, and finds what the caller made")
     func publicDatabase() async throws {
         try await save(3, in: .default, to: device.publicCloudDatabase)
-        let other = server.device(token: try server.account("eve")).publicCloudDatabase
+        let other = server.device(token: try server.addAccount("eve")).publicCloudDatabase
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "eve's"))
         try await other.save(record)
         #expect(try await other.records(matching: all).matchResults.count == 4)

@@ -10,13 +10,13 @@ import Testing
 /// Schemas over TLS: what an app meets, and what its operator does.
 @Suite("An app and its schema", .timeLimit(.minutes(2)))
 struct SchemaTests {
-    let server: TestServer
+    let server: RunningServer
     let token: String
     let zone = CKRecordZone.ID(zoneName: "Notes")
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
     }
 
     private func admin(_ environment: BrumeConfiguration.Environment = .development) throws -> ClientSession {
@@ -26,11 +26,7 @@ struct SchemaTests {
     private func device(
         _ environment: BrumeConfiguration.Environment = .development, token: String? = nil
     ) -> CKContainer {
-        CKContainer(
-            identifier: "iCloud.test",
-            configuration: BrumeConfiguration(
-                server: "127.0.0.1:\(server.port)", caPath: server.folder.path + "/ca.pem", token: token ?? self.token,
-                environment: environment, stateFolder: server.folder.path + "/device-" + UUID().uuidString))
+        server.device(token: token ?? self.token) { $0.environment = environment }
     }
 
     private func schema(_ environment: BrumeConfiguration.Environment = .development) async throws -> Schema {
@@ -65,7 +61,7 @@ struct SchemaTests {
         for part in ["'count'", "Note", "INT64", "STRING"] {
             #expect(error.localizedDescription.contains(part), "\(error.localizedDescription)")
         }
-        server.shutDown()
+        server.stop()
         try server.start()
         #expect(try await schema() == learned)
         #expect(try await failure { try await database.save(note("c", ["title": 5])) }.code == .invalidArguments)
@@ -181,16 +177,12 @@ struct SchemaTests {
         try await save("a")
         let members = try await admin().listRoleMembers()
         #expect(members.map(\.account) == ["ada"] && members.map(\.roles) == [["Editor"]])
-        server.shutDown()
+        server.stop()
         try server.start()
         try await save("b")
         try await admin().setRoleMember(role: "Editor", account: "ada", isMember: false)
         #expect(try await failure { try await save("c") }.code == .permissionFailure)
-        let anonymous = CKContainer(
-            identifier: "iCloud.test",
-            configuration: BrumeConfiguration(
-                server: "127.0.0.1:\(server.port)", caPath: server.folder.path + "/ca.pem",
-                stateFolder: server.folder.path + "/nobody"))
+        let anonymous = server.device(token: nil)
         let read = try await anonymous.publicCloudDatabase.record(for: CKRecord.ID(recordName: "b"))
         #expect(read["title"] == "b")
         for (role, account) in [("Nobody", "ada"), ("Editor", "nobody")] {
@@ -209,7 +201,7 @@ struct SchemaTests {
         let id = CKRecord.ID(recordName: "mine")
         try await device().publicCloudDatabase.save(CKRecord(recordType: "Note", recordID: id))
         _ = try await device().publicCloudDatabase.record(for: id)
-        let other = device(token: try server.account("bob")).publicCloudDatabase
+        let other = device(token: try server.addAccount("bob")).publicCloudDatabase
         let error = try await failure { _ = try await other.record(for: id) }
         #expect(error.code == .unknownItem)
     }
@@ -223,7 +215,7 @@ struct SchemaTests {
         try await production.save(CKRecordZone(zoneID: zone))
         try await production.save(note("kept", ["title": "x"]))
         var databases = [device().privateCloudDatabase]
-        databases.append(device(token: try server.account("bob")).privateCloudDatabase)
+        databases.append(device(token: try server.addAccount("bob")).privateCloudDatabase)
         for database in databases {
             try await database.save(CKRecordZone(zoneID: zone))
             for index in 0..<5 { try await database.save(note("n\(index)", ["title": "x", "extra": index])) }
@@ -232,7 +224,7 @@ struct SchemaTests {
         try await device().publicCloudDatabase.save(
             CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "p")))
         // Some are in memory when it comes, and some on disk alone.
-        server.shutDown()
+        server.stop()
         try server.start()
         _ = try await databases[0].allRecordZones()
         let summary = try await admin().resetSchema()
@@ -280,10 +272,10 @@ struct SchemaTests {
         try await database.save(CKRecordZone(zoneID: zone))
         try await database.save(note("a", ["title": "x"]))
         try await database.save(note("b", ["title": "y", "count": 1]))
-        server.shutDown()
+        server.stop()
         // The file itself has to be there: its absence would be damage.
         try SchemaFile.write(
-            ContainerSchemas(container: "iCloud.test"), to: RealDisk(folder: server.folder.path + "/data"))
+            ContainerSchemas(container: "iCloud.test"), to: RealDisk(folder: server.dataFolder))
         try server.start()
         #expect(try await schema().isEmpty)
         #expect(try await query(database, "title == 'y'") == ["b"])
@@ -292,7 +284,7 @@ struct SchemaTests {
         #expect(unknown.code == .unknownItem)
         // A schema that knows the type and not the field learns the field.
         try await admin().importSchema(text: "DEFINE SCHEMA RECORD TYPE Note (title STRING);", validatesOnly: false)
-        server.shutDown()
+        server.stop()
         try server.start()
         #expect(try await query(database, "count == 1") == ["b"])
     }
@@ -335,7 +327,7 @@ struct SchemaTests {
                 RECORD TYPE Closed (GRANT CREATE TO "_icloud");
                 """, validatesOnly: false)
         let mine = device().publicCloudDatabase
-        let theirs = device(token: try server.account("bob")).publicCloudDatabase
+        let theirs = device(token: try server.addAccount("bob")).publicCloudDatabase
         for (database, name) in [(mine, "mine"), (theirs, "theirs")] {
             for type in ["Note", "Closed"] {
                 try await database.save(CKRecord(recordType: type, recordID: CKRecord.ID(recordName: name + type)))
@@ -349,10 +341,7 @@ struct SchemaTests {
 
     @Test("the operator's requests are the operator's alone")
     func notForUsers() async throws {
-        let session = try ClientSession.unshared(
-            BrumeConfiguration(
-                server: "127.0.0.1:\(server.port)", caPath: server.folder.path + "/ca.pem", container: "iCloud.test"),
-            adminToken: token)
+        let session = try ClientSession.unshared(server.clientConfiguration(token: nil), adminToken: token)
         await #expect(throws: ServiceError.self) { try await session.resetSchema() }
         await #expect(throws: ServiceError.self) { try await session.importSchema(text: "", validatesOnly: false) }
     }

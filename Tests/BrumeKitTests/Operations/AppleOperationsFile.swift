@@ -1,3 +1,4 @@
+import BrumeTestKit
 import CloudKit
 import Testing
 
@@ -99,12 +100,12 @@ private final class NoteStore {
 
 @Suite("A file written for Apple's systems with operations", .timeLimit(.minutes(1)))
 struct AppleOperationsFile {
-    let server: TestServer
+    let server: RunningServer
     let container: CKContainer
 
     init() throws {
-        server = try TestServer()
-        container = server.device(token: try server.account("ada"))
+        server = try RunningServer()
+        container = server.device(token: try server.addAccount("ada"))
     }
 
     private func note(_ name: String, _ zoneID: CKRecordZone.ID) -> CKRecord {

@@ -1,15 +1,16 @@
 @testable import BrumeKit
 import BrumeLock
+import BrumeTestKit
 import Foundation
 import Testing
 
 @Suite("A running sync engine", .timeLimit(.minutes(2)))
 struct SyncEngineDriverTests {
-    let server: TestServer
+    let server: RunningServer
     let zone = CKRecordZone.ID(zoneName: "Notes")
 
     init() throws {
-        server = try TestServer()
+        server = try RunningServer()
     }
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
@@ -21,7 +22,7 @@ struct SyncEngineDriverTests {
 
     @Test("keeps the state before a call that adds changes returns, and nothing is lost when the process ends there")
     func persistedAtOnce() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let one = NotesDevice(server.device(token: token), isAutomatic: false)
         one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zone))])
         one.write("x", id("a"))
@@ -75,7 +76,7 @@ struct SyncEngineDriverTests {
     @Test("sends what is added within a transaction that is committed 300 ms later, in the midst of a send too")
     func transactions() async throws {
         let clock = ManualClientClock()
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let one = NotesDevice(
             server.device(token: token) {
                 $0.clock = clock
@@ -112,7 +113,7 @@ struct SyncEngineDriverTests {
     @Test("sends each of 1,221 rows that are added within one transaction after the other")
     func manyTransactions() async throws {
         let clock = ManualClientClock()
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let one = NotesDevice(
             server.device(token: token) {
                 $0.clock = clock
@@ -144,7 +145,7 @@ struct SyncEngineDriverTests {
     @Test("says so when a child task of the delegate's call waits for the engine, which can't be told at once")
     func childTask() async throws {
         let clock = ManualClientClock()
-        let one = device(try server.account("ada"), clock)
+        let one = device(try server.addAccount("ada"), clock)
         let code = Lock<CKError.Code?>(nil)
         one.onEvent { event, engine in
             guard case .willSendChanges = event else { return }
@@ -165,7 +166,7 @@ struct SyncEngineDriverTests {
 
     @Test("follows the account: sign-in, switch and sign-out at run time, and nothing of one user reaches another")
     func account() async throws {
-        let (ada, bob) = (try server.account("ada"), try server.account("bob"))
+        let (ada, bob) = (try server.addAccount("ada"), try server.addAccount("bob"))
         let container = server.device(token: nil)
         let one = NotesDevice(container)
         container.signIn(token: ada)
@@ -189,7 +190,7 @@ struct SyncEngineDriverTests {
 
     @Test("pushes reach it from the first moment on, also when the app has dropped the container")
     func droppedContainer() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let two = NotesDevice(server.device(token: token))
         let database = server.device(token: token).privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: zone))
@@ -201,7 +202,7 @@ struct SyncEngineDriverTests {
 
     @Test("of a shared database has nothing to do, whatever happens in the private one")
     func sharedDatabase() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let one = NotesDevice(server.device(token: token), begins: false)
         one.launch { $0.database = one.container.sharedCloudDatabase }
         let database = server.device(token: token).privateCloudDatabase
@@ -214,7 +215,7 @@ struct SyncEngineDriverTests {
 
     @Test("is gone when the app lets go of it, in the midst of its work, and its calls leave nothing waiting")
     func letGo() async throws {
-        let token = try server.account("ada")
+        let token = try server.addAccount("ada")
         let one = NotesDevice(server.device(token: token))
         weak var driver: SyncEngineDriver?
         do {

@@ -1,17 +1,18 @@
 @testable import BrumeKit
 import BrumeLock
+import BrumeTestKit
 import Foundation
 import Testing
 
 @Suite("Two devices with a sync engine and a server", .timeLimit(.minutes(2)))
 struct SyncEngineEndToEndTests {
-    let server: TestServer
+    let server: RunningServer
     let token: String
     let zone = CKRecordZone.ID(zoneName: "Notes")
 
     init() throws {
-        server = try TestServer()
-        token = try server.account("ada")
+        server = try RunningServer()
+        token = try server.addAccount("ada")
     }
 
     private func device(isAutomatic: Bool = true, persists: Bool = true, begins: Bool = true) -> NotesDevice {
@@ -190,7 +191,7 @@ struct SyncEngineEndToEndTests {
         makeZone(one)
         one.write("first", id("a"))
         await two.wait { $0.texts == ["a": "first"] }
-        server.shutDown()
+        server.stop()
         one.write("offline", id("a"))
         one.write("another", id("b"))
         one.quit()

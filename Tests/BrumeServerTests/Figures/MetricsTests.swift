@@ -1,4 +1,5 @@
 import BrumeServer
+import BrumeTestKit
 import Glibc
 import Testing
 
@@ -21,8 +22,8 @@ struct MetricsTests {
         try answer("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", port: port)
     }
 
-    private func running(_ body: (HostileServer) async throws -> Void) async throws {
-        try await HostileServer.running(
+    private func running(_ body: (RunningServer) async throws -> Void) async throws {
+        try await RunningServer.running(
             adjust: {
                 $0.metricsAddress = ("127.0.0.1", 0)
                 $0.loopCount = 2
@@ -32,8 +33,8 @@ struct MetricsTests {
     @Test("metrics follow the text format, tell what happened, and name no account")
     func metrics() async throws {
         try await running { server in
-            let token = try await server.addAccount("waldo-of-the-metrics")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+            let token = try server.addAccount("waldo-of-the-metrics")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("ZoneOfTheMetrics")
             for name in ["a", "b", "c"] {
                 try await peer.mustSave(name, in: HostileRequests.zone("ZoneOfTheMetrics"))
@@ -67,7 +68,7 @@ struct MetricsTests {
             let ready = try get("/readyz", port: port)
             #expect(ready.status == 200 && ready.body == "serving\n")
             // A call that is open keeps the drain from ending.
-            let peer = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
+            let peer = try await FrameClient.welcomed(server, token: try server.addAccount("alice"))
             _ = peer.openCall(HostileRequests.Method.zonesList)
             _ = try await peer.call(HostileRequests.Method.healthCheck, [])
             server.server.drain()

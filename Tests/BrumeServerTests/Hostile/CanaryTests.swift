@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Testing
 
 @Suite("Canaries", .timeLimit(.minutes(4)))
@@ -10,7 +11,7 @@ struct CanaryTests {
     private struct Tenant {
         let name: String
         let token: String
-        let peer: HostilePeer
+        let peer: FrameClient
         let userRecordName: String
         let canary: String
         var changeTokens: [[UInt8]] = []
@@ -21,13 +22,13 @@ struct CanaryTests {
 
     @Test("no byte of one account reaches another, by any method, with any id")
     func isolation() async throws {
-        try await HostileServer.running { server in
+        try await RunningServer.running { server in
             var tenants: [Tenant] = []
             for (index, canary) in ["canaryQxVbnAlpha", "canaryZwTmkBravo"].enumerated() {
                 // The account's name and address hold the canary too.
-                let token = try await server.addAccount(canary, email: "\(canary)@example.com")
-                let peer = try await HostilePeer.welcomed(server, token: token, device: UInt8(index + 1))
-                let userRecordName = try await server.userRecordName(of: peer)
+                let token = try server.addAccount(canary, email: "\(canary)@example.com")
+                let peer = try await FrameClient.welcomed(server, token: token, device: UInt8(index + 1))
+                let userRecordName = peer.userRecordName
                 tenants.append(
                     Tenant(name: canary, token: token, peer: peer, userRecordName: userRecordName, canary: canary))
             }
@@ -98,7 +99,7 @@ struct CanaryTests {
             for secret in tenants[0].secrets { #expect(!heard.containsBytes(secret)) }
 
             // And a peer without an account hears nothing of either.
-            let anonymous = try await HostilePeer.welcomed(server, token: nil, device: 99)
+            let anonymous = try await FrameClient.welcomed(server, token: nil, device: 99)
             for tenant in tenants {
                 for method in [Method.zonesList, Method.subscriptionsList, Method.databasesChanges] {
                     _ = try await anonymous.call(method, ProtobufField.encode([.varint(1, 2)]))
@@ -109,9 +110,9 @@ struct CanaryTests {
 
             // Tokens, records and fields stay out of the log as well.
             for tenant in tenants {
-                #expect(!server.logText.contains(tenant.token))
-                #expect(!server.logText.contains("record" + tenant.canary))
-                #expect(!server.logText.contains("key" + tenant.canary))
+                #expect(!server.log.text.contains(tenant.token))
+                #expect(!server.log.text.contains("record" + tenant.canary))
+                #expect(!server.log.text.contains("key" + tenant.canary))
             }
         }
     }

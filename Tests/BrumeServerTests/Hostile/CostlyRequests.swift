@@ -1,4 +1,5 @@
 import BrumeRandom
+import BrumeTestKit
 /// Legal requests that cost a server as much as one may, by chance: each kind is a product of two numbers, and the
 /// sizes are drawn so that their product is near what a message can carry.
 struct CostlyRequests {

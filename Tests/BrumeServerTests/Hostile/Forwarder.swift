@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Foundation
 
 /// One TCP connection to a server of this machine, which is there at once; who connects to ``port`` goes on with it.
@@ -18,7 +19,7 @@ final class Forwarder: Sendable {
         guard isBound, listen(listener, 1) == 0, Self.with(&target, { connect(server, $0, count) }) == 0 else {
             let number = errno
             for fd in [listener, server] { close(fd) }
-            throw HostilePeer.Failure(description: "the forwarder can't be made: errno \(number)")
+            throw TestFailure("the forwarder can't be made: errno \(number)")
         }
         Thread.detachNewThread {
             let client = accept(listener, nil, nil)

@@ -34,13 +34,8 @@ final class GatedDisk: ForwardingDisk {
     /// Threads at the gate.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// Returns when a thread stands at the gate; the test's time limit is the deadline.
-    func someoneWaits() async throws {
-        while waiting == 0 {
-            try Task.checkCancellation()
-            try await Task.sleep(for: .milliseconds(2))
-        }
-    }
+    /// Returns when a thread stands at the gate.
+    func someoneWaits() async throws { try await waitUntil("a thread stands at the gate") { waiting > 0 } }
 
     func read(_ file: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
         let waits = state.withLock { state in

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 @Suite("Hostile numbers of connections and calls", .timeLimit(.minutes(4)))
@@ -8,18 +9,18 @@ struct HostileConnectionTests {
     typealias Method = HostileRequests.Method
 
     /// A hello that must be refused.
-    private func refusal(_ server: HostileServer, token: String?) async throws -> HostileStatus {
-        let hello = HostileRequests.hello(token: token)
-        return try await HostilePeer.connect(server, first: FrameWriter.frame(.hello, payload: hello)).endingStatus()
+    private func refusal(_ server: RunningServer, token: String?) async throws -> ReceivedStatus {
+        let hello = FrameClient.hello(token: token)
+        return try await FrameClient.connect(server, first: FrameWriter.frame(.hello, payload: hello)).endingStatus()
     }
 
     @Test("an account with all the connections that it may have is told so, and locks nobody else out")
     func connectionsOfAccount() async throws {
-        try await HostileServer.running(adjust: { $0.connectionsPerAccount = 4 }) { server in
-            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
-            var peers: [HostilePeer] = []
+        try await RunningServer.running(adjust: { $0.connectionsPerAccount = 4 }) { server in
+            let (alice, bob) = (try server.addAccount("alice"), try server.addAccount("bob"))
+            var peers: [FrameClient] = []
             for device in 0..<4 {
-                peers.append(try await HostilePeer.welcomed(server, token: alice, device: UInt8(device)))
+                peers.append(try await FrameClient.welcomed(server, token: alice, device: UInt8(device)))
             }
             let status = try await refusal(server, token: alice)
             #expect(status.code == .requestRateLimited)
@@ -30,8 +31,8 @@ struct HostileConnectionTests {
             peers[0].abort()
             try await peers[0].closeReason()
             while true {
-                let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: alice))
-                if try await HostilePeer.connect(server, first: hello).nextFrame().type == .welcome { break }
+                let hello = FrameWriter.frame(.hello, payload: FrameClient.hello(token: alice))
+                if try await FrameClient.connect(server, first: hello).nextFrame().type == .welcome { break }
             }
         }
     }
@@ -43,8 +44,8 @@ struct HostileConnectionTests {
             configuration.connectionsPerAddress = 8
             configuration.loopCount = 1
         }
-        try await HostileServer.running(adjust: adjust) { server in
-            let token = try await server.addAccount("alice")
+        try await RunningServer.running(adjust: adjust) { server in
+            let token = try server.addAccount("alice")
             let sockets = try (0..<40).map { _ in try PlainSocket(port: server.port, host: 2) }
             // The last ones are closed without a word.
             for socket in sockets[8...] { #expect(try socket.readToEnd(seconds: 20).isEmpty) }
@@ -56,11 +57,11 @@ struct HostileConnectionTests {
 
     @Test("connections with an account don't count for their address")
     func accountsBehindOneAddress() async throws {
-        try await HostileServer.running(adjust: { $0.connectionsPerAddress = 3 }) { server in
-            let token = try await server.addAccount("alice")
-            var peers: [HostilePeer] = []
+        try await RunningServer.running(adjust: { $0.connectionsPerAddress = 3 }) { server in
+            let token = try server.addAccount("alice")
+            var peers: [FrameClient] = []
             for device in 0..<10 {
-                peers.append(try await HostilePeer.welcomed(server, token: token, device: UInt8(device)))
+                peers.append(try await FrameClient.welcomed(server, token: token, device: UInt8(device)))
             }
             for peer in peers { _ = try await peer.succeed(Method.healthCheck, []) }
         }
@@ -68,20 +69,20 @@ struct HostileConnectionTests {
 
     @Test("readers without an account get half of all connections, and are told when there are no more")
     func anonymousConnections() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.connections = 8
             $0.connectionsPerAddress = 8
             $0.connectionsPerAccount = 4
         }) { server in
-            let token = try await server.addAccount("alice")
-            var peers: [HostilePeer] = []
+            let token = try server.addAccount("alice")
+            var peers: [FrameClient] = []
             for device in 0..<4 {
-                peers.append(try await HostilePeer.welcomed(server, token: nil, device: UInt8(device)))
+                peers.append(try await FrameClient.welcomed(server, token: nil, device: UInt8(device)))
             }
             let status = try await refusal(server, token: nil)
             #expect(status.code == .requestRateLimited)
             #expect(status.retryAfterMilliseconds > 0)
-            let peer = try await HostilePeer.welcomed(server, token: token)
+            let peer = try await FrameClient.welcomed(server, token: token)
             _ = try await peer.succeed(Method.zonesList, ProtobufField.encode([.varint(1, 2)]))
             for peer in peers { _ = try await peer.succeed(Method.healthCheck, []) }
         }
@@ -89,31 +90,28 @@ struct HostileConnectionTests {
 
     @Test("a server with all the connections that it takes closes one more, and has room when one ends")
     func allConnections() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.connections = 4
             $0.connectionsPerAccount = 4
         }) { server in
-            let token = try await server.addAccount("alice")
-            // The operator's connection may be a moment from its end.
-            var peers: [HostilePeer] = []
-            while peers.count < 4 {
-                if let peer = try? await HostilePeer.welcomed(server, token: token, device: UInt8(peers.count)) {
-                    peers.append(peer)
-                }
+            let token = try server.addAccount("alice")
+            var peers: [FrameClient] = []
+            for device in 0..<4 {
+                peers.append(try await FrameClient.welcomed(server, token: token, device: UInt8(device)))
             }
             let socket = try PlainSocket(port: server.port, host: 2)
             #expect(try socket.readToEnd(seconds: 20).isEmpty)
             peers[0].abort()
-            while (try? await HostilePeer.welcomed(server, token: token)) == nil {}
+            while (try? await FrameClient.welcomed(server, token: token)) == nil {}
         }
     }
 
     @Test("an account's open calls are bounded over all of its connections, and another account's are not touched")
     func callsOfAccount() async throws {
-        try await HostileServer.running(adjust: { $0.callsPerAccount = 8 }) { server in
-            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
-            let first = try await HostilePeer.welcomed(server, token: alice, device: 1)
-            let second = try await HostilePeer.welcomed(server, token: alice, device: 2)
+        try await RunningServer.running(adjust: { $0.callsPerAccount = 8 }) { server in
+            let (alice, bob) = (try server.addAccount("alice"), try server.addAccount("bob"))
+            let first = try await FrameClient.welcomed(server, token: alice, device: 1)
+            let second = try await FrameClient.welcomed(server, token: alice, device: 2)
             let open = (0..<5).map { _ in first.openCall(Method.healthCheck) }
             // The server has read them all when it answers the pong that follows them.
             try await first.roundTrip()
@@ -132,7 +130,7 @@ struct HostileConnectionTests {
             // A connection that ends takes its calls with it.
             second.abort()
             try await second.closeReason()
-            let third = try await HostilePeer.welcomed(server, token: alice, device: 3)
+            let third = try await FrameClient.welcomed(server, token: alice, device: 3)
             var answered = 0
             while answered < 8 {
                 if case .success = try await third.call(Method.healthCheck, []) { answered += 1 }
@@ -142,16 +140,17 @@ struct HostileConnectionTests {
 
     @Test("peers without an account who use up their address's connections and calls leave another address its own")
     func addresses() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.connectionsPerAddress = 4
             $0.callsPerAccount = 8
         }) { server in
             /// As many peers and open calls as an address may have; the call after them is refused.
-            func useUp(host: UInt8) async throws -> [HostilePeer] {
-                var peers: [HostilePeer] = []
+            func useUp(host: UInt8) async throws -> [FrameClient] {
+                var peers: [FrameClient] = []
                 for device in 0..<4 {
+                    let way = try Forwarder(to: server.port, host: host)
                     peers.append(
-                        try await HostilePeer.welcomed(server, token: nil, device: UInt8(device), host: host))
+                        try await FrameClient.welcomed(server, token: nil, device: UInt8(device), port: way.port))
                 }
                 for peer in peers {
                     for _ in 0..<2 { _ = peer.openCall(Method.healthCheck) }
@@ -177,10 +176,10 @@ struct HostileConnectionTests {
 
     @Test("an account's notification streams are bounded over all of its connections")
     func streamsOfAccount() async throws {
-        try await HostileServer.running(adjust: { $0.connectionsPerAccount = 2 }) { server in
-            let token = try await server.addAccount("alice")
-            let first = try await HostilePeer.welcomed(server, token: token, device: 1)
-            let second = try await HostilePeer.welcomed(server, token: token, device: 2)
+        try await RunningServer.running(adjust: { $0.connectionsPerAccount = 2 }) { server in
+            let token = try server.addAccount("alice")
+            let first = try await FrameClient.welcomed(server, token: token, device: 1)
+            let second = try await FrameClient.welcomed(server, token: token, device: 2)
             _ = try await first.openNotifications()
             _ = try await second.openNotifications()
             guard
@@ -197,7 +196,7 @@ struct HostileConnectionTests {
     }
 }
 
-extension HostilePeer {
+extension FrameClient {
     /// Returns when the server has read everything that was sent before.
     func roundTrip() async throws {
         sendFrame(.ping, payload: [UInt8](repeating: 0, count: 8))
@@ -205,10 +204,10 @@ extension HostilePeer {
     }
 }
 
-extension HostileServer {
+extension RunningServer {
     /// Connections that were closed because of their address, as the operator sees it.
     fileprivate func turnedAwayByAddress() async throws -> UInt64 {
-        let admin = try await adminPeer()
+        let admin = try await adminClient()
         defer { admin.abort() }
         return try await admin.succeed(HostileRequests.Method.adminStats, []).varint(43)
     }

@@ -2,6 +2,7 @@ import BrumeModel
 import BrumeProtocol
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Testing
 
 /// One account sends the costliest requests that it may, and another one's calls are timed on the same loop.
@@ -19,9 +20,9 @@ struct HostileCostTests {
     @Test("no call of another account waits long for them, and each of them is answered")
     func othersAreServed() async throws {
         let seed = UInt64.random(in: .min ... .max)
-        try await HostileServer.running(adjust: { $0.loopCount = 1 }) { server in
-            let attacker = try await server.addAccount("eve")
-            let token = try await server.addAccount("ada")
+        try await RunningServer.running(adjust: { $0.loopCount = 1 }) { server in
+            let attacker = try server.addAccount("eve")
+            let token = try server.addAccount("ada")
             let end = MonotonicClock.nowNanoseconds + 4_000_000_000
             try await withThrowingTaskGroup { group in
                 for number in 0..<2 {
@@ -29,7 +30,7 @@ struct HostileCostTests {
                         try await Self.attack(server, token: attacker, seed: seed &+ UInt64(number), until: end)
                     }
                 }
-                let victim = try await HostilePeer.welcomed(server, token: token, device: 9)
+                let victim = try await FrameClient.welcomed(server, token: token, device: 9)
                 let zone = HostileRequests.zone("_defaultZone")
                 let calls = [
                     (Method.recordsFetch, HostileRequests.fetch(zone: zone, names: ["mine"])),
@@ -65,10 +66,10 @@ struct HostileCostTests {
 
     /// Sends until a time of the monotonic clock, and something in any case. Returns how many requests were answered.
     private static func attack(
-        _ server: HostileServer, token: String, seed: UInt64, until end: UInt64
+        _ server: RunningServer, token: String, seed: UInt64, until end: UInt64
     ) async throws -> Int {
         var requests = CostlyRequests(seed: seed)
-        let peer = try await HostilePeer.welcomed(server, token: token, device: UInt8(truncatingIfNeeded: seed))
+        let peer = try await FrameClient.welcomed(server, token: token, device: UInt8(truncatingIfNeeded: seed))
         var answered = 0
         // One at least: on a loaded machine the first one may take all the time.
         while answered == 0 || MonotonicClock.nowNanoseconds < end {
@@ -85,7 +86,7 @@ struct HostileCostTests {
                         .networkFailure,
                     ]
                     guard expected.contains(status.code) else {
-                        throw HostilePeer.Failure(description: "\(request.kind), seed \(seed): \(status)")
+                        throw TestFailure("\(request.kind), seed \(seed): \(status)")
                     }
                 }
                 answered += 1

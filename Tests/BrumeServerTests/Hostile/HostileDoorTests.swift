@@ -2,6 +2,7 @@ import BrumeModel
 import BrumeProtocol
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Foundation
 import Glibc
 import Testing
@@ -15,7 +16,7 @@ struct HostileDoorTests {
     /// kernel.
     @Test("another user's process does not get in, not even past open permissions", .enabled(if: geteuid() == 0))
     func otherUser() async throws {
-        try await HostileServer.running { server in
+        try await RunningServer.running { server in
             let folder = FileSystem.directory(of: server.doorPath)
             #expect(try FileSystem.permissions(folder) == 0o700)
             #expect(try FileSystem.permissions(server.doorPath) == 0o600)
@@ -29,8 +30,8 @@ struct HostileDoorTests {
                 path = FileSystem.directory(of: path)
             }
             #expect(try Self.nobodyConnects(to: server.doorPath) == "closed")
-            try await server.waitForLog("a process of another user was sent away")
-            try await server.expectServes(token: try await server.addAccount("alice"))
+            try await server.log.wait(for: "a process of another user was sent away")
+            try await server.expectServes(token: try server.addAccount("alice"))
         }
     }
 
@@ -58,37 +59,37 @@ struct HostileDoorTests {
         "garbage on the socket ends its own connection with a sentence, and nothing else",
         arguments: [
             [UInt8](repeating: 0xFF, count: 64), [UInt8](repeating: 0, count: 64), Array("GET / HTTP/1.1\r\n\r\n".utf8),
-            HostilePeer.header(length: 0xFFFF_FFFF, type: 1),
+            FrameClient.header(length: 0xFFFF_FFFF, type: 1),
         ])
     func garbage(bytes: [UInt8]) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.connect(door: server.doorPath)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.connect(door: server.doorPath)
             peer.send(bytes)
             #expect(try await peer.endingStatus().isSentence)
-            try await server.expectServes(token: try await server.addAccount("alice"))
+            try await server.expectServes(token: try server.addAccount("alice"))
         }
     }
 
     @Test("who says nothing at the door is sent away when the time for a hello is over")
     func silent() async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let peer = try await HostilePeer.connect(door: server.doorPath)
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let peer = try await FrameClient.connect(door: server.doorPath)
             #expect(try await peer.endingStatus().isSentence)
         }
     }
 
     @Test("who asks and never reads is cut off, and others are served meanwhile")
     func neverReads() async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let peer = try await server.adminPeer()
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let peer = try await server.adminClient()
             peer.pauseReading()
             // Far more answers than the socket and the output's limit hold; each is some kilobytes.
-            for _ in 0..<64 { _ = try await server.addAccount("a" + UUID().uuidString) }
+            for _ in 0..<64 { _ = try server.addAccount("a" + UUID().uuidString) }
             for _ in 0..<2_000 { peer.startCall(Method.adminListAccounts, []) }
-            let other = try await server.adminPeer()
+            let other = try await server.adminClient()
             _ = try await other.succeed(Method.adminListAccounts, [])
             other.abort()
-            try await server.waitForLog("the peer stopped reading")
+            try await server.log.wait(for: "the peer stopped reading")
             peer.resumeReading()
             _ = try await peer.closeReason()
             try await server.expectServes()
@@ -97,12 +98,12 @@ struct HostileDoorTests {
 
     @Test("an account's token opens nothing at the door, and the operator no database")
     func accounts() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.connect(door: server.doorPath)
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: token))
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.connect(door: server.doorPath)
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: token))
             #expect(try await peer.endingStatus().code == .notAuthenticated)
-            let admin = try await server.adminPeer()
+            let admin = try await server.adminClient()
             let status = try await admin.fail(Method.zonesList, ProtobufField.encode([.varint(1, 2)]))
             #expect(status.code == .permissionFailure)
         }
@@ -110,27 +111,27 @@ struct HostileDoorTests {
 
     @Test("the port takes no operator unless it is asked to, right token or wrong, and says where to go")
     func onPort() async throws {
-        try await HostileServer.running { server in
+        try await RunningServer.running { server in
             for token in [try server.adminToken(), "brume_" + String(repeating: "x", count: 40)] {
-                let peer = try await HostilePeer.connect(server)
+                let peer = try await FrameClient.connect(server)
                 peer.sendFrame(
-                    .hello, payload: HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, token)]))
+                    .hello, payload: FrameClient.hello(token: nil) + ProtobufField.encode([.text(7, token)]))
                 let status = try await peer.endingStatus()
                 #expect(status.code == .notAuthenticated)
                 #expect(status.message.contains("--admin-on-port"))
             }
             // Nobody else has the methods there either.
-            let account = try await server.addAccount("alice")
+            let account = try server.addAccount("alice")
             for token in [nil, account] {
-                let peer = try await HostilePeer.welcomed(server, token: token)
+                let peer = try await FrameClient.welcomed(server, token: token)
                 for method in Array(UInt64(256)...268) + [272, 273] {
                     #expect(try await peer.fail(method, []).code == .permissionFailure, "method \(method)")
                 }
             }
         }
-        try await HostileServer.running(adjust: { $0.takesOperatorOnPort = true }) { server in
-            let hello = HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, try server.adminToken())])
-            let peer = try await HostilePeer.connect(server, first: FrameWriter.frame(.hello, payload: hello))
+        try await RunningServer.running(adjust: { $0.takesOperatorOnPort = true }) { server in
+            let hello = FrameClient.hello(token: nil) + ProtobufField.encode([.text(7, try server.adminToken())])
+            let peer = try await FrameClient.connect(server, first: FrameWriter.frame(.hello, payload: hello))
             #expect(try await peer.nextFrame().type == .welcome)
             _ = try await peer.succeed(Method.adminListAccounts, [])
         }
@@ -138,15 +139,15 @@ struct HostileDoorTests {
 
     @Test("more connections than the operator's commands can need are closed, and the door serves on")
     func tooMany() async throws {
-        try await HostileServer.running { server in
-            var peers: [HostilePeer] = []
-            for _ in 0..<64 { peers.append(try await server.adminPeer()) }
-            let oneMore = try await HostilePeer.connect(door: server.doorPath)
+        try await RunningServer.running { server in
+            var peers: [FrameClient] = []
+            for _ in 0..<64 { peers.append(try await server.adminClient()) }
+            let oneMore = try await FrameClient.connect(door: server.doorPath)
             _ = try await oneMore.closeReason()
             for peer in peers { peer.abort() }
             while true {
                 // Their ends take a moment to arrive.
-                if let peer = try? await server.adminPeer() {
+                if let peer = try? await server.adminClient() {
                     _ = try await peer.succeed(Method.adminListAccounts, [])
                     break
                 }
@@ -157,8 +158,8 @@ struct HostileDoorTests {
 
     @Test("a server that serves one container is administered whatever container the command names")
     func anyContainer() async throws {
-        try await HostileServer.running(adjust: { $0.containers = ["iCloud.another"] }) { server in
-            let admin = try await server.adminPeer()
+        try await RunningServer.running(adjust: { $0.containers = ["iCloud.another"] }) { server in
+            let admin = try await server.adminClient()
             _ = try await admin.succeed(Method.adminListAccounts, [])
         }
     }

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 @Suite("Hostile flow", .timeLimit(.minutes(4)))
@@ -11,8 +12,8 @@ struct HostileFlowTests {
 
     @Test("one call more than allowed fails with requestRateLimited and a time to come back")
     func tooManyCalls() async throws {
-        try await HostileServer.running(adjust: { $0.connectionLimits.concurrentCalls = 8 }) { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running(adjust: { $0.connectionLimits.concurrentCalls = 8 }) { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let open = (0..<8).map { _ in peer.openCall(Method.healthCheck) }
             let refused = peer.openCall(Method.healthCheck)
             guard case .failure(let status) = try await peer.answer(to: refused) else {
@@ -32,9 +33,9 @@ struct HostileFlowTests {
 
     @Test("a client that fetches large pages and never reads is no longer read, and closed in the end")
     func neverReads() async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let token = try await server.addAccount("alice")
-            let writer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let token = try server.addAccount("alice")
+            let writer = try await FrameClient.welcomed(server, token: token)
             try await writer.makeZone("Notes")
             for name in ["a", "b"] {
                 let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 900_000))
@@ -42,8 +43,8 @@ struct HostileFlowTests {
                     HostileRequests.modifyRecords(zone: Self.notes, [HostileRequests.save(name, fields: [field])]))
             }
 
-            let residentBefore = HostileServer.residentBytes()
-            let peer = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let residentBefore = ResidentMemory.byteCount
+            let peer = try await FrameClient.welcomed(server, token: token, device: 8)
             peer.pauseReading()
             // Answers of 40 GB, if the server made them all.
             for _ in 0..<200 {
@@ -52,7 +53,7 @@ struct HostileFlowTests {
                 _ = try await writer.succeed(Method.healthCheck, [])
             }
             // What the tests beside this one take is counted too.
-            #expect(HostileServer.residentBytes() - residentBefore < 1024 * 1024 * 1024)
+            #expect(ResidentMemory.byteCount - residentBefore < 1024 * 1024 * 1024)
             // It reads nothing for longer than the server allows.
             try await peer.expectToBeCut(by: server)
             try await server.expectServes(token: token)
@@ -61,9 +62,9 @@ struct HostileFlowTests {
 
     @Test("a client that reads slowly gets every answer")
     func readsSlowly() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("Notes")
             let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 500_000))
             try await peer.take(
@@ -86,9 +87,9 @@ struct HostileFlowTests {
 
     @Test("a client that takes longer to read than it may be silent is not taken for a dead one")
     func slowIsNotDead() async throws {
-        try await HostileServer.running(adjust: { $0.connectionLimits.idleMilliseconds = 1_200 }) { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running(adjust: { $0.connectionLimits.idleMilliseconds = 1_200 }) { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("Notes")
             let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 500_000))
             try await peer.take(
@@ -100,7 +101,7 @@ struct HostileFlowTests {
                     peer.startCall(Method.recordsFetch, HostileRequests.fetch(zone: Self.notes, names: ["a"]))
                 })
             // The clock: one that is silent and not excused, on the same loop.
-            let silent = try await HostilePeer.welcomed(server, token: token, device: 8, answersPings: false)
+            let silent = try await FrameClient.welcomed(server, token: token, device: 8, answersPings: false)
             try await silent.closeReason()
 
             peer.resumeReading()
@@ -115,9 +116,9 @@ struct HostileFlowTests {
             .none, StreamCredit(messages: Int(UInt32.max), bytes: 1), StreamCredit(messages: 1, bytes: Int(UInt32.max)),
         ])
     func creditOutOfRange(credit: StreamCredit) async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
             // The first one ends the stream, and the others come too late.
             for _ in 0..<3 { peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(credit)) }
@@ -135,8 +136,8 @@ struct HostileFlowTests {
 
     @Test("credit of nothing for a unary call ends that call alone")
     func creditOfNothingForUnaryCall() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let stream = peer.openCall(Method.healthCheck)
             peer.sendFrame(.credit, stream: stream, payload: FrameWriter.creditPayload(.none))
             peer.sendFrame(.message, stream: stream, isLast: true)
@@ -151,13 +152,13 @@ struct HostileFlowTests {
 
     @Test("a stream without credit waits, others go on, and with credit again nothing is missing")
     func noCredit() async throws {
-        try await HostileServer.running(adjust: { $0.connectionLimits.streamCredit = 4 }) { server in
-            let token = try await server.addAccount("alice")
-            let writer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running(adjust: { $0.connectionLimits.streamCredit = 4 }) { server in
+            let token = try server.addAccount("alice")
+            let writer = try await FrameClient.welcomed(server, token: token)
             try await writer.makeZone("Notes")
             _ = try await writer.succeed(
                 Method.subscriptionsModify, HostileRequests.saveZoneSubscription(id: "s", zone: Self.notes))
-            let peer = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let peer = try await FrameClient.welcomed(server, token: token, device: 8)
             let stream = try await peer.openNotifications()
             for index in 0..<40 { try await writer.mustSave("n\(index)", in: Self.notes) }
 
@@ -193,9 +194,9 @@ struct HostileFlowTests {
             ProtobufField.encode([.bytes(1, [UInt8](repeating: 0xff, count: 60_000))]),
         ].map(ByteArgument.init))
     func acknowledgementFlood(payload: ByteArgument) async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
             for _ in 0..<500 { peer.sendFrame(.message, stream: stream, payload: payload.bytes) }
             _ = try await peer.succeed(Method.healthCheck, [])
@@ -205,8 +206,8 @@ struct HostileFlowTests {
 
     @Test("a flood of pings is answered up to its limit, then ended")
     func pingFlood() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             for _ in 0..<5_000 { peer.sendFrame(.ping, payload: [UInt8](repeating: 5, count: 8)) }
             let status = try await peer.endingStatus()
             #expect(status.code == .requestRateLimited)
@@ -217,26 +218,26 @@ struct HostileFlowTests {
 
     @Test("calls that are opened and cancelled as fast as possible cost the server their bytes only")
     func rapidReset() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("Notes")
-            let residentBefore = HostileServer.residentBytes()
+            let residentBefore = ResidentMemory.byteCount
             for _ in 0..<5_000 {
                 let stream = peer.startCall(Method.recordsChanges, HostileRequests.changes(zone: Self.notes))
                 peer.sendFrame(.cancel, stream: stream)
             }
             _ = try await peer.succeed(Method.zonesList, ProtobufField.encode([.varint(1, 2)]))
-            #expect(HostileServer.residentBytes() - residentBefore < 512 * 1024 * 1024)
+            #expect(ResidentMemory.byteCount - residentBefore < 512 * 1024 * 1024)
             try await server.expectServes(token: token)
         }
     }
 }
 
-extension HostilePeer {
+extension FrameClient {
     /// Waits until the server has given this peer up, and sees it when reading again.
-    func expectToBeCut(by server: HostileServer) async throws {
-        try await server.waitForLog("the peer stopped reading")
+    func expectToBeCut(by server: RunningServer) async throws {
+        try await server.log.wait(for: "the peer stopped reading")
         resumeReading()
         _ = try await closeReason()
     }

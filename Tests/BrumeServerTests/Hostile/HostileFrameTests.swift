@@ -2,6 +2,7 @@ import BrumeModel
 import BrumeProtocol
 import BrumeRandom
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 /// Bytes that break the frame layer, and what the server says before it closes.
@@ -21,42 +22,42 @@ struct HostileBytes: Sendable, CustomTestStringConvertible {
 @Suite("Hostile frames", .timeLimit(.minutes(4)))
 struct HostileFrameTests {
     static let beforeTheHello = [
-        HostileBytes("type 0", HostilePeer.header(length: 0, type: 0)),
-        HostileBytes("type 11", HostilePeer.header(length: 0, type: 11)),
-        HostileBytes("type 255", HostilePeer.header(length: 0, type: 255)),
-        HostileBytes("flag 2", HostilePeer.header(length: 0, type: 1, flags: 2)),
-        HostileBytes("all flags", HostilePeer.header(length: 0, type: 1, flags: 255)),
+        HostileBytes("type 0", FrameClient.header(length: 0, type: 0)),
+        HostileBytes("type 11", FrameClient.header(length: 0, type: 11)),
+        HostileBytes("type 255", FrameClient.header(length: 0, type: 255)),
+        HostileBytes("flag 2", FrameClient.header(length: 0, type: 1, flags: 2)),
+        HostileBytes("all flags", FrameClient.header(length: 0, type: 1, flags: 255)),
         HostileBytes(
-            "a payload above 64 KiB", HostilePeer.header(length: 64 * 1024 + 1, type: 1), code: .limitExceeded),
-        HostileBytes("a payload of 4 GiB", HostilePeer.header(length: .max, type: 1), code: .limitExceeded),
-        HostileBytes("a call first", FrameWriter.frame(.call, stream: 1, payload: HostileRequests.call(1))),
+            "a payload above 64 KiB", FrameClient.header(length: 64 * 1024 + 1, type: 1), code: .limitExceeded),
+        HostileBytes("a payload of 4 GiB", FrameClient.header(length: .max, type: 1), code: .limitExceeded),
+        HostileBytes("a call first", FrameWriter.frame(.call, stream: 1, payload: FrameClient.call(1))),
         HostileBytes("a message first", FrameWriter.frame(.message, stream: 1, isLast: true)),
         HostileBytes("a ping first", FrameWriter.frame(.ping, payload: [UInt8](repeating: 0, count: 8))),
         HostileBytes("a cancel first", FrameWriter.frame(.cancel, stream: 1)),
         HostileBytes("a welcome", FrameWriter.frame(.welcome)),
         HostileBytes("a goaway", FrameWriter.frame(.goaway)),
         HostileBytes(
-            "a hello on stream 3", FrameWriter.frame(.hello, stream: 3, payload: HostileRequests.hello(token: nil))),
+            "a hello on stream 3", FrameWriter.frame(.hello, stream: 3, payload: FrameClient.hello(token: nil))),
         HostileBytes("a hello that is no protobuf", FrameWriter.frame(.hello, payload: [0xff, 0xff, 0xff, 0xff])),
         HostileBytes(
             "a hello cut short",
-            FrameWriter.frame(.hello, payload: Array(HostileRequests.hello(token: nil).dropLast(3)))),
+            FrameWriter.frame(.hello, payload: Array(FrameClient.hello(token: nil).dropLast(3)))),
         HostileBytes(
             "a device id of 15 bytes",
             FrameWriter.frame(
-                .hello, payload: HostileRequests.hello(token: nil, device: [UInt8](repeating: 1, count: 15)))),
+                .hello, payload: FrameClient.hello(token: nil, device: [UInt8](repeating: 1, count: 15)))),
         HostileBytes(
             "an environment that does not exist",
-            FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil, environment: 9))),
+            FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil, environment: 9))),
         HostileBytes(
             "a token of 60,000 characters",
             FrameWriter.frame(
-                .hello, payload: HostileRequests.hello(token: String(repeating: "A", count: 60_000)))),
+                .hello, payload: FrameClient.hello(token: String(repeating: "A", count: 60_000)))),
         HostileBytes(
             "a container of 257 characters",
             FrameWriter.frame(
                 .hello,
-                payload: HostileRequests.hello(token: nil, container: "iCloud." + String(repeating: "a", count: 250))),
+                payload: FrameClient.hello(token: nil, container: "iCloud." + String(repeating: "a", count: 250))),
             code: .badContainer),
         HostileBytes(
             "a container that is no UTF-8",
@@ -69,8 +70,8 @@ struct HostileFrameTests {
 
     @Test("a first frame that is not a good hello is refused with a sentence", arguments: beforeTheHello)
     func beforeWelcome(bad: HostileBytes) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.connect(server)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.connect(server)
             peer.send(bad.bytes)
             let status = try await peer.endingStatus()
             #expect(status.code == bad.code)
@@ -81,9 +82,9 @@ struct HostileFrameTests {
 
     @Test("another protocol version is refused as incompatible", arguments: [0, 2, 4_000_000_000] as [UInt64])
     func version(version: UInt64) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.connect(server)
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: nil, version: version))
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.connect(server)
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: nil, version: version))
             let status = try await peer.endingStatus()
             #expect(status.code == .incompatibleVersion)
             #expect(status.isSentence, "\(status)")
@@ -97,9 +98,9 @@ struct HostileFrameTests {
             "iCloud." + String(repeating: "a", count: 249),
         ])
     func container(name: String) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.connect(server)
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: nil, container: name))
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.connect(server)
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: nil, container: name))
             let status = try await peer.endingStatus()
             #expect(status.code == .badContainer)
             #expect(status.isSentence, "\(status)")
@@ -109,16 +110,16 @@ struct HostileFrameTests {
     static let eightBytes = [UInt8](repeating: 1, count: 8)
 
     static let behindTheWelcome = [
-        HostileBytes("type 0", HostilePeer.header(length: 0, type: 0)),
-        HostileBytes("flag 4 on a call", HostilePeer.header(length: 0, type: 3, flags: 4, stream: 9)),
+        HostileBytes("type 0", FrameClient.header(length: 0, type: 0)),
+        HostileBytes("flag 4 on a call", FrameClient.header(length: 0, type: 3, flags: 4, stream: 9)),
         HostileBytes(
-            "a payload above the limit", HostilePeer.header(length: UInt32(Limits.frameBytes) + 1, type: 4, stream: 1),
+            "a payload above the limit", FrameClient.header(length: UInt32(Limits.frameBytes) + 1, type: 4, stream: 1),
             code: .limitExceeded),
-        HostileBytes("a second hello", FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))),
+        HostileBytes("a second hello", FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil))),
         HostileBytes("a welcome", FrameWriter.frame(.welcome)),
         HostileBytes("a goaway", FrameWriter.frame(.goaway)),
         HostileBytes("a status", FrameWriter.frame(.status, stream: 1)),
-        HostileBytes("a call on stream 0", FrameWriter.frame(.call, payload: HostileRequests.call(1))),
+        HostileBytes("a call on stream 0", FrameWriter.frame(.call, payload: FrameClient.call(1))),
         HostileBytes("a message on stream 0", FrameWriter.frame(.message, isLast: true)),
         HostileBytes(
             "a message on a stream that was never opened", FrameWriter.frame(.message, stream: 77, isLast: true)),
@@ -136,18 +137,18 @@ struct HostileFrameTests {
         HostileBytes("a ping on a stream", FrameWriter.frame(.ping, stream: 2, payload: eightBytes)),
         HostileBytes(
             "a stream id used twice",
-            FrameWriter.frame(.call, stream: 5, payload: HostileRequests.call(1))
-                + FrameWriter.frame(.call, stream: 5, payload: HostileRequests.call(1))),
+            FrameWriter.frame(.call, stream: 5, payload: FrameClient.call(1))
+                + FrameWriter.frame(.call, stream: 5, payload: FrameClient.call(1))),
         HostileBytes(
             "a stream id below an earlier one",
-            FrameWriter.frame(.call, stream: 5, payload: HostileRequests.call(1))
-                + FrameWriter.frame(.call, stream: 4, payload: HostileRequests.call(1))),
+            FrameWriter.frame(.call, stream: 5, payload: FrameClient.call(1))
+                + FrameWriter.frame(.call, stream: 4, payload: FrameClient.call(1))),
     ]
 
     @Test("a frame that breaks the protocol ends the connection with a sentence", arguments: behindTheWelcome)
     func violation(bad: HostileBytes) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             peer.send(bad.bytes)
             let status = try await peer.endingStatus()
             #expect(status.code == bad.code)
@@ -158,9 +159,9 @@ struct HostileFrameTests {
 
     @Test("a frame that is not whole at the deadline ends the connection", arguments: [1, 9, 10, 500])
     func frameStops(byteCount: Int) async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
-            let frame = HostilePeer.header(length: 1_000, type: 3, stream: 1) + [UInt8](repeating: 0, count: 990)
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
+            let frame = FrameClient.header(length: 1_000, type: 3, stream: 1) + [UInt8](repeating: 0, count: 990)
             peer.send(Array(frame.prefix(byteCount)))
             let status = try await peer.endingStatus()
             #expect(status.code == .networkFailure)
@@ -171,9 +172,9 @@ struct HostileFrameTests {
 
     @Test("a hello that is not whole at the deadline ends the connection")
     func helloStops() async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let peer = try await HostilePeer.connect(server)
-            peer.send(Array(FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil)).dropLast()))
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let peer = try await FrameClient.connect(server)
+            peer.send(Array(FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil)).dropLast()))
             let status = try await peer.endingStatus()
             #expect(status.code == .networkFailure)
             try await server.expectServes()
@@ -182,8 +183,8 @@ struct HostileFrameTests {
 
     @Test("a call whose request never comes fails at its deadline, and the connection goes on")
     func callStops() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let stream = peer.openCall(HostileRequests.Method.healthCheck, timeoutMilliseconds: 50)
             guard case .failure(let status) = try await peer.answer(to: stream) else {
                 Issue.record("a call without a request was answered")
@@ -197,8 +198,8 @@ struct HostileFrameTests {
 
     @Test("a silent connection is pinged, and closed when nothing comes back")
     func silentPeer() async throws {
-        try await HostileServer.running(adjust: { $0.connectionLimits.idleMilliseconds = 300 }) { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil, answersPings: false)
+        try await RunningServer.running(adjust: { $0.connectionLimits.idleMilliseconds = 300 }) { server in
+            let peer = try await FrameClient.welcomed(server, token: nil, answersPings: false)
             var pings = 0
             waiting: while let event = await peer.next() {
                 switch event {
@@ -214,8 +215,8 @@ struct HostileFrameTests {
 
     @Test("an unknown method fails its call alone", arguments: [0, 2, 80 + 1, 999, 0xffff_ffff] as [UInt64])
     func unknownMethod(method: UInt64) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let status = try await peer.fail(method, [])
             #expect(status.code == .invalidArguments)
             #expect(status.isSentence, "\(status)")
@@ -229,9 +230,9 @@ struct HostileFrameTests {
             [0xff], [0x08], [0x0a, 0x05, 1], [0x0f], [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f],
         ] as [[UInt8]])
     func invalidProtobuf(bytes: [UInt8]) async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             // Stream 1 by hand: the peer counts from there.
             for method in [
                 HostileRequests.Method.zonesModify, HostileRequests.Method.zonesFetch,
@@ -254,9 +255,9 @@ struct HostileFrameTests {
 
     @Test("the server ignores what a pong and a cancel hold, pongs that nobody asked for, and last on other frames")
     func ignoredParts() async throws {
-        try await HostileServer.running { server in
-            let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))
-            let peer = try await HostilePeer.connect(
+        try await RunningServer.running { server in
+            let hello = FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil))
+            let peer = try await FrameClient.connect(
                 server, first: FrameWriter.frame(.pong, payload: [1, 2, 3]) + hello)
             #expect(try await peer.nextFrame().type == .welcome)
             for count in [0, 3, 8, 1_000] {
@@ -266,7 +267,7 @@ struct HostileFrameTests {
             peer.sendFrame(.cancel, stream: stream, isLast: true, payload: [1, 2, 3])
             peer.sendFrame(
                 .call, stream: stream + 2, isLast: true,
-                payload: HostileRequests.call(HostileRequests.Method.healthCheck))
+                payload: FrameClient.call(HostileRequests.Method.healthCheck))
             peer.sendFrame(.message, stream: stream + 2, isLast: true)
             let answer = try await peer.nextFrame()
             #expect(answer.type == .message && answer.stream == stream + 2, "\(answer)")
@@ -280,8 +281,8 @@ struct HostileFrameTests {
             .bytes(4, [UInt8](repeating: 0x61, count: 256)), .bytes(4, [0xff]),
         ].map { ByteArgument(ProtobufField.encode([.varint(1, HostileRequests.Method.healthCheck), $0])) })
     func callTexts(call: ByteArgument) async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let other = peer.openCall(HostileRequests.Method.healthCheck)
             let stream: UInt32 = 5_000
             peer.sendFrame(.call, stream: stream, payload: call.bytes)
@@ -299,8 +300,8 @@ struct HostileFrameTests {
 
     @Test("a request in several messages fails its call alone")
     func unaryInPieces() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let stream = peer.openCall(HostileRequests.Method.healthCheck)
             peer.sendFrame(.message, stream: stream)
             peer.sendFrame(.message, stream: stream, isLast: true)
@@ -315,8 +316,8 @@ struct HostileFrameTests {
 
     @Test("frames of a call that was cancelled are let pass: they crossed")
     func crossing() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             let stream = peer.openCall(HostileRequests.Method.healthCheck)
             peer.sendFrame(.cancel, stream: stream)
             peer.sendFrame(.cancel, stream: stream)
@@ -331,10 +332,10 @@ struct HostileFrameTests {
     func randomFrames() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
             for _ in 0..<60 {
-                let peer = try await HostilePeer.welcomed(server, token: token)
+                let peer = try await FrameClient.welcomed(server, token: token)
                 var stream: UInt32 = 1
                 for _ in 0..<Int.random(in: 1...30, using: &random) {
                     let payload = (0..<Int.random(in: 0...300, using: &random)).map { _ in
@@ -344,7 +345,7 @@ struct HostileFrameTests {
                     switch Int.random(in: 0..<8, using: &random) {
                     case 0:
                         peer.send(
-                            HostilePeer.header(
+                            FrameClient.header(
                                 length: UInt32(payload.count), type: UInt8.random(in: 0...12, using: &random),
                                 flags: UInt8.random(in: 0...2, using: &random),
                                 stream: UInt32.random(in: 0...stream, using: &random)) + payload)
@@ -354,7 +355,7 @@ struct HostileFrameTests {
                         stream += 1
                         peer.sendFrame(
                             .call, stream: stream,
-                            payload: HostileRequests.call(methods.randomElement(using: &random)!))
+                            payload: FrameClient.call(methods.randomElement(using: &random)!))
                         // A scope that exists, and then noise.
                         peer.sendFrame(.message, stream: stream, isLast: true, payload: [8, 2] + payload)
                     }

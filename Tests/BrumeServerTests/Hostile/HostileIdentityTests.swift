@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 @Suite("Hostile identities", .timeLimit(.minutes(4)))
@@ -14,10 +15,10 @@ struct HostileIdentityTests {
             String(repeating: "ü", count: 30), String(repeating: "A", count: 255),
         ])
     func wrongToken(token: String) async throws {
-        try await HostileServer.running { server in
-            _ = try await server.addAccount("alice")
-            let peer = try await HostilePeer.connect(server)
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: token))
+        try await RunningServer.running { server in
+            _ = try server.addAccount("alice")
+            let peer = try await FrameClient.connect(server)
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: token))
             let status = try await peer.endingStatus()
             #expect(status.code == .notAuthenticated)
             #expect(status.isSentence)
@@ -28,13 +29,13 @@ struct HostileIdentityTests {
 
     @Test("a token with one character changed is not authenticated")
     func nearlyRightToken() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
             for position in [0, 6, token.count / 2, token.count - 1] {
                 var characters = Array(token)
                 characters[position] = characters[position] == "B" ? "C" : "B"
-                let peer = try await HostilePeer.connect(server)
-                peer.sendFrame(.hello, payload: HostileRequests.hello(token: String(characters)))
+                let peer = try await FrameClient.connect(server)
+                peer.sendFrame(.hello, payload: FrameClient.hello(token: String(characters)))
                 #expect(try await peer.endingStatus().code == .notAuthenticated, "position \(position)")
             }
         }
@@ -42,8 +43,8 @@ struct HostileIdentityTests {
 
     @Test("a peer without a token reaches no private database and no administration")
     func anonymous() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
             for (method, request) in Self.privateRequests {
                 let status = try await peer.fail(method, request)
                 #expect(status.code == .notAuthenticated, "method \(method)")
@@ -58,47 +59,47 @@ struct HostileIdentityTests {
 
     @Test("an account's token opens no administration")
     func accountIsNotAdmin() async throws {
-        try await HostileServer.running(adjust: { $0.takesOperatorOnPort = true }) { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running(adjust: { $0.takesOperatorOnPort = true }) { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             for method in UInt64(256)...261 {
                 let status = try await peer.fail(method, ProtobufField.encode([.text(1, "mallory")]))
                 #expect(status.code == .permissionFailure, "method \(method)")
                 #expect(status.isSentence)
             }
             // As the operator's token it is worth nothing, also where the port takes that.
-            let other = try await HostilePeer.connect(server)
+            let other = try await FrameClient.connect(server)
             other.sendFrame(
-                .hello, payload: HostileRequests.hello(token: nil) + ProtobufField.encode([.text(7, token)]))
+                .hello, payload: FrameClient.hello(token: nil) + ProtobufField.encode([.text(7, token)]))
             #expect(try await other.endingStatus().code == .notAuthenticated)
         }
     }
 
     @Test("the operator's token opens no database")
     func adminIsNoAccount() async throws {
-        try await HostileServer.running { server in
-            let admin = try await server.adminPeer()
+        try await RunningServer.running { server in
+            let admin = try await server.adminClient()
             for (method, request) in Self.privateRequests {
                 let status = try await admin.fail(method, request)
                 #expect(status.code == .permissionFailure, "method \(method)")
             }
             // Neither as an account's token.
-            let peer = try await HostilePeer.connect(server)
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: try server.adminToken()))
+            let peer = try await FrameClient.connect(server)
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: try server.adminToken()))
             #expect(try await peer.endingStatus().code == .notAuthenticated)
         }
     }
 
     @Test("a revoked token closes the connections that it opened, streams included, and opens none")
     func revoked() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let bystander = try await HostilePeer.welcomed(server, token: try await server.addAccount("bob"))
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let bystander = try await FrameClient.welcomed(server, token: try server.addAccount("bob"))
+            let peer = try await FrameClient.welcomed(server, token: token)
             let stream = try await peer.openNotifications()
-            let idle = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let idle = try await FrameClient.welcomed(server, token: token, device: 8)
 
-            let admin = try await server.adminPeer()
+            let admin = try await server.adminClient()
             let answer = try await admin.succeed(259 + 1, ProtobufField.encode([.text(1, "alice")]))
             #expect(answer.varint(1) == 1)
 
@@ -108,8 +109,8 @@ struct HostileIdentityTests {
                 #expect(status.code == .notAuthenticated)
                 #expect(status.isSentence)
             }
-            let again = try await HostilePeer.connect(server)
-            again.sendFrame(.hello, payload: HostileRequests.hello(token: token))
+            let again = try await FrameClient.connect(server)
+            again.sendFrame(.hello, payload: FrameClient.hello(token: token))
             #expect(try await again.endingStatus().code == .notAuthenticated)
             _ = try await bystander.succeed(Method.zonesList, ProtobufField.encode([.varint(1, 2)]))
         }
@@ -117,16 +118,16 @@ struct HostileIdentityTests {
 
     @Test("another account's zones, records and subscriptions look as if they did not exist")
     func foreignOwner() async throws {
-        try await HostileServer.running { server in
-            let alice = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
-            let bobToken = try await server.addAccount("bob")
-            let bob = try await HostilePeer.welcomed(server, token: bobToken, device: 8)
+        try await RunningServer.running { server in
+            let alice = try await FrameClient.welcomed(server, token: try server.addAccount("alice"))
+            let bobToken = try server.addAccount("bob")
+            let bob = try await FrameClient.welcomed(server, token: bobToken, device: 8)
             try await alice.makeZone("Secrets")
             try await alice.mustSave("secret", in: HostileRequests.zone("Secrets"))
             _ = try await alice.succeed(
                 Method.subscriptionsModify,
                 HostileRequests.saveZoneSubscription(id: "alices", zone: HostileRequests.zone("Secrets")))
-            let aliceName = try await server.userRecordName(of: alice)
+            let aliceName = alice.userRecordName
             // A user who does not exist, of the same form.
             let nobody = "_" + String(repeating: "0", count: aliceName.count - 1)
 
@@ -181,8 +182,8 @@ struct HostileIdentityTests {
 
     @Test("a change token with any one bit flipped is refused")
     func flippedBits() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: try server.addAccount("alice"))
             try await peer.makeZone("Notes")
             let zone = HostileRequests.zone("Notes")
             try await peer.mustSave("n", in: zone)
@@ -219,9 +220,9 @@ struct HostileIdentityTests {
 
     @Test("a token of another zone, account or kind expires: it gives nothing of either")
     func foreignTokens() async throws {
-        try await HostileServer.running { server in
-            let alice = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
-            let bob = try await HostilePeer.welcomed(server, token: try await server.addAccount("bob"), device: 8)
+        try await RunningServer.running { server in
+            let alice = try await FrameClient.welcomed(server, token: try server.addAccount("alice"))
+            let bob = try await FrameClient.welcomed(server, token: try server.addAccount("bob"), device: 8)
             for peer in [alice, bob] {
                 try await peer.makeZone("Notes")
                 try await peer.makeZone("Other")
@@ -252,9 +253,9 @@ struct HostileIdentityTests {
 
     @Test("a position of another device's or account's stream opens nothing of it")
     func foreignPositions() async throws {
-        try await HostileServer.running { server in
-            let alice = try await HostilePeer.welcomed(server, token: try await server.addAccount("alice"))
-            let bobToken = try await server.addAccount("bob")
+        try await RunningServer.running { server in
+            let alice = try await FrameClient.welcomed(server, token: try server.addAccount("alice"))
+            let bobToken = try server.addAccount("bob")
             let stream = alice.openCall(Method.notificationsOpen)
             alice.sendFrame(.message, stream: stream)
             guard case .success(let ready) = try await alice.answer(to: stream) else {
@@ -264,7 +265,7 @@ struct HostileIdentityTests {
             let position = ProtobufReader(ready)?.bytes(1) ?? []
             for bytes in [position, [1], [UInt8](repeating: 0xff, count: 200), Array(position.reversed())]
             where !bytes.isEmpty {
-                let bob = try await HostilePeer.welcomed(server, token: bobToken, device: 9)
+                let bob = try await FrameClient.welcomed(server, token: bobToken, device: 9)
                 let stream = bob.openCall(Method.notificationsOpen)
                 bob.sendFrame(.message, stream: stream, payload: ProtobufField.encode([.bytes(1, bytes)]))
                 switch try await bob.answer(to: stream) {
@@ -296,7 +297,7 @@ struct HostileIdentityTests {
     ]
 }
 
-extension HostilePeer {
+extension FrameClient {
     /// Opens the device's stream and waits for `ready`.
     @discardableResult
     func openNotifications() async throws -> UInt32 {
@@ -306,7 +307,7 @@ extension HostilePeer {
         case .failure(let status): throw status
         case .success(let event):
             guard ProtobufReader(event)?.has(8) == true else {
-                throw Failure(description: "the stream began without ready")
+                throw TestFailure("the stream began without ready")
             }
             return stream
         }

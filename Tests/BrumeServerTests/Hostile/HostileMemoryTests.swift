@@ -3,6 +3,7 @@ import BrumeProtocol
 import BrumeRandom
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Testing
 
 @Suite("Hostile use of memory", .timeLimit(.minutes(4)))
@@ -19,8 +20,8 @@ struct HostileMemoryTests {
     }
 
     /// Puts a record of 450 KB into the public database.
-    private func saveLargeRecord(_ server: HostileServer, token: String) async throws {
-        let peer = try await HostilePeer.welcomed(server, token: token)
+    private func saveLargeRecord(_ server: RunningServer, token: String) async throws {
+        let peer = try await FrameClient.welcomed(server, token: token)
         let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 450_000))
         _ = try await peer.succeed(
             Method.recordsModify,
@@ -31,19 +32,19 @@ struct HostileMemoryTests {
 
     @Test("answers that nobody reads are bounded for the account and for the server, and the calls beyond are refused")
     func unreadAnswers() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.outputBudgetBytes = 16 * 1024 * 1024
             // What the kernel holds for a peer that doesn't read is none of the server's.
             $0.socketLimits.sendBufferBytes = 64 * 1024
         }) { server in
-            let writer = try await server.addAccount("writer")
+            let writer = try server.addAccount("writer")
             try await saveLargeRecord(server, token: writer)
             // Some of their accounts are on the public database's loop, and some are not.
-            var peers: [HostilePeer] = []
+            var peers: [FrameClient] = []
             for name in ["alice", "bob", "carol", "dave"] {
-                let token = try await server.addAccount(name)
+                let token = try server.addAccount(name)
                 for device in 0..<4 {
-                    let peer = try await HostilePeer.welcomed(server, token: token, device: UInt8(device))
+                    let peer = try await FrameClient.welcomed(server, token: token, device: UInt8(device))
                     peer.pauseReading()
                     peers.append(peer)
                 }
@@ -51,7 +52,7 @@ struct HostileMemoryTests {
             for _ in 0..<4 {
                 for peer in peers { for _ in 0..<10 { peer.startCall(Method.recordsFetch, fetch()) } }
                 // Whoever reads is served meanwhile, from the same database.
-                let reader = try await HostilePeer.welcomed(server, token: writer, device: 99)
+                let reader = try await FrameClient.welcomed(server, token: writer, device: 99)
                 _ = try await reader.succeed(Method.recordsFetch, fetch())
                 reader.abort()
                 let held = server.server.heldBytes
@@ -69,7 +70,7 @@ struct HostileMemoryTests {
                         #expect(frame.payload.count > 450_000)
                         continue
                     }
-                    let status = HostileStatus(frame.payload)
+                    let status = ReceivedStatus(frame.payload)
                     refused += 1
                     #expect(status.code == .requestRateLimited)
                     #expect(status.retryAfterMilliseconds > 0)
@@ -84,16 +85,16 @@ struct HostileMemoryTests {
     @Test("events that no device of an account reads are bounded, others are answered, and none is missed in the end")
     func unreadEvents() async throws {
         let budget = 16 * 1024 * 1024
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.outputBudgetBytes = budget
             // More than the events take: what bounds them here is the room for output.
             $0.connectionLimits.streamCreditBytes = 1024 * 1024
             $0.socketLimits.sendBufferBytes = 64 * 1024
             $0.socketLimits.writeStallTimeoutMilliseconds = 60_000
         }) { server in
-            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+            let (alice, bob) = (try server.addAccount("alice"), try server.addAccount("bob"))
             let coder = MessageCoder()
-            let author = try await HostilePeer.welcomed(server, token: alice, device: 99)
+            let author = try await FrameClient.welcomed(server, token: alice, device: 99)
             var info = NotificationInfo()
             info.alertBody = String(repeating: "a", count: 15_000)
             let subscriptions = (0..<15).map {
@@ -107,9 +108,9 @@ struct HostileMemoryTests {
                 Method.subscriptionsModify,
                 coder.encodeModifySubscriptionsRequest(
                     ModifySubscriptionsRequest(database: .private, saves: subscriptions)))
-            var devices: [HostilePeer] = []
+            var devices: [FrameClient] = []
             for device in 0..<40 {
-                let peer = try await HostilePeer.welcomed(server, token: alice, device: UInt8(device))
+                let peer = try await FrameClient.welcomed(server, token: alice, device: UInt8(device))
                 let stream = peer.openCall(Method.notificationsOpen)
                 peer.sendFrame(.message, stream: stream, payload: coder.encodeNotificationsRequest(position: []))
                 #expect(try await peer.nextFrame().type == .message)
@@ -120,7 +121,7 @@ struct HostileMemoryTests {
             let saves = (0..<3).map { HostileRequests.save("r\($0)") }
             _ = try await author.succeed(
                 Method.recordsModify, HostileRequests.modifyRecords(zone: Self.zone, saves))
-            let other = try await HostilePeer.welcomed(server, token: bob)
+            let other = try await FrameClient.welcomed(server, token: bob)
             for _ in 0..<20 {
                 _ = try await other.succeed(
                     Method.recordsFetch, HostileRequests.fetch(zone: Self.zone, names: ["none"]))
@@ -140,8 +141,8 @@ struct HostileMemoryTests {
     func unfinishedFrames(textBytes: Int) async throws {
         // Two frames, all but whole, are what an account's eighth holds.
         let budget = 17 * (2 * textBytes + 1_024)
-        try await HostileServer.running(adjust: { $0.inputBudgetBytes = budget }) { server in
-            let (alice, bob) = (try await server.addAccount("alice"), try await server.addAccount("bob"))
+        try await RunningServer.running(adjust: { $0.inputBudgetBytes = budget }) { server in
+            let (alice, bob) = (try server.addAccount("alice"), try server.addAccount("bob"))
             let request = HostileRequests.modifyRecords(
                 zone: HostileRequests.zone("None"),
                 (0..<2).map {
@@ -149,42 +150,39 @@ struct HostileMemoryTests {
                         "r\($0)",
                         fields: [HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: textBytes))])
                 })
-            var peers: [(peer: HostilePeer, stream: UInt32)] = []
+            var peers: [(peer: FrameClient, stream: UInt32)] = []
             for device in 0..<10 {
-                let peer = try await HostilePeer.welcomed(server, token: alice, device: UInt8(device))
+                let peer = try await FrameClient.welcomed(server, token: alice, device: UInt8(device))
                 let stream = peer.openCall(Method.recordsModify)
-                peer.send(HostilePeer.header(length: UInt32(request.count), type: 4, flags: 1, stream: stream))
+                peer.send(FrameClient.header(length: UInt32(request.count), type: 4, flags: 1, stream: stream))
                 peer.send(Array(request.dropLast()))
                 peers.append((peer, stream))
             }
-            while server.server.heldBytes.input < 2 * request.count { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("two requests are held") { server.server.heldBytes.input >= 2 * request.count }
             #expect(server.server.heldBytes.input <= budget / 8)
             // Bob's frames of that size arrive.
-            let other = try await HostilePeer.welcomed(server, token: bob)
+            let other = try await FrameClient.welcomed(server, token: bob)
             _ = try await other.call(Method.recordsModify, request)
             #expect(server.server.heldBytes.input <= budget / 4)
             // Each gets its answer once the others have ended.
             for (peer, _) in peers { peer.send([request.last!]) }
             for (peer, stream) in peers { _ = try await peer.answer(to: stream) }
-            while server.server.heldBytes.input > 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("nothing is held") { server.server.heldBytes.input == 0 }
         }
     }
 
     @Test("a peer without an account may not send frames larger than what reading needs, which its welcome says")
     func anonymousFrames() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.welcomed(server, token: nil)
-            let bytes = peer.receivedBytes
-            let length = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-            let welcome = try #require(ProtobufReader(Array(bytes.dropFirst(FrameHeader.byteCount).prefix(length))))
-            let limits = try #require(ProtobufReader(welcome.bytes(5)))
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.welcomed(server, token: nil)
+            let limits = try #require(peer.welcome?.message(5))
             let limit = Int(limits.varint(1))
             #expect(limit < 1_000_000 && limit == Int(limits.varint(4)))
             // The largest frame arrives, and is no request; one byte more is too much.
             let largest = [UInt8](repeating: 0xff, count: limit)
             #expect(try await peer.fail(Method.recordsFetch, largest).code == .invalidArguments)
             let stream = peer.openCall(Method.recordsFetch)
-            peer.send(HostilePeer.header(length: UInt32(limit) + 1, type: 4, flags: 1, stream: stream))
+            peer.send(FrameClient.header(length: UInt32(limit) + 1, type: 4, flags: 1, stream: stream))
             let status = try await peer.endingStatus()
             #expect(status.code == .limitExceeded)
             #expect(status.isSentence)
@@ -194,8 +192,8 @@ struct HostileMemoryTests {
 
     @Test("a hello is no longer than a hello, and peers that begin one and stop hold next to nothing")
     func unfinishedHellos() async throws {
-        try await HostileServer.running { server in
-            let peer = try await HostilePeer.connect(server, first: HostilePeer.header(length: 65_537, type: 1))
+        try await RunningServer.running { server in
+            let peer = try await FrameClient.connect(server, first: FrameClient.header(length: 65_537, type: 1))
             #expect(try await peer.endingStatus().code == .limitExceeded)
             try await server.expectServes()
         }
@@ -205,22 +203,22 @@ struct HostileMemoryTests {
     func vanishing() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
-        try await HostileServer.running(adjust: { $0.outputBudgetBytes = 64 * 1024 * 1024 }) { server in
-            let token = try await server.addAccount("alice")
+        try await RunningServer.running(adjust: { $0.outputBudgetBytes = 64 * 1024 * 1024 }) { server in
+            let token = try server.addAccount("alice")
             try await saveLargeRecord(server, token: token)
             for round in 0..<30 {
-                let peer = try await HostilePeer.welcomed(
+                let peer = try await FrameClient.welcomed(
                     server, token: round % 3 == 0 ? nil : token, device: UInt8(round))
                 peer.pauseReading()
                 for _ in 0..<Int.random(in: 1...12, using: &random) { peer.startCall(Method.recordsFetch, fetch()) }
                 let stream = peer.openCall(Method.recordsModify)
                 let announced = UInt32.random(in: 70_000...500_000, using: &random)
-                peer.send(HostilePeer.header(length: announced, type: 4, flags: 1, stream: stream))
+                peer.send(FrameClient.header(length: announced, type: 4, flags: 1, stream: stream))
                 peer.send([UInt8](repeating: 1, count: Int.random(in: 0...60_000, using: &random)))
                 if Bool.random(using: &random) { _ = await peer.pendingOutputBytes() }
                 peer.abort()
             }
-            while server.server.heldBytes != (0, 0) { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("nothing is held") { server.server.heldBytes == (0, 0) }
             try await server.expectServes(token: token)
         } onFailure: {
             "seed \(seed)"

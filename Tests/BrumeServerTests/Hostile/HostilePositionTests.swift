@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 /// Positions of notification streams that no server gave.
@@ -12,28 +13,28 @@ struct HostilePositionTests {
 
     /// Opens a stream at a position; its first event, or how it failed.
     private static func open(
-        _ peer: HostilePeer, at position: [UInt8]
-    ) async throws -> Result<ProtobufReader, HostileStatus> {
+        _ peer: FrameClient, at position: [UInt8]
+    ) async throws -> Result<ProtobufReader, ReceivedStatus> {
         let stream = peer.openCall(Method.notificationsOpen)
         peer.sendFrame(.message, stream: stream, payload: ProtobufField.encode([.bytes(1, position)]))
         return try await peer.answer(to: stream).map { ProtobufReader($0)! }
     }
 
     /// The position that a device's stream begins at.
-    private static func position(of peer: HostilePeer) async throws -> [UInt8] {
+    private static func position(of peer: FrameClient) async throws -> [UInt8] {
         let ready = try await open(peer, at: []).get()
         return ready.bytes(1)
     }
 
     /// Two accounts, and positions of one's stream before and behind commits in both databases.
     private static func withPositions(
-        _ body: (_ server: HostileServer, _ ada: HostilePeer, _ eve: HostilePeer, _ old: [UInt8], _ new: [UInt8])
+        _ body: (_ server: RunningServer, _ ada: FrameClient, _ eve: FrameClient, _ old: [UInt8], _ new: [UInt8])
             async throws -> Void
     ) async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let ada = try await HostilePeer.welcomed(server, token: token)
-            let eve = try await HostilePeer.welcomed(server, token: try await server.addAccount("eve"), device: 9)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let ada = try await FrameClient.welcomed(server, token: token)
+            let eve = try await FrameClient.welcomed(server, token: try server.addAccount("eve"), device: 9)
             let old = try await position(of: ada)
             try await ada.makeZone("Notes")
             try await ada.mustSave("secret", in: notes)
@@ -53,7 +54,7 @@ struct HostilePositionTests {
                 Method.subscriptionsModify, HostileRequests.saveZoneSubscription(id: "s", zone: notes))
             try await ada.mustSave("more", in: notes)
             // Of another device: this one is known, and would begin where it did before.
-            let other = try await HostilePeer.welcomed(server, token: token, device: 3)
+            let other = try await FrameClient.welcomed(server, token: token, device: 3)
             let new = try await position(of: other)
             other.abort()
             #expect(old.count == 51 && new.count == 51)

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Testing
 
 /// Queries that no honest client sends, over TLS.
@@ -30,9 +31,9 @@ struct HostileQueryTests {
 
     @Test("predicates that are too large, too deep or malformed are refused, and the connection goes on")
     func predicates() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let peer = try await FrameClient.welcomed(server, token: token)
             #expect(
                 try await peer.fail(Self.recordsQuery, Self.request([Self.constant])).code == .unknownItem,
                 "a type that nobody saved")
@@ -85,9 +86,9 @@ struct HostileQueryTests {
 
     @Test("forged cursors, and those of another query, zone, database or account, are refused with a sentence")
     func cursors() async throws {
-        try await HostileServer.running { server in
-            let ada = try await HostilePeer.welcomed(server, token: try await server.addAccount("ada"))
-            let eve = try await HostilePeer.welcomed(server, token: try await server.addAccount("eve"), device: 8)
+        try await RunningServer.running { server in
+            let ada = try await FrameClient.welcomed(server, token: try server.addAccount("ada"))
+            let eve = try await FrameClient.welcomed(server, token: try server.addAccount("eve"), device: 8)
             for peer in [ada, eve] {
                 for scope: UInt64 in [1, 2] {
                     _ = try await peer.succeed(
@@ -97,7 +98,7 @@ struct HostileQueryTests {
                             (0..<3).map { HostileRequests.save("\(peer === ada ? "a" : "e")\($0)") }))
                 }
             }
-            func cursor(_ peer: HostilePeer, scope: UInt64 = 2, zone: String? = nil) async throws -> [UInt8] {
+            func cursor(_ peer: FrameClient, scope: UInt64 = 2, zone: String? = nil) async throws -> [UInt8] {
                 let page = try await peer.succeed(
                     Self.recordsQuery, Self.request([Self.constant], zone: zone, scope: scope, limit: 1))
                 return page.bytes(2)
@@ -143,16 +144,16 @@ struct HostileQueryTests {
 
     @Test("one user's query shows nothing of another's private records")
     func isolation() async throws {
-        try await HostileServer.running { server in
-            let ada = try await HostilePeer.welcomed(server, token: try await server.addAccount("ada"))
-            let eve = try await HostilePeer.welcomed(server, token: try await server.addAccount("eve"), device: 8)
+        try await RunningServer.running { server in
+            let ada = try await FrameClient.welcomed(server, token: try server.addAccount("ada"))
+            let eve = try await FrameClient.welcomed(server, token: try server.addAccount("eve"), device: 8)
             _ = try await ada.succeed(
                 HostileRequests.Method.recordsModify,
                 HostileRequests.modifyRecords(
                     zone: HostileRequests.zone("_defaultZone"), [HostileRequests.save("secret")]))
             let page = try await eve.succeed(Self.recordsQuery, Self.request([Self.constant]))
             #expect(page.bytes(1).isEmpty)
-            let anonymous = try await HostilePeer.welcomed(server, token: nil, device: 9)
+            let anonymous = try await FrameClient.welcomed(server, token: nil, device: 9)
             #expect(
                 try await anonymous.fail(Self.recordsQuery, Self.request([Self.constant])).code == .notAuthenticated)
             _ = try await anonymous.succeed(Self.recordsQuery, Self.request([Self.constant], scope: 1))

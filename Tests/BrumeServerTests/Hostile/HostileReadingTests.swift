@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Testing
 
 /// What others may not read is told as what is not there, to the byte.
@@ -20,17 +21,17 @@ struct HostileReadingTests {
 
     @Test("a fetch, a deletion and a child of a record that may not be read are answered as those of a missing one")
     func answers() async throws {
-        try await HostileServer.running { server in
-            let admin = try await server.adminPeer()
+        try await RunningServer.running { server in
+            let admin = try await server.adminClient()
             _ = try await admin.succeed(Self.importSchema, ProtobufField.encode([.text(1, Self.schema)]))
-            let ada = try await HostilePeer.welcomed(server, token: try await server.addAccount("ada"))
-            let eve = try await HostilePeer.welcomed(server, token: try await server.addAccount("eve"), device: 8)
+            let ada = try await FrameClient.welcomed(server, token: try server.addAccount("ada"))
+            let eve = try await FrameClient.welcomed(server, token: try server.addAccount("eve"), device: 8)
             _ = try await ada.succeed(
                 HostileRequests.Method.recordsModify,
                 Self.modify([
                     HostileRequests.save("hidden", type: "Diary"), HostileRequests.save("shown", type: "Note"),
                 ]))
-            func answers(_ name: String) async throws -> [Result<[UInt8], HostileStatus>] {
+            func answers(_ name: String) async throws -> [Result<[UInt8], ReceivedStatus>] {
                 let fetch = ProtobufField.encode([
                     .varint(1, Self.publicScope),
                     .message(2, [.message(1, HostileRequests.zone("_defaultZone")), .text(2, name)]),

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Testing
 
 @Suite("Hostile requests", .timeLimit(.minutes(4)))
@@ -9,10 +10,10 @@ struct HostileRequestTests {
     static let notes = HostileRequests.zone("Notes")
 
     /// A server, an account and its zone `Notes`.
-    private func inZone(_ body: (HostilePeer, HostileServer) async throws -> Void) async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+    private func inZone(_ body: (FrameClient, RunningServer) async throws -> Void) async throws {
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("Notes")
             try await body(peer, server)
             // After all of it the same connection and a new one are served.
@@ -66,12 +67,12 @@ struct HostileRequestTests {
         try await inZone { peer, _ in
             let answer = try await peer.call(
                 Method.zonesModify, HostileRequests.modifyZones(saves: [[.bytes(1, name.bytes)]]))
-            let problem: HostileStatus?
+            let problem: ReceivedStatus?
             switch answer {
             case .failure(let status): problem = status
             case .success(let payload):
                 problem = ProtobufReader(payload)?.messages(1).first.flatMap {
-                    $0.has(2) ? HostileStatus($0.bytes(2)) : nil
+                    $0.has(2) ? ReceivedStatus($0.bytes(2)) : nil
                 }
             }
             #expect(problem?.code == .invalidArguments)
@@ -176,7 +177,7 @@ struct HostileRequestTests {
     @Test("a record can't grow over 1 MB in small steps")
     func recordGrows() async throws {
         try await inZone { peer, _ in
-            var problem: HostileStatus?
+            var problem: ReceivedStatus?
             for step in 0..<12 {
                 let field = HostileRequests.field("part\(step)", text: [UInt8](repeating: 0x61, count: 100_000))
                 // ALL_KEYS and CHANGED_KEYS don't compare tags; only the fields sent change.
@@ -216,7 +217,7 @@ struct HostileRequestTests {
                 ])
                 let inZone = ProtobufField.encode([.varint(1, 2), .message(5, [.message(1, Self.notes), .raw(many)])])
                 let atTop = ProtobufField.encode([.varint(1, 2), .raw(many)])
-                let isBounded = try await HostileServer.growsByLess(than: 256 * 1024 * 1024) { _ in
+                let isBounded = try await ResidentMemory.growsByLess(than: 256 * 1024 * 1024) { _ in
                     for request in [inRecord, inZone, atTop] {
                         let problem = try await peer.outcome(request)
                         // 0x12 in a save is its type, given 900,000 times: the last one counts, and is empty.
@@ -313,11 +314,11 @@ func doubleBytes(_ value: Double) -> [UInt8] {
     withUnsafeBytes(of: value.bitPattern.littleEndian) { Array($0) }
 }
 
-extension HostilePeer {
+extension FrameClient {
     func makeZone(_ name: String) async throws {
         let answer = try await succeed(
             HostileRequests.Method.zonesModify, HostileRequests.modifyZones(saves: [HostileRequests.zone(name)]))
-        guard answer.messages(1).first?.has(1) == true else { throw Failure(description: "zone \(name) was not made") }
+        guard answer.messages(1).first?.has(1) == true else { throw TestFailure("zone \(name) was not made") }
     }
 
     /// Saves an empty record, which must succeed.
@@ -331,14 +332,14 @@ extension HostilePeer {
     }
 
     /// Sends a modification of records and returns the first failure, of the call or of an item; nil is success.
-    func outcome(_ request: [UInt8]) async throws -> HostileStatus? {
+    func outcome(_ request: [UInt8]) async throws -> ReceivedStatus? {
         switch try await call(HostileRequests.Method.recordsModify, request) {
         case .failure(let status): return status
         case .success(let payload):
-            guard let answer = ProtobufReader(payload) else { throw Failure(description: "no protobuf in the answer") }
+            guard let answer = ProtobufReader(payload) else { throw TestFailure("no protobuf in the answer") }
             for zone in answer.messages(1) {
-                for save in zone.messages(1) where save.has(2) { return HostileStatus(save.bytes(2)) }
-                for deletion in zone.messages(2) where deletion.has(1) { return HostileStatus(deletion.bytes(1)) }
+                for save in zone.messages(1) where save.has(2) { return ReceivedStatus(save.bytes(2)) }
+                for deletion in zone.messages(2) where deletion.has(1) { return ReceivedStatus(deletion.bytes(1)) }
             }
             return nil
         }

@@ -1,7 +1,7 @@
+import BrumeTestKit
 /// Encoded requests, built from proto/ by hand.
 enum HostileRequests {
     static let privateScope: UInt64 = 2
-    static let container = "iCloud.com.example.hostile"
 
     enum Method {
         static let healthCheck: UInt64 = 1
@@ -19,21 +19,6 @@ enum HostileRequests {
         static let adminAddAccount: UInt64 = 256
         static let adminListAccounts: UInt64 = 257
         static let adminStats: UInt64 = 268
-    }
-
-    static func hello(
-        token: String?, device: [UInt8] = [UInt8](repeating: 7, count: 16), version: UInt64 = 1,
-        container: String = container, environment: UInt64 = 1
-    ) -> [UInt8] {
-        var fields: [ProtobufField] = [
-            .varint(1, version), .text(2, "hostile"), .bytes(3, device), .text(4, container), .varint(5, environment),
-        ]
-        if let token { fields.append(.text(6, token)) }
-        return ProtobufField.encode(fields)
-    }
-
-    static func call(_ method: UInt64, timeoutMilliseconds: UInt64 = 0) -> [UInt8] {
-        ProtobufField.encode([.varint(1, method), .varint(2, timeoutMilliseconds)])
     }
 
     static func zone(_ name: String, owner: String = "") -> [ProtobufField] {

@@ -141,12 +141,12 @@ struct HostileStreamTests {
         #expect(try status(in: frames, of: stream) == .success)
     }
 
-    private func status(in frames: [FramePeer.Frame], of stream: UInt32) throws -> CallStatus? {
+    private func status(in frames: [ReceivedFrame], of stream: UInt32) throws -> CallStatus? {
         guard let frame = frames.last(where: { $0.stream == stream && $0.type == .status }) else { return nil }
         return try frame.payload.withUnsafeBytes { try MessageCoder().decodeStatus($0) }
     }
 
-    private func position(in frames: [FramePeer.Frame], of stream: UInt32) -> [UInt8]? {
+    private func position(in frames: [ReceivedFrame], of stream: UInt32) -> [UInt8]? {
         frames.last { $0.stream == stream && $0.type == .message }.flatMap { ProtobufReader($0.payload)?.bytes(1) }
     }
 }

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 /// Query subscriptions in numbers and sizes that no honest client has, over TLS.
@@ -36,17 +37,17 @@ struct HostileSubscriptionTests {
     }
 
     /// The errors of the subscriptions that were not saved.
-    private static func errors(_ answer: ProtobufReader) -> [HostileStatus] {
-        answer.messages(1).filter { $0.has(2) }.map { HostileStatus($0.bytes(2)) }
+    private static func errors(_ answer: ProtobufReader) -> [ReceivedStatus] {
+        answer.messages(1).filter { $0.has(2) }.map { ReceivedStatus($0.bytes(2)) }
     }
 
     @Test("of 10,000 query subscriptions a user gets 1,000, the others are refused, and every commit stays quick")
     func tenThousand() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.mustSave("first", in: Self.defaultZone)
-            var refused: [HostileStatus] = []
+            var refused: [ReceivedStatus] = []
             for first in stride(from: 0, to: 10_000, by: 400) {
                 let batch = (first..<min(first + 400, 10_000)).map {
                     Self.subscription("s\($0)", $0 % 2 == 0 ? Self.anything : [Self.title("\($0)")])
@@ -79,13 +80,13 @@ struct HostileSubscriptionTests {
 
     @Test("a device that can't keep up with its query subscriptions is told to fetch, and of what comes after that")
     func overflow() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.connectionLimits.streamCredit = 2
             $0.backlogEvents = 8
         }) { server in
-            let token = try await server.addAccount("ada")
-            let writer = try await HostilePeer.welcomed(server, token: token)
-            let peer = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let token = try server.addAccount("ada")
+            let writer = try await FrameClient.welcomed(server, token: token)
+            let peer = try await FrameClient.welcomed(server, token: token, device: 8)
             for scope in [1, 2] as [UInt64] {
                 _ = try await writer.succeed(
                     Method.subscriptionsModify, Self.save([Self.subscription("of\(scope)")], scope: scope))
@@ -134,17 +135,17 @@ struct HostileSubscriptionTests {
 
     @Test("one commit that fires more than is told one by one ends in one order to fetch")
     func overflowOfOneCommit() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let writer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let writer = try await FrameClient.welcomed(server, token: token)
             for first in [0, 400, 800] {
                 let batch = (first..<min(first + 400, 1_000)).map { Self.subscription("s\($0)") }
                 #expect(
                     Self.errors(try await writer.succeed(Method.subscriptionsModify, Self.save(batch))).isEmpty)
             }
-            let peer = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let peer = try await FrameClient.welcomed(server, token: token, device: 8)
             let stream = try await peer.openNotifications()
-            let isBounded = try await HostileServer.growsByLess(than: 128 * 1024 * 1024) { round in
+            let isBounded = try await ResidentMemory.growsByLess(than: 128 * 1024 * 1024) { round in
                 // 400,000 events, if they were made.
                 let saves = (0..<400).map { HostileRequests.save("n\(round)-\($0)") }
                 try await writer.take(HostileRequests.modifyRecords(zone: Self.defaultZone, saves))
@@ -172,9 +173,9 @@ struct HostileSubscriptionTests {
 
     @Test("predicates that are too large, too deep or malformed make no subscription")
     func predicates() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let peer = try await FrameClient.welcomed(server, token: token)
             let words = (0..<100_000).map { ProtobufField.message(2, [.text(1, "\($0)")]) }
             let bad: [(code: Int32, nodes: [[ProtobufField]])] = [
                 (27, [[.varint(7, 10_000)]] + (0..<10_000).map { Self.title("\($0)") }),
@@ -188,7 +189,7 @@ struct HostileSubscriptionTests {
             ]
             for (code, nodes) in bad {
                 // What is malformed fails the request; what another one could mend may fail the item.
-                let status: HostileStatus
+                let status: ReceivedStatus
                 switch try await peer.call(Method.subscriptionsModify, Self.save([Self.subscription("s", nodes)])) {
                 case .failure(let failure): status = failure
                 case .success(let payload):
@@ -211,15 +212,15 @@ struct HostileSubscriptionTests {
 
     @Test("a user's predicates together have a limit too, and matching the largest ends in an order to fetch")
     func largestPredicates() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("ada")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("ada")
+            let peer = try await FrameClient.welcomed(server, token: token)
             // 1,000 terms each, none of which an index of subscriptions can use: each is tried for each record.
             let terms = (0..<1_000).map { index -> [ProtobufField] in
                 [.message(2, [.message(1, [.text(1, "title")]), .varint(2, 2), .message(3, [.text(1, "\(index)")])])]
             }
             var kept = 0
-            var refusal: HostileStatus?
+            var refusal: ReceivedStatus?
             while refusal == nil, kept < 1_000 {
                 let answer = try await peer.succeed(
                     Method.subscriptionsModify,
@@ -230,7 +231,7 @@ struct HostileSubscriptionTests {
             #expect(refusal?.code == .limitExceeded && refusal?.message.contains("predicates") == true)
             #expect(kept > 10 && kept < 200, "\(kept)")
 
-            let listener = try await HostilePeer.welcomed(server, token: token, device: 8)
+            let listener = try await FrameClient.welcomed(server, token: token, device: 8)
             try await listener.openNotifications()
             let saves = (0..<400).map {
                 HostileRequests.save("n\($0)", fields: [HostileRequests.field("title", text: Array("no number".utf8))])

@@ -2,6 +2,7 @@ import BrumeRandom
 import BrumeModel
 import BrumeServer
 import BrumeSystem
+import BrumeTestKit
 import Glibc
 import Testing
 
@@ -12,7 +13,7 @@ struct HostileTransportTests {
         [UInt8](repeating: 0, count: 1024),
         [UInt8](repeating: 0xff, count: 100_000),
         // A hello in the clear.
-        HostilePeer.header(length: 4, type: 1) + [8, 1, 18, 0],
+        FrameClient.header(length: 4, type: 1) + [8, 1, 18, 0],
         // A TLS record that announces more than a record may hold.
         [22, 3, 1, 0xff, 0xff] + [UInt8](repeating: 1, count: 200),
         // A handshake message of a type that does not exist.
@@ -21,7 +22,7 @@ struct HostileTransportTests {
 
     @Test("bytes that are no TLS end the connection and nothing else", arguments: noTLS.map(ByteArgument.init))
     func garbage(bytes: ByteArgument) async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
             let socket = try PlainSocket(port: server.port)
             socket.send(bytes.bytes)
             let answer = try socket.readToEnd(seconds: 20)
@@ -35,7 +36,7 @@ struct HostileTransportTests {
     func randomBytes() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
             for _ in 0..<50 {
                 let socket = try PlainSocket(port: server.port)
                 let count = Int.random(in: 1...2_000, using: &random)
@@ -51,7 +52,7 @@ struct HostileTransportTests {
 
     @Test("a peer that stops in the middle of the handshake is closed at the deadline", arguments: [0, 1, 5, 100])
     func handshakeStops(byteCount: Int) async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
             let socket = try PlainSocket(port: server.port)
             // The beginning of a ClientHello of 512 bytes.
             let begin: [UInt8] = [22, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3] + [UInt8](repeating: 9, count: 200)
@@ -70,10 +71,10 @@ struct HostileTransportTests {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
 
         func adjust(_ configuration: inout ServerConfiguration) {
-            HostileServer.shortDeadlines(&configuration)
+            RunningServer.shortDeadlines(&configuration)
             configuration.connectionsPerAddress = 10_000
         }
-        try await HostileServer.running(adjust: adjust) { server in
+        try await RunningServer.running(adjust: adjust) { server in
             let silent = try (0..<1_000).map { _ in try PlainSocket(port: server.port) }
             try await server.expectServes()
             for socket in silent { _ = try socket.readToEnd(seconds: 20) }
@@ -83,8 +84,8 @@ struct HostileTransportTests {
 
     @Test("a handshake without a hello ends at the deadline, with a sentence")
     func noHello() async throws {
-        try await HostileServer.running(adjust: HostileServer.shortDeadlines) { server in
-            let peer = try await HostilePeer.connect(server)
+        try await RunningServer.running(adjust: RunningServer.shortDeadlines) { server in
+            let peer = try await FrameClient.connect(server)
             let status = try await peer.endingStatus()
             #expect(status.code == .networkFailure)
             #expect(status.isSentence)
@@ -94,12 +95,12 @@ struct HostileTransportTests {
 
     @Test("a peer that cuts the line in the middle of a request leaves nothing behind")
     func vanishes() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
             for _ in 0..<20 {
-                let peer = try await HostilePeer.welcomed(server, token: token)
+                let peer = try await FrameClient.welcomed(server, token: token)
                 let stream = peer.openCall(HostileRequests.Method.recordsModify)
-                peer.send(HostilePeer.header(length: 1_000_000, type: 4, flags: 1, stream: stream) + [1, 2, 3])
+                peer.send(FrameClient.header(length: 1_000_000, type: 4, flags: 1, stream: stream) + [1, 2, 3])
                 _ = await peer.pendingOutputBytes()
                 peer.abort()
             }

@@ -1,4 +1,3 @@
-import BrumeLock
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
@@ -39,22 +38,22 @@ struct BackgroundCheckTests {
         }
         let disk = SimulatedDisk()
         try Self.prepare(disk, ids)
-        let lines = Lock<[String]>([])
+        let lines = Lines()
         let server = try SteppedServer(disk: disk, run: 4, nowNanoseconds: 0, turnNanoseconds: 10_000_000) {
             $0.startCheck = .none
-            $0.log = Log(minimum: .info) { line in lines.withLock { $0.append(line) } }
+            $0.log = lines.log(minimum: .info)
         }
         let paths = disk.paths.filter { $0.hasSuffix(".snapshot") }
         #expect(paths.count == 2)
         for path in paths { disk.replace(path, with: disk.contents(of: path)!.dropLast()) }
 
-        func isDone() -> Bool { lines.withLock { $0.contains { $0.contains("snapshots checked") } } }
+        func isDone() -> Bool { lines.text.contains("snapshots checked") }
         while !isDone() || server.nowNanoseconds < 1_000_000_000 {
             server.turn()
             while server.stepwise.hasJournalWork { server.stepJournal() }
             try #require(server.nowNanoseconds < 60_000_000_000, "the check ends")
         }
-        let found = lines.withLock { $0.filter { $0.contains("can't be relied on") } }
+        let found = lines.all.filter { $0.contains("can't be relied on") }
         #expect(found.count == 2 && zip(found, paths).allSatisfy { $0.contains($1) && $0.contains("at byte") })
         let verification = try Verification(of: disk)
         #expect(verification.problems.map(\.file) == [paths[0]], "the one in memory was written anew")

@@ -1,4 +1,3 @@
-import BrumeLock
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
@@ -11,28 +10,14 @@ import Testing
 /// The journal's thread on a disk without room, and on one that fails.
 @Suite("A full disk", .timeLimit(.minutes(1)))
 struct DiskFullTests {
-    /// What the journal's thread said, in order.
-    private final class Events: Sendable {
-        private let events = Lock<[String]>([])
-
-        func add(_ event: String) { events.withLock { $0.append(event) } }
-        var all: [String] { events.withLock { $0 } }
-
-        func wait(for event: String) async throws {
-            while !all.contains(event) {
-                try Task.checkCancellation()
-                try await Task.sleep(for: .milliseconds(1))
-            }
-        }
-    }
-
     /// A journal on a simulated disk, and the thread that writes it.
     private final class Journal {
         static let database = DatabaseID(
             container: "iCloud.full", environment: .production, scope: .private, owner: "_u")
 
         let disk = SimulatedDisk()
-        let events = Events()
+        /// What the journal's thread said, in order.
+        let events = Lines()
         let commit: GroupCommit
         private var position: UInt64 = 0
 
@@ -81,19 +66,19 @@ struct DiskFullTests {
     func waitsForRoom() async throws {
         let journal = try Journal()
         journal.submit()
-        try await journal.events.wait(for: "durable 1")
+        try await journal.events.wait(forLine: "durable 1")
         journal.limit(toMore: 1_000)
         journal.submit(byteCount: 8_000)
-        try await journal.events.wait(for: "full")
+        try await journal.events.wait(forLine: "full")
         #expect(journal.commit.isDiskFull)
         journal.submit()
         journal.submit()
         let calls = journal.disk.calls
-        while journal.disk.calls < calls + 20 { try await Task.sleep(for: .milliseconds(1)) }
+        try await waitUntil("the batch is tried again") { journal.disk.calls >= calls + 20 }
         #expect(journal.events.all == ["durable 1", "full"])
         #expect(try journal.recovered() == 1)
         journal.disk.faults.capacityBytes = nil
-        try await journal.events.wait(for: "durable 4")
+        try await journal.events.wait(forLine: "durable 4")
         #expect(journal.events.all.prefix(4) == ["durable 1", "full", "room", "durable 2"])
         #expect(!journal.commit.isDiskFull)
         #expect(try journal.recovered() == 4)
@@ -104,19 +89,19 @@ struct DiskFullTests {
     func rotation() async throws {
         let journal = try Journal()
         journal.submit()
-        try await journal.events.wait(for: "durable 1")
+        try await journal.events.wait(forLine: "durable 1")
         journal.limit(toMore: 1_000)
         let events = journal.events
         journal.commit.rotate { result in
             if case .failure(let error) = result { events.add("no rotation, full: \(error.isFull)") }
         }
-        try await events.wait(for: "no rotation, full: true")
+        try await events.wait(forLine: "no rotation, full: true")
         #expect(!journal.disk.paths.contains { $0.hasSuffix(".tmp") }, "the unfinished segment takes room")
         journal.submit()
-        try await events.wait(for: "durable 2")
+        try await events.wait(forLine: "durable 2")
         journal.disk.faults.capacityBytes = nil
         journal.commit.rotate { result in if case .success(let segment) = result { events.add("segment \(segment)") } }
-        try await events.wait(for: "segment 2")
+        try await events.wait(forLine: "segment 2")
         #expect(!events.all.contains("full"))
         journal.commit.stop()
     }
@@ -126,15 +111,15 @@ struct DiskFullTests {
         let journal = try Journal(preparesSegments: true)
         let events = journal.events
         journal.submit()
-        try await events.wait(for: "durable 1")
+        try await events.wait(forLine: "durable 1")
         // More than three quarters of a segment: the next one is asked for.
         journal.submit(byteCount: 6_500)
-        while !journal.commit.preparer.isPrepared { try await Task.sleep(for: .milliseconds(1)) }
+        try await waitUntil("the next segment is prepared") { journal.commit.preparer.isPrepared }
         journal.limit(toMore: 10)
         journal.commit.rotate { events.add("\($0)") }
-        try await events.wait(for: "success(2)")
+        try await events.wait(forLine: "success(2)")
         journal.submit()
-        try await events.wait(for: "durable 3")
+        try await events.wait(forLine: "durable 3")
         journal.commit.stop()
         #expect(try journal.recovered() == 3)
     }
@@ -144,9 +129,9 @@ struct DiskFullTests {
         let journal = try Journal()
         journal.limit(toMore: 10)
         journal.submit(byteCount: 9_000)
-        try await journal.events.wait(for: "full")
+        try await journal.events.wait(forLine: "full")
         journal.commit.giveUpOnFullDisk()
-        while journal.events.all.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        try await waitUntil("there is another event") { journal.events.all.count >= 2 }
         #expect(journal.events.all[1].hasPrefix("stop: the journal can't be written"))
         #expect(journal.events.all[1].contains("make room on the disk"))
         #expect(try journal.recovered() == 0)
@@ -161,7 +146,7 @@ struct DiskFullTests {
             let failing = try Journal()
             failing.disk.faults.failingCall = failing.disk.calls + offset
             failing.submit()
-            while failing.events.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+            try await waitUntil("there is an event") { !failing.events.all.isEmpty }
             #expect(failing.events.all.count == 1)
             #expect(failing.events.all[0].hasPrefix("stop: "))
             let calls = failing.disk.calls

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 /// Clients that come and go on two loops while the operator takes snapshots: also what the thread sanitizer is run
@@ -15,22 +16,22 @@ struct ComingAndGoingTests {
 
     @Test("every acknowledged save is found, and a device that loses its connection again and again misses no event")
     func nothingIsLost() async throws {
-        try await HostileServer.running { server in
+        try await RunningServer.running { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<4 {
-                    let token = try await server.addAccount("user\(index)")
-                    let writer = try await HostilePeer.welcomed(server, token: token, device: 1)
+                    let token = try server.addAccount("user\(index)")
+                    let writer = try await FrameClient.welcomed(server, token: token, device: 1)
                     try await writer.makeZone("Notes")
                     _ = try await writer.succeed(
                         Method.subscriptionsModify, HostileRequests.saveZoneSubscription(id: "s", zone: Self.notes))
-                    let watcher = try await HostilePeer.welcomed(server, token: token, device: 2)
+                    let watcher = try await FrameClient.welcomed(server, token: token, device: 2)
                     let position = try await Self.open(watcher, behind: [])
                     group.addTask { try await Self.watch(server, token: token, behind: position, first: watcher) }
                     group.addTask { try await Self.write(server, token: token, first: writer) }
                 }
                 group.addTask {
                     for _ in 0..<8 {
-                        let admin = try await server.adminPeer()
+                        let admin = try await server.adminClient()
                         _ = try await admin.succeed(Self.snapshotMethod, [])
                         admin.abort()
                     }
@@ -41,7 +42,7 @@ struct ComingAndGoingTests {
     }
 
     /// Saves one record after the other, with a new connection every few, and reads all of them in the end.
-    private static func write(_ server: HostileServer, token: String, first: HostilePeer) async throws {
+    private static func write(_ server: RunningServer, token: String, first: FrameClient) async throws {
         var peer = first
         for number in 0..<saves {
             try await peer.mustSave("r\(number)", in: notes)
@@ -53,7 +54,7 @@ struct ComingAndGoingTests {
                 // Leaves with a call under way.
                 peer.startCall(Method.recordsChanges, HostileRequests.changes(zone: notes))
                 peer.abort()
-                peer = try await HostilePeer.welcomed(server, token: token, device: 1)
+                peer = try await FrameClient.welcomed(server, token: token, device: 1)
             }
         }
         let page = try await peer.succeed(Method.recordsChanges, HostileRequests.changes(zone: notes))
@@ -63,7 +64,7 @@ struct ComingAndGoingTests {
 
     /// Takes events until it has seen one of each save, with a new connection every few.
     private static func watch(
-        _ server: HostileServer, token: String, behind start: [UInt8], first: HostilePeer
+        _ server: RunningServer, token: String, behind start: [UInt8], first: FrameClient
     ) async throws {
         var peer = first
         var position = start
@@ -72,14 +73,14 @@ struct ComingAndGoingTests {
         while seen.count < saves {
             let frame = try await peer.nextFrame()
             guard frame.type == .message, let event = ProtobufReader(frame.payload) else {
-                throw HostilePeer.Failure(description: "a stream gave frame \(frame.type)")
+                throw TestFailure("a stream gave frame \(frame.type)")
             }
             #expect(event.has(9), "something else than an event of the zone came")
             if seen.insert(event.text(2)).inserted { inOrder.append(event.text(2)) }
             position = event.bytes(1)
             if seen.count % 5 == 4 {
                 peer.abort()
-                peer = try await HostilePeer.welcomed(server, token: token, device: 2)
+                peer = try await FrameClient.welcomed(server, token: token, device: 2)
                 _ = try await open(peer, behind: position)
             }
         }
@@ -88,12 +89,12 @@ struct ComingAndGoingTests {
     }
 
     /// Opens the device's stream and returns the position of its `ready`.
-    private static func open(_ peer: HostilePeer, behind position: [UInt8]) async throws -> [UInt8] {
+    private static func open(_ peer: FrameClient, behind position: [UInt8]) async throws -> [UInt8] {
         let stream = peer.openCall(Method.notificationsOpen)
         peer.sendFrame(.message, stream: stream, payload: ProtobufField.encode([.bytes(1, position)]))
         let frame = try await peer.nextFrame()
         guard frame.type == .message, let event = ProtobufReader(frame.payload), event.has(8) else {
-            throw HostilePeer.Failure(description: "the stream began without ready")
+            throw TestFailure("the stream began without ready")
         }
         return event.bytes(1)
     }

@@ -13,14 +13,14 @@ import Testing
 struct DrainTests {
     /// Begins to stop a server that is kept from it by one call; `body` runs meanwhile.
     private static func draining(
-        before: (HostileServer) async throws -> Void = { _ in },
-        _ body: (HostileServer) async throws -> Void
+        before: (RunningServer) async throws -> Void = { _ in },
+        _ body: (RunningServer) async throws -> Void
     ) async throws {
         func adjust(_ configuration: inout ServerConfiguration) {
             (configuration.loopCount, configuration.drainTimeoutMilliseconds) = (1, 60_000)
         }
-        try await HostileServer.running(adjust: adjust) { server in
-            let busy = try await HostilePeer.welcomed(server, token: nil)
+        try await RunningServer.running(adjust: adjust) { server in
+            let busy = try await FrameClient.welcomed(server, token: nil)
             let call = busy.openCall(HostileRequests.Method.healthCheck)
             // It is open once the next one is answered.
             _ = try await busy.succeed(HostileRequests.Method.healthCheck, [])
@@ -34,11 +34,11 @@ struct DrainTests {
     }
 
     private static func expectRefusal(
-        _ peer: HostilePeer, sourceLocation: SourceLocation = #_sourceLocation
+        _ peer: FrameClient, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let first = try await peer.nextFrame()
         #expect(first.type == .status && first.stream == 0, sourceLocation: sourceLocation)
-        let status = HostileStatus(first.payload)
+        let status = ReceivedStatus(first.payload)
         #expect(status.code == .serviceUnavailable, sourceLocation: sourceLocation)
         #expect(status.retryAfterMilliseconds > 0, sourceLocation: sourceLocation)
         #expect(status.isSentence, sourceLocation: sourceLocation)
@@ -47,23 +47,23 @@ struct DrainTests {
 
     @Test("a hello that comes while the server drains is refused with a time to come back")
     func hello() async throws {
-        let waiting = Lock<HostilePeer?>(nil)
+        let waiting = Lock<FrameClient?>(nil)
         try await Self.draining { server in
-            let peer = try await HostilePeer.connect(server)
+            let peer = try await FrameClient.connect(server)
             waiting.withLock { $0 = peer }
         } _: { _ in
             let peer = try #require(waiting.withLock { $0 })
-            peer.sendFrame(.hello, payload: HostileRequests.hello(token: nil))
+            peer.sendFrame(.hello, payload: FrameClient.hello(token: nil))
             try await Self.expectRefusal(peer)
         }
     }
 
     @Test("a client that has not said hello when the server has drained is told the same")
     func silence() async throws {
-        try await HostileServer.running(adjust: { $0.loopCount = 1 }) { server in
-            let peer = try await HostilePeer.connect(server)
+        try await RunningServer.running(adjust: { $0.loopCount = 1 }) { server in
+            let peer = try await FrameClient.connect(server)
             // The server's end is open too when a later one has been welcomed.
-            _ = try await HostilePeer.welcomed(server, token: nil, device: 9)
+            _ = try await FrameClient.welcomed(server, token: nil, device: 9)
             server.server.drain()
             try await Self.expectRefusal(peer)
         }
@@ -76,11 +76,11 @@ struct DrainTests {
             let started = try Forwarder(to: server.port)
             forwarder.withLock { $0 = started }
             // The server has accepted it when it has accepted a later one.
-            _ = try await HostilePeer.welcomed(server, token: nil, device: 9)
+            _ = try await FrameClient.welcomed(server, token: nil, device: 9)
         } _: { server in
             let forwarder = try #require(forwarder.withLock { $0 })
-            let hello = FrameWriter.frame(.hello, payload: HostileRequests.hello(token: nil))
-            let peer = try await HostilePeer.connect(server, port: forwarder.port, first: hello)
+            let hello = FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil))
+            let peer = try await FrameClient.connect(server, port: forwarder.port, first: hello)
             try await Self.expectRefusal(peer)
         }
     }

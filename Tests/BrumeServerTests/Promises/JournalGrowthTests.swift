@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
@@ -67,23 +68,23 @@ struct JournalGrowthTests {
 
     @Test("a commit that only the journal holds gets into a snapshot when it has its age")
     func oldCommit() async throws {
-        try await HostileServer.running(adjust: { $0.snapshotAgeMilliseconds = 50 }) { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running(adjust: { $0.snapshotAgeMilliseconds = 50 }) { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             try await peer.makeZone("Notes")
-            try await server.waitForLog("snapshots written")
+            try await server.log.wait(for: "snapshots written")
             try await server.expectServes(token: token)
         }
     }
 
     @Test("a server that runs and runs keeps a bounded journal")
     func bounded() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.journalSegmentBytes = 64 * 1024
             $0.snapshotJournalBytes = 512 * 1024
         }) { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             let zone = HostileRequests.zone("Notes")
             try await peer.makeZone("Notes")
             let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 50_000))
@@ -91,8 +92,8 @@ struct JournalGrowthTests {
                 try await peer.take(
                     HostileRequests.modifyRecords(zone: zone, [HostileRequests.save("r\(number)", fields: [field])]))
             }
-            try await server.waitForLog("snapshots written")
-            try await server.waitForLog("segmentsRemoved=")
+            try await server.log.wait(for: "snapshots written")
+            try await server.log.wait(for: "segmentsRemoved=")
             _ = try await peer.succeed(
                 HostileRequests.Method.recordsFetch, HostileRequests.fetch(zone: zone, names: ["r0", "r19"]))
             try await server.expectServes(token: token)

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeServer
+import BrumeTestKit
 import Testing
 
 @Suite("Large answers", .timeLimit(.minutes(4)))
@@ -8,9 +9,9 @@ struct LargeAnswerTests {
 
     @Test("an answer that no frame can hold fails its call with a sentence, and the connection goes on")
     func subscriptions() async throws {
-        try await HostileServer.running { server in
-            let token = try await server.addAccount("alice")
-            let peer = try await HostilePeer.welcomed(server, token: token)
+        try await RunningServer.running { server in
+            let token = try server.addAccount("alice")
+            let peer = try await FrameClient.welcomed(server, token: token)
             let zone = HostileRequests.zone("Notes")
             try await peer.makeZone("Notes")
             let alert = ProtobufField.message(5, [.text(1, String(repeating: "a", count: 15_000))])

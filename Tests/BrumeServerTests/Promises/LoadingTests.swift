@@ -2,6 +2,7 @@ import BrumeModel
 import BrumeProtocol
 import BrumeServer
 import BrumeStore
+import BrumeTestKit
 import Foundation
 import Synchronization
 import Testing
@@ -14,7 +15,7 @@ struct LoadingTests {
     private static let zone = HostileRequests.zone("Notes")
 
     private struct Scene {
-        let server: HostileServer
+        let server: RunningServer
         let disk: GatedDisk
         let token: String
         let dataFolder: String
@@ -25,7 +26,7 @@ struct LoadingTests {
     ) async throws {
         nonisolated(unsafe) var gate: GatedDisk?
         nonisolated(unsafe) var folder = ""
-        try await HostileServer.running(
+        try await RunningServer.running(
             adjust: {
                 $0.loopCount = 1
                 $0.memoryBudgetBytes = 1
@@ -42,8 +43,8 @@ struct LoadingTests {
                 let disk = try #require(gate)
                 // The test ends, whatever happened in it.
                 defer { disk.open() }
-                let token = try await server.addAccount("alice")
-                let peer = try await HostilePeer.welcomed(server, token: token)
+                let token = try server.addAccount("alice")
+                let peer = try await FrameClient.welcomed(server, token: token)
                 try await peer.makeZone("Notes")
                 try await peer.mustSave("r0", in: zone)
                 peer.abort()
@@ -53,11 +54,8 @@ struct LoadingTests {
             })
     }
 
-    private static func memoryIsEmpty(_ server: HostileServer) async throws {
-        while server.server.databaseBytes > 0 {
-            try Task.checkCancellation()
-            try await Task.sleep(for: .milliseconds(5))
-        }
+    private static func memoryIsEmpty(_ server: RunningServer) async throws {
+        try await waitUntil("no database is in memory") { server.server.databaseBytes == 0 }
     }
 
     private static func fetch(_ name: String) -> [UInt8] { HostileRequests.fetch(zone: zone, names: [name]) }
@@ -66,14 +64,14 @@ struct LoadingTests {
         HostileRequests.modifyRecords(zone: zone, [HostileRequests.save(name)])
     }
 
-    private static func names(_ page: Result<[UInt8], HostileStatus>) throws -> [String] {
+    private static func names(_ page: Result<[UInt8], ReceivedStatus>) throws -> [String] {
         try #require(ProtobufReader(try page.get())).messages(1).map { $0.text(1) }
     }
 
     @Test("a database of the same loop is answered while another is loaded, and calls for that one keep their order")
     func besideOthers() async throws {
         try await Self.running { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let calls = [
                 alice.startCall(Method.recordsChanges, HostileRequests.changes(zone: Self.zone)),
                 alice.startCall(Method.recordsModify, Self.save("r1")),
@@ -82,7 +80,7 @@ struct LoadingTests {
                 alice.startCall(Method.recordsChanges, HostileRequests.changes(zone: Self.zone)),
             ]
             try await scene.disk.someoneWaits()
-            let bob = try await HostilePeer.welcomed(scene.server, token: try await scene.server.addAccount("bob"))
+            let bob = try await FrameClient.welcomed(scene.server, token: try scene.server.addAccount("bob"))
             try await bob.makeZone("Notes")
             try await bob.mustSave("b", in: Self.zone)
             #expect(scene.disk.waiting == 1, "the load has ended: nothing was proven")
@@ -101,7 +99,7 @@ struct LoadingTests {
     @Test("a session sends no more than its part while it waits, and all of it is answered in order")
     func flowControl() async throws {
         try await Self.running { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let calls = (0..<40).map { alice.startCall(Method.recordsModify, Self.save("w\($0)")) }
             try await scene.disk.someoneWaits()
             scene.disk.open()
@@ -116,13 +114,13 @@ struct LoadingTests {
     func ends() async throws {
         try await Self.running { scene in
             for device in 0..<3 {
-                let gone = try await HostilePeer.welcomed(scene.server, token: scene.token, device: UInt8(device))
+                let gone = try await FrameClient.welcomed(scene.server, token: scene.token, device: UInt8(device))
                 _ = gone.startCall(Method.recordsModify, Self.save("g\(device)"))
                 try await scene.disk.someoneWaits()
                 _ = try await gone.succeed(Method.healthCheck, [])
                 gone.abort()
             }
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let call = alice.startCall(Method.recordsFetch, Self.fetch("r0"))
             scene.disk.open()
             _ = try await alice.answer(to: call).get()
@@ -135,7 +133,7 @@ struct LoadingTests {
     @Test("of an account half as many calls as places may wait; more are refused with a time to come back")
     func limit() async throws {
         try await Self.running(adjust: { $0.callsPerLoad = 6 }) { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let calls = (0..<5).map { _ in alice.startCall(Method.recordsFetch, Self.fetch("r0")) }
             for call in calls[3...] {
                 guard case .failure(let status) = try await alice.answer(to: call) else {
@@ -159,7 +157,7 @@ struct LoadingTests {
                 bytes[bytes.count - 30] ^= 1
                 try bytes.write(to: URL(fileURLWithPath: folder + name))
             }
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let stream = alice.openCall(Method.notificationsOpen)
             alice.sendFrame(.message, stream: stream, payload: [])
             let calls =
@@ -176,7 +174,9 @@ struct LoadingTests {
             }
             let later = try await alice.fail(Method.recordsFetch, Self.fetch("r0"))
             #expect(later.code == .internalError)
-            let lines = scene.server.logText.split(separator: "\n").filter { $0.contains("a database can't be loaded") }
+            let lines = scene.server.log.text.split(separator: "\n").filter {
+                $0.contains("a database can't be loaded")
+            }
             #expect(lines.count == 1 && lines[0].contains(".snapshot is damaged at byte"), "\(lines)")
             try await scene.server.expectServes()
             alice.abort()
@@ -186,7 +186,7 @@ struct LoadingTests {
     @Test("a stream that is opened during the load is ready behind it, and one that was cancelled stays so")
     func streams() async throws {
         try await Self.running { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let cancelled = alice.openCall(Method.notificationsOpen)
             alice.sendFrame(.message, stream: cancelled, payload: [])
             let stream = alice.openCall(Method.notificationsOpen)
@@ -210,7 +210,7 @@ struct LoadingTests {
     @Test("a server that drains answers the calls that wait for a load")
     func drains() async throws {
         try await Self.running { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             let call = alice.startCall(Method.recordsModify, Self.save("r1"))
             try await scene.disk.someoneWaits()
             // Frames are read in their order: the call waits.
@@ -225,7 +225,7 @@ struct LoadingTests {
     @Test("a server whose time to drain is over stops without the database")
     func stops() async throws {
         try await Self.running(adjust: { $0.drainTimeoutMilliseconds = 50 }) { scene in
-            let alice = try await HostilePeer.welcomed(scene.server, token: scene.token)
+            let alice = try await FrameClient.welcomed(scene.server, token: scene.token)
             _ = alice.startCall(Method.recordsFetch, Self.fetch("r0"))
             try await scene.disk.someoneWaits()
             // Frames are read in their order: the call waits.

@@ -77,13 +77,13 @@ struct MemoryBudgetTests {
 
     @Test("what nobody uses is dropped above the budget, and comes back whole")
     func comesBack() async throws {
-        try await HostileServer.running(adjust: { $0.memoryBudgetBytes = 1 }) { server in
+        try await RunningServer.running(adjust: { $0.memoryBudgetBytes = 1 }) { server in
             let zone = HostileRequests.zone("Notes")
             var clients: [(token: String, changeToken: [UInt8])] = []
-            for name in ["alice", "bob", "carol"] { clients.append((try await server.addAccount(name), [])) }
+            for name in ["alice", "bob", "carol"] { clients.append((try server.addAccount(name), [])) }
             for round in 0..<4 {
                 for index in clients.indices {
-                    let peer = try await HostilePeer.welcomed(server, token: clients[index].token)
+                    let peer = try await FrameClient.welcomed(server, token: clients[index].token)
                     if round == 0 { try await peer.makeZone("Notes") }
                     try await peer.mustSave("r\(round)", in: zone)
                     // Whoever is connected stays.
@@ -99,24 +99,24 @@ struct MemoryBudgetTests {
                     #expect(all.messages(1).map { $0.text(1) } == (0...round).map { "r\($0)" })
                     peer.abort()
                 }
-                try await MemoryBudgetTests.until { server.server.databaseBytes == 0 }
+                try await waitUntil("no database is in memory") { server.server.databaseBytes == 0 }
             }
-            #expect(server.logText.contains("databases dropped from memory"))
+            #expect(server.log.text.contains("databases dropped from memory"))
         }
     }
 
     @Test("a database that is dropped while a run of snapshots goes on loses nothing")
     func besideSnapshots() async throws {
-        try await HostileServer.running(adjust: {
+        try await RunningServer.running(adjust: {
             $0.memoryBudgetBytes = 1
             $0.journalSegmentBytes = 64 * 1024
             $0.snapshotJournalBytes = 128 * 1024
         }) { server in
             let zone = HostileRequests.zone("Notes")
-            let token = try await server.addAccount("alice")
+            let token = try server.addAccount("alice")
             let field = HostileRequests.field("text", text: [UInt8](repeating: 0x61, count: 20_000))
             for round in 0..<12 {
-                let peer = try await HostilePeer.welcomed(server, token: token)
+                let peer = try await FrameClient.welcomed(server, token: token)
                 if round == 0 { try await peer.makeZone("Notes") }
                 for number in 0..<5 {
                     try await peer.take(
@@ -125,9 +125,9 @@ struct MemoryBudgetTests {
                 }
                 peer.abort()
             }
-            try await server.waitForLog("snapshots written")
-            try await MemoryBudgetTests.until { server.server.databaseBytes == 0 }
-            let peer = try await HostilePeer.welcomed(server, token: token)
+            try await server.log.wait(for: "snapshots written")
+            try await waitUntil("no database is in memory") { server.server.databaseBytes == 0 }
+            let peer = try await FrameClient.welcomed(server, token: token)
             var names: Set<String> = []
             var changeToken: [UInt8] = []
             var page: ProtobufReader
@@ -152,7 +152,7 @@ struct MemoryBudgetTests {
         nonisolated(unsafe) var started = ContinuousClock.now
         nonisolated(unsafe) var residentBefore = 0
         nonisolated(unsafe) var gate: GatedDisk?
-        try await HostileServer.running(
+        try await RunningServer.running(
             adjust: { configuration in
                 configuration.memoryBudgetBytes = 1 << 40
                 // A small folder would be read whole.
@@ -162,7 +162,7 @@ struct MemoryBudgetTests {
                 } catch {
                     Issue.record("\(error)")
                 }
-                residentBefore = HostileServer.residentBytes()
+                residentBefore = ResidentMemory.byteCount
                 started = .now
             },
             disk: {
@@ -172,13 +172,13 @@ struct MemoryBudgetTests {
             },
             { server in
                 let startTime = started.duration(to: .now)
-                let residentAtStart = HostileServer.residentBytes()
+                let residentAtStart = ResidentMemory.byteCount
                 #expect(gate?.snapshotsOpened == 0)
                 if givenFiles != nil { #expect(startTime < .seconds(1)) }
-                var peers: [HostilePeer] = []
+                var peers: [FrameClient] = []
                 for number in 0..<inUse {
-                    let token = try await server.addAccount("user\(number)")
-                    let peer = try await HostilePeer.welcomed(server, token: token)
+                    let token = try server.addAccount("user\(number)")
+                    let peer = try await FrameClient.welcomed(server, token: token)
                     try await peer.makeZone("Notes")
                     try await peer.mustSave("r", in: HostileRequests.zone("Notes"))
                     peers.append(peer)
@@ -188,7 +188,7 @@ struct MemoryBudgetTests {
                 print(
                     "\(files) databases on disk: serving after \(startTime), resident +\((residentAtStart - residentBefore) >> 10)",
                     "KiB; with \(inUse) in use they count \(bytes >> 10) KiB, and resident is",
-                    "+\((HostileServer.residentBytes() - residentBefore) >> 10) KiB with their clients")
+                    "+\((ResidentMemory.byteCount - residentBefore) >> 10) KiB with their clients")
                 for peer in peers { peer.abort() }
             })
     }
@@ -205,7 +205,7 @@ struct MemoryBudgetTests {
             let owner = "_user\(number)"
             let database = Database(
                 id: DatabaseID(
-                    container: HostileRequests.container, environment: .development, scope: .private, owner: owner),
+                    container: RunningServer.container, environment: .development, scope: .private, owner: owner),
                 epoch: 1)
             _ = database.ensureUserRecord(named: owner, nowMilliseconds: 0)
             do {
@@ -221,13 +221,6 @@ struct MemoryBudgetTests {
             } catch {
                 Issue.record("\(error)")
             }
-        }
-    }
-
-    private static func until(_ isTrue: () -> Bool) async throws {
-        while !isTrue() {
-            try Task.checkCancellation()
-            try await Task.sleep(for: .milliseconds(5))
         }
     }
 }

@@ -10,28 +10,14 @@ struct PortTests {
         "port and folder are free when the server has stopped, also while a process that is being started has its descriptors"
     )
     func freePort() throws {
-        try TestFolder.with { folder in
-            let authority = try CertificateAuthority.generate()
-            try authority.issueServerCertificate(
-                names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-            var configuration = ServerConfiguration(
-                dataFolder: folder + "/data", certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-            configuration.log = .none
-            configuration.loopCount = 2
-            let first = try Server(configuration)
-            try first.start()
-            // What a fork leaves behind until the program runs.
-            let copies = Self.copiesOfDescriptors(listeningOn: first.port, lockedIn: folder + "/data")
-            defer { for copy in copies { close(copy) } }
-            #expect(copies.count == 3)
-            first.drain()
-            first.wait()
-            configuration.port = first.port
-            let second = try Server(configuration)
-            try second.start()
-            second.drain()
-            second.wait()
-        }
+        let server = try RunningServer { $0.loopCount = 2 }
+        // What a fork leaves behind until the program runs.
+        let copies = Self.copiesOfDescriptors(listeningOn: server.port, lockedIn: server.dataFolder)
+        defer { for copy in copies { close(copy) } }
+        #expect(copies.count == 3)
+        server.stop()
+        try server.start()
+        #expect(server.server.port == server.port)
     }
 
     /// Duplicates of this process's descriptors of the sockets that listen on a port, and of a folder's lock.
@@ -56,26 +42,9 @@ struct PortTests {
 
     @Test("a port that another server has is refused: clients would reach the one or the other by chance")
     func takenPort() async throws {
-        try await HostileServer.running { first in
-            try TestFolder.with { folder in
-                let authority = try CertificateAuthority.generate()
-                try authority.issueServerCertificate(
-                    names: ["127.0.0.1"], certificatePath: folder + "/server.pem", keyPath: folder + "/server.key")
-                var configuration = ServerConfiguration(
-                    dataFolder: folder + "/data", certificatePath: folder + "/server.pem",
-                    keyPath: folder + "/server.key")
-                configuration.port = first.port
-                configuration.log = .none
-                let second = try Server(configuration)
-                do throws(ServerError) {
-                    try second.start()
-                    Issue.record("both servers listen on port \(first.port)")
-                    second.drain()
-                    second.wait()
-                } catch {
-                    #expect(error.code == .listen)
-                }
-            }
+        try await RunningServer.running { first in
+            let error = #expect(throws: ServerError.self) { try RunningServer { $0.port = first.port } }
+            #expect(error?.code == .listen)
         }
     }
 }

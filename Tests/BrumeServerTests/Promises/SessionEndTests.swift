@@ -1,6 +1,6 @@
 import BrumeProtocol
 import BrumeServer
-import BrumeSystem
+import BrumeTestKit
 import Testing
 
 /// Sessions that end at the worst moment.
@@ -8,21 +8,15 @@ import Testing
 struct SessionEndTests {
     @Test("a peer that leaves while its session is about to move to its data takes nobody with it")
     func goodbyeBehindTheHello() async throws {
-        try await HostileServer.running { server in
-            let loop = try EventLoop(name: "goodbye")
-            loop.start()
-            defer {
-                loop.stop()
-                loop.join()
-            }
+        try await RunningServer.running { server in
             // Each container is on one of the two loops, and the connection arrives at any.
             for round in 0..<8 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for index in 0..<16 {
                         let container = "iCloud.com.example.goodbye\(round).\(index)"
                         let hello = FrameWriter.frame(
-                            .hello, payload: HostileRequests.hello(token: nil, container: container))
-                        group.addTask { try await GoodbyePeer.say(hello, to: server, on: loop) }
+                            .hello, payload: FrameClient.hello(token: nil, container: container))
+                        group.addTask { try await FrameClient.sayGoodbye(hello, to: server) }
                     }
                     try await group.waitForAll()
                 }

@@ -2,7 +2,7 @@ import BrumeSystem
 import BrumeTestKit
 
 /// A listener on a loop of its own, and another loop for clients; both end with this object.
-final class TestServer {
+final class TestListener {
     let certificates: TestCertificates
     let serverLoop: EventLoop
     let clientLoop: EventLoop

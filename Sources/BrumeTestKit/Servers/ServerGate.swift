@@ -1,7 +1,7 @@
-import BrumeLock
+internal import BrumeLock
 
 /// Lets a few tests run at once: each has a server with threads of its own, and deadlines that a crowd would break.
-final class HostileGate: Sendable {
+final class ServerGate: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,14 +1,14 @@
-import Glibc
+internal import Glibc
 
 /// A TCP socket without TLS, for bytes that no TLS library would send. Does not block.
-final class PlainSocket {
+package final class PlainSocket {
     private let fd: Int32
 
     /// Connects to a port of this machine.
     /// - Parameter host: Where from: `127.0.0.` and this number.
-    init(port: UInt16, host: UInt8 = 1) throws {
+    package init(port: UInt16, host: UInt8 = 1) throws {
         fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard fd >= 0 else { throw HostilePeer.Failure(description: "socket: errno \(errno)") }
+        guard fd >= 0 else { throw TestFailure("socket: errno \(errno)") }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         if host != 1 {
@@ -22,18 +22,18 @@ final class PlainSocket {
         let result = withUnsafeBytes(of: &address) { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { connect(fd, $0.baseAddress!, socklen_t(bytes.count)) }
         }
-        guard result == 0 else { throw HostilePeer.Failure(description: "connect: errno \(errno)") }
+        guard result == 0 else { throw TestFailure("connect: errno \(errno)") }
     }
 
     deinit { close(fd) }
 
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         // A server that has closed already is a fine answer: no signal, no check.
         _ = Glibc.send(fd, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     /// What the server sent until it closed; fails after `seconds`.
-    func readToEnd(seconds: Int) throws -> [UInt8] {
+    package func readToEnd(seconds: Int = 20) throws -> [UInt8] {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         var waited = 0
@@ -42,7 +42,7 @@ final class PlainSocket {
             guard poll(&descriptor, 1, 1000) > 0 else {
                 waited += 1
                 if waited >= seconds {
-                    throw HostilePeer.Failure(description: "the server did not close within \(seconds) s")
+                    throw TestFailure("the server did not close within \(seconds) s")
                 }
                 continue
             }
