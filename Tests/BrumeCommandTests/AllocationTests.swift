@@ -1,3 +1,4 @@
+import BrumeTestKit
 import Foundation
 import Testing
 
@@ -25,12 +26,11 @@ struct AllocationTests {
 
     @Test("of a save, a saved record of a batch, a read, a page of changes and a push stay below their limits")
     func allocations() async throws {
-        let output = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "brume-allocations-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: output) }
+        let folder = try TestFolder()
+        let output = folder.file("output")
         let status = try await PythonClientTests.run(
             PythonClientTests.python,
-            ["-B", PythonClientTests.package.appendingPathComponent("Benchmarks/allocations.py").path]
+            ["-B", PythonClientTests.package + "/Benchmarks/allocations.py"]
                 + [CommandRun.executable], output: output)
         let text = PythonClientTests.text(output)
         try #require(status == 0, "\(text)")

@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite("Backups", .serialized)
 struct BackupCommandTests {
-    private static func save(_ server: DevServer, _ names: String...) throws {
+    private static func save(_ server: ServerProcess, _ names: String...) throws {
         for name in names {
             let run = try server.run("records", "save", "Notes", name, "--type", "Note", "text=hello")
             #expect(run.status == 0, "\(run.errors)")
@@ -19,7 +19,7 @@ struct BackupCommandTests {
         let folder = try TestFolder()
         let (data, backup, restored) = (folder.path + "/data", folder.path + "/backup", folder.path + "/restored")
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try server.run("zones", "create", "Notes").status == 0)
         try BackupCommandTests.save(server, "before-1", "before-2")
         let made = try run("backup", backup + "/", "--data", data, "--json")
@@ -39,13 +39,13 @@ struct BackupCommandTests {
         }
         #expect(try FileSystem.permissions(backup) == 0o700)
         #expect(!FileSystem.exists(backup + ".partial") && !FileSystem.exists(backup + "/server.json"))
-        server.process.send(SIGTERM)
-        #expect(server.process.wait() == 0)
+        server.send(SIGTERM)
+        #expect(server.wait() == 0)
 
         let restore = try run("restore", backup, "--data", restored)
         #expect(restore.status == 0, "\(restore.errors)")
         #expect(try run("restore", backup, "--data", restored).status == ExitCode.conflict.rawValue)
-        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        let second = try ServerProcess.dev(folder: folder, arguments: ["--data", restored])
         #expect(try second.run("records", "get", "Notes", "before-1", "before-2").status == 0)
         #expect(try second.run("records", "get", "Notes", "after").status == ExitCode.notFound.rawValue)
         #expect(second.ready["accounts"]?["a"]?["user"] == server.ready["accounts"]?["a"]?["user"])
@@ -57,7 +57,7 @@ struct BackupCommandTests {
         let folder = try TestFolder()
         let (data, backup, restored) = (folder.path + "/data", folder.path + "/b.brume", folder.path + "/restored")
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try server.run("zones", "create", "Notes").status == 0)
         try BackupCommandTests.save(server, "before-1", "before-2")
         let made = try run("backup", backup, "--data", data, "--json")
@@ -71,8 +71,8 @@ struct BackupCommandTests {
         let inFolder = folder.path + "/folder.brume"
         #expect(try run("backup", inFolder + "/", "--data", data).status == 0)
         #expect(FileSystem.isDirectory(inFolder))
-        server.process.send(SIGTERM)
-        #expect(server.process.wait() == 0)
+        server.send(SIGTERM)
+        #expect(server.wait() == 0)
 
         let verified = try run("verify", backup, "--json")
         #expect(verified.status == 0, "\(verified.errors)")
@@ -93,7 +93,7 @@ struct BackupCommandTests {
         for name in ["secret.key", "admin.token", "accounts", "brume.meta"] {
             #expect(try FileSystem.permissions(restored + "/" + name) == 0o600)
         }
-        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        let second = try ServerProcess.dev(folder: folder, arguments: ["--data", restored])
         #expect(try second.run("records", "get", "Notes", "before-1", "before-2").status == 0)
         #expect(try second.run("records", "get", "Notes", "after").status == ExitCode.notFound.rawValue)
         #expect(second.ready["accounts"]?["a"]?["user"] == server.ready["accounts"]?["a"]?["user"])
@@ -106,12 +106,12 @@ struct BackupCommandTests {
         let (data, backup, restored) = (folder.path + "/data", folder.path + "/backup", folder.path + "/restored")
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words, in: folder) }
         #expect(try run("backup", backup, "--data", data).status == ExitCode.notFound.rawValue)
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try server.run("zones", "create", "Notes").status == 0)
         try BackupCommandTests.save(server, "a")
         // What is acknowledged is in the journal alone.
-        server.process.send(SIGKILL)
-        _ = server.process.wait()
+        server.send(SIGKILL)
+        _ = server.wait()
         let made = try run("backup", backup, "--data", data, "--json")
         #expect(made.status == 0, "\(made.errors)")
         #expect(try made.json()["records"].map { $0 != .integer(0) } == true)
@@ -126,7 +126,7 @@ struct BackupCommandTests {
         bytes[80] ^= 1
         try bytes.write(to: URL(fileURLWithPath: segment))
         #expect(try run("restore", backup, "--data", restored).status == 0)
-        let second = try DevServer(folder: folder, arguments: ["--data", restored])
+        let second = try ServerProcess.dev(folder: folder, arguments: ["--data", restored])
         #expect(try second.run("records", "get", "Notes", "a").status == 0)
     }
 

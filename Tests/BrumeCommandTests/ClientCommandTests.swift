@@ -10,7 +10,7 @@ internal import Testing
 struct ClientCommandTests {
     @Test("records are saved, fetched, changed, listed as changes and deleted")
     func roundTrip() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         #expect(try server.run("zones", "create", "Notes").status == 0)
         let saved = try server.run(
             "records", "save", "Notes", "first", "--type", "Note", "title=Héllo", "count:int64=3",
@@ -60,7 +60,7 @@ struct ClientCommandTests {
 
     @Test("the public database is shared, the private one is not")
     func publicDatabase() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let saved = try server.run("records", "save", "default", "news", "--public", "--type", "News", "text=x")
         #expect(saved.status == 0, "\(saved.errors)")
         #expect(try server.run("records", "get", "default", "news", "--public", account: "b").status == 0)
@@ -73,7 +73,7 @@ struct ClientCommandTests {
 
     @Test("what a command needs is named as in the command line")
     func hints() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let signedOut = try server.run("zones", extra: ["BRUME_TOKEN": ""])
         #expect(signedOut.status == ExitCode.notPermitted.rawValue)
         #expect(signedOut.errors.contains("BRUME_TOKEN or --token-file"), "\(signedOut.errors)")
@@ -94,7 +94,7 @@ struct ClientCommandTests {
 
     @Test("each kind of failure has its exit code and says what to do")
     func exitCodes() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         func code(_ code: ExitCode, _ text: String, _ run: CommandRun) {
             #expect(run.status == code.rawValue, "\(run.errors)")
             #expect(run.errors.contains(text), "\(run.errors)")
@@ -119,7 +119,7 @@ struct ClientCommandTests {
 
     @Test("a deletion says what was deleted, and what was not there")
     func deletions() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         #expect(try server.run("zones", "create", "Notes").status == 0)
         #expect(try server.run("records", "save", "Notes", "one", "--type", "Note", "t=x").status == 0)
         let records = try server.run("records", "delete", "Notes", "one", "nope", "one")
@@ -143,7 +143,7 @@ struct ClientCommandTests {
     func sameCodes() throws {
         let folder = try TestFolder()
         let data = ["--data", folder.path + "/data"]
-        let server = try DevServer(folder: folder, arguments: data)
+        let server = try ServerProcess.dev(folder: folder, arguments: data)
         func codes(_ code: ExitCode, _ text: String, _ lines: [String]...) throws {
             for words in lines {
                 let run = try CommandRun(words, environment: server.environment(), in: server.folder)
@@ -182,7 +182,7 @@ struct ClientCommandTests {
 
     @Test("a push is printed as it comes")
     func watch() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         #expect(try server.run("zones", "create", "Notes").status == 0)
         let watch = try ChildProcess(
             executable: CommandRun.executable, arguments: ["watch", "--zone", "Notes", "--count", "1", "--json"],
@@ -200,7 +200,7 @@ struct ClientCommandTests {
 
     @Test("a file is imported in batches, again without effect, and with its bad rows named")
     func importing() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let rows = (1...1_000).map { "\($0),\($0 * 3),\"name, \($0)\"" }
         let good = try server.folder.write("good.csv", "id,size:int64,name\n" + rows.joined(separator: "\r\n"))
         let first = try server.run(
@@ -226,10 +226,10 @@ struct ClientCommandTests {
 
     @Test("a load tells what it did")
     func load() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let run = try server.run(
             "load", "--connections", "3", "--seconds", "0.5", "--batch", "2", "--record-bytes", "100", "--json",
-            "--server-pid", String(server.process.pid))
+            "--server-pid", String(server.pid))
         #expect(run.status == 0, "\(run.errors)")
         let report = try run.json()
         guard case .integer(let operations)? = report["operations"], let kinds = report["kinds"] else {

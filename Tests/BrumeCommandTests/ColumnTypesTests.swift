@@ -110,7 +110,7 @@ struct ColumnTypesTests {
 
     @Test("an import from the standard input knows its columns before it saves, and says which")
     func imported() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let csv = try server.folder.write(
             "c.csv", "name,n,d,when,yes,zip\nx,1,1.5,2026-01-02,true,01\ny,2,2,,false,10\n")
         let environment = CommandRun.clean(try server.environment())

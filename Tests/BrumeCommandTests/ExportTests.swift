@@ -85,7 +85,7 @@ struct ExportLineTests {
 
 @Suite("Export and import", .serialized)
 struct ExportCommandTests {
-    private static func session(_ server: DevServer, account: String) throws -> ClientSession {
+    private static func session(_ server: ServerProcess, account: String) throws -> ClientSession {
         try ClientSession.unshared(
             BrumeConfiguration(
                 server: server.ready["server"]?.text, caPath: server.ready["ca"]?.text,
@@ -108,7 +108,7 @@ struct ExportCommandTests {
     @Test("a zone that is exported and imported is the same, over another one too", .timeLimit(.minutes(2)))
     func roundTrip() async throws {
         let folder = try TestFolder()
-        let server = try DevServer(folder: folder, arguments: ["--accounts", "a,b"])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--accounts", "a,b"])
         let a = try Self.session(server, account: "a")
         let zones = [ZoneID(name: "Notes"), ZoneID(name: "Empty"), ZoneID(name: "Copy")]
         _ = try await a.modifyZones(ModifyZonesRequest(database: .private, saves: zones))
@@ -191,7 +191,7 @@ struct ExportCommandTests {
     @Test("words that make no sense together are refused")
     func usage() throws {
         let folder = try TestFolder()
-        let server = try DevServer(folder: folder)
+        let server = try ServerProcess.dev(folder: folder)
         let file = try folder.write("x.jsonl", "{\"a\":1}\n")
         for words in [["--format", "xml"], ["--format", "brume", "--type", "T"], ["--format", "brume", "--public"]] {
             let run = try CommandRun(["import", file] + words, environment: server.environment(), in: folder)

@@ -11,7 +11,7 @@ internal import Testing
 @Suite("An idle connection", .timeLimit(.minutes(2)))
 struct IdleMemoryTests {
     /// Devices that were welcomed and have said nothing since.
-    private func devices(_ count: Int, of server: DevServer) async throws -> [ClientSession] {
+    private func devices(_ count: Int, of server: ServerProcess) async throws -> [ClientSession] {
         let environment = try server.environment()
         let address = try #require(environment["BRUME_SERVER"]).split(separator: ":")
         let endpoint = ServerEndpoint(
@@ -31,9 +31,9 @@ struct IdleMemoryTests {
 
     @Test("takes less than 24 KiB of the server: no buffer of a TLS record, which alone has 16")
     func memory() async throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         func residentBytes() throws -> Int {
-            Int(try #require(ProcessFigures.read(pid: server.process.pid)).residentBytes)
+            Int(try #require(ProcessFigures.read(pid: server.pid)).residentBytes)
         }
         // What the first ones bring about once is not what each of them takes.
         let first = try await devices(50, of: server)

@@ -21,9 +21,9 @@ struct LoadTests {
         return Double(integer(value))
     }
 
-    private func load(_ server: DevServer, _ arguments: String...) throws -> JSONValue {
+    private func load(_ server: ServerProcess, _ arguments: String...) throws -> JSONValue {
         let run = try CommandRun(
-            ["load", "--json", "--server-pid", String(server.process.pid)] + arguments,
+            ["load", "--json", "--server-pid", String(server.pid)] + arguments,
             environment: server.environment(), in: server.folder)
         #expect(run.status == 0, "\(arguments): \(run.errors) \(run.output.joined())")
         return try run.json()
@@ -31,7 +31,7 @@ struct LoadTests {
 
     @Test("saves keep to a rate, and the page with plots is one file")
     func rate() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let page = server.folder.path + "/load.html"
         let report = try load(
             server, "--scenario", "save", "--connections", "4", "--seconds", "1", "--warm-up", "0.2", "--rate", "100",
@@ -49,7 +49,7 @@ struct LoadTests {
 
     @Test("devices that were away catch up with all that they missed")
     func catchUp() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let report = try load(
             server, "--scenario", "catch-up", "--connections", "2", "--seconds", "0.3", "--lag", "500",
             "--record-bytes", "100")
@@ -63,7 +63,7 @@ struct LoadTests {
 
     @Test("a publish reaches every device, of one account and of all", arguments: [false, true])
     func fanOut(isPublic: Bool) throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         var arguments = [
             "load", "--json", "--scenario", "fan-out", "--connections", "6", "--seconds", "0.5", "--in-flight", "2",
         ]
@@ -83,7 +83,7 @@ struct LoadTests {
 
     @Test("idle connections are counted with what they take, and connections come and go")
     func connections() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let idle = try load(server, "--scenario", "idle", "--connections", "20", "--seconds", "0.2")
         #expect(integer(idle["kinds"]?["connect"]?["operations"]) == 20)
         #expect(idle["serverBytesPerConnection"] != nil)
@@ -94,7 +94,7 @@ struct LoadTests {
 
     @Test("a herd comes back after each loss")
     func reconnect() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let herd = try load(
             server, "--scenario", "reconnect", "--connections", "10", "--seconds", "1", "--every", "0.4")
         let count = integer(herd["kinds"]?["reconnect"]?["operations"])
@@ -103,7 +103,7 @@ struct LoadTests {
 
     @Test("a bound that the run breaks is its exit code, and one that it keeps is not")
     func thresholds() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let kept = try server.run(
             "load", "--connections", "1", "--seconds", "0.2", "--fail-if", "errors>0", "--fail-if", "p99>1000s")
         #expect(kept.status == 0, "\(kept.errors)")
@@ -115,7 +115,7 @@ struct LoadTests {
 
     @Test("a second load with the same seed does its work, and is not given what the first one was answered")
     func sameSeed() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         for bytes in ["100", "300"] {
             let run = try server.run(
                 "load", "--connections", "1", "--seconds", "0.2", "--mix", "save=100", "--record-bytes", bytes,
@@ -153,7 +153,7 @@ struct LoadTests {
 
     @Test("a load that can't begin ends with the code and the hint that any client's command has for the same fault")
     func codes() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let stranger = try server.run("load", "--seconds", "0.1", extra: ["BRUME_TOKEN": "brume_x"])
         #expect(stranger.status == ExitCode.notPermitted.rawValue, "\(stranger.errors)")
         #expect(stranger.errors.contains("BRUME_TOKEN or --token-file"), "\(stranger.errors)")
@@ -167,7 +167,7 @@ struct LoadTests {
     func file() throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         let file = try folder.write(
             "storm.conf", "# a storm\nscenario = connect\nconnections = 2\nseconds = 0.2\naccounts = 3\n")
         for _ in 0..<2 {

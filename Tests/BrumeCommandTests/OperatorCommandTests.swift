@@ -8,53 +8,27 @@ internal import Testing
 /// A server as the README starts one, `brume serve`, and its operator.
 @Suite("The operator's commands", .serialized)
 struct OperatorCommandTests {
-    /// `brume serve` with a certificate of its own, and its end.
-    private final class Served {
-        let folder = try! TestFolder()
-        let process: ChildProcess
-        var data: String { folder.path + "/data" }
-        let ca: String
-        let server: String
-
-        /// - Parameter hidesCA: Leaves nothing from which the server could know its CA.
-        init(_ arguments: [String] = [], hidesCA: Bool = false) throws {
-            let certificates = folder.path + "/certs"
-            #expect(try CommandRun(["certs", "--folder", certificates], in: folder).status == 0)
-            ca = hidesCA ? folder.path + "/elsewhere.pem" : certificates + "/ca.pem"
-            if hidesCA { try FileManager.default.moveItem(atPath: certificates + "/ca.pem", toPath: ca) }
-            let log = folder.path + "/serve.log"
-            process = try ChildProcess(
-                executable: CommandRun.executable,
-                arguments: [
-                    "serve", "--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--certificate",
-                    certificates + "/server.pem", "--key", certificates + "/server.key", "--with-parent",
-                ] + arguments, environment: CommandRun.clean(["TMPDIR": folder.path]), errors: .file(log))
-            let deadline = MonotonicClock.nowNanoseconds + 60_000_000_000
-            var file: ServerFile?
-            while file == nil, !process.hasEnded, MonotonicClock.nowNanoseconds < deadline {
-                file = try ServerFile(dataFolder: folder.path + "/data")
-                usleep(1_000)
-            }
-            server = try #require(file, "\(FileManager.default.contents(atPath: log) ?? Data())").server
-        }
-
-        func run(_ words: String..., environment: [String: String] = [:]) throws -> CommandRun {
-            try CommandRun(words, environment: environment, in: folder)
-        }
+    /// `brume serve`, which is not told its CA.
+    ///
+    /// - Parameter hidesAuthority: Leaves nothing from which it could know its CA.
+    private func serve(_ options: String..., hidesAuthority: Bool = false) throws -> ServerProcess {
+        let server = try ServerProcess(folder: TestFolder(), saysAuthority: false)
+        if hidesAuthority { try server.hideAuthority() }
+        try server.start(options: options)
+        return server
     }
 
     @Test("all that takes --data works with a server that was told no CA, and with variables of a client around")
     func withoutCA() throws {
-        let served = try Served(hidesCA: true)
+        let served = try serve(hidesAuthority: true)
         // Those of an app that talks to some other server.
         let client = ["BRUME_SERVER": "127.0.0.1:1", "BRUME_CA": "/nowhere", "BRUME_TOKEN": "brume_other"]
         func succeed(_ words: String...) throws -> CommandRun {
-            let run = try CommandRun(words + ["--data", served.data], environment: client, in: served.folder)
+            let run = try CommandRun(words + ["--data", served.dataFolder], environment: client, in: served.folder)
             #expect(run.status == 0, "\(words): \(run.errors)")
             return run
         }
-        let log = try String(contentsOfFile: served.folder.path + "/serve.log", encoding: .utf8)
-        #expect(log.contains("a new one is made"), "\(log)")
+        #expect(served.log.contains("a new one is made"), "\(served.log)")
         #expect(try succeed("account", "list").output == ["there is none yet: brume account add NAME makes one"])
         let token = try #require(try succeed("account", "add", "alice", "--json").json()["token"]?.text)
         #expect(try succeed("account", "list", "--json").output.count == 1)
@@ -65,12 +39,12 @@ struct OperatorCommandTests {
         _ = try succeed("schema", "import", "--file", schema)
         #expect(try succeed("containers", "--json").json()["container"] == .string("iCloud.brume"))
         _ = try succeed("schema", "export")
-        #expect(try CommandRun(["schema", "diff", "--data", served.data], in: served.folder).output.count > 0)
+        #expect(try CommandRun(["schema", "diff", "--data", served.dataFolder], in: served.folder).output.count > 0)
         _ = try succeed("schema", "members")
         _ = try succeed("backup", served.folder.path + "/monday.brume")
         _ = try succeed("backup", served.folder.path + "/monday")
         _ = try succeed("account", "remove", "alice", "--yes")
-        let health = try served.run("health", "--data", served.data)
+        let health = try served.command("health", "--data", served.dataFolder)
         #expect(health.status == 0, "\(health.errors)")
         #expect(!token.isEmpty)
     }
@@ -78,29 +52,30 @@ struct OperatorCommandTests {
     @Test("a load on the server's machine finds the CA beside the certificate, or takes it from --ca")
     func load() throws {
         let arguments = ["load", "--accounts", "2", "--connections", "2", "--seconds", "0.2", "--json"]
-        let served = try Served()
-        let found = try CommandRun(arguments + ["--data", served.data], in: served.folder)
+        let served = try serve()
+        let found = try CommandRun(arguments + ["--data", served.dataFolder], in: served.folder)
         #expect(found.status == 0, "\(found.errors)")
-        let hidden = try Served(hidesCA: true)
-        let named = try CommandRun(arguments + ["--data", hidden.data, "--ca", hidden.ca], in: hidden.folder)
+        let hidden = try serve(hidesAuthority: true)
+        let named = try CommandRun(arguments + ["--data", hidden.dataFolder, "--ca", hidden.caPath], in: hidden.folder)
         #expect(named.status == 0, "\(named.errors)")
-        let unnamed = try CommandRun(arguments + ["--data", hidden.data], in: hidden.folder)
+        let unnamed = try CommandRun(arguments + ["--data", hidden.dataFolder], in: hidden.folder)
         #expect(unnamed.status == ExitCode.unreachable.rawValue)
         #expect(unnamed.errors.contains("--ca"))
     }
 
     @Test("another machine's operator needs the option, the CA and the token")
     func remote() throws {
-        let closed = try Served()
-        let token = closed.data + "/admin.token"
-        let refused = try closed.run(
-            "account", "list", "--server", closed.server, "--ca", closed.ca, "--operator-token-file", token)
+        let closed = try serve()
+        let token = closed.dataFolder + "/admin.token"
+        let refused = try closed.command(
+            "account", "list", "--server", closed.address, "--ca", closed.caPath, "--operator-token-file", token)
         #expect(refused.status == ExitCode.notPermitted.rawValue)
         #expect(refused.errors.contains("--admin-on-port"))
 
-        let served = try Served(["--admin-on-port"])
+        let served = try serve("--admin-on-port")
         let access = [
-            "--server", served.server, "--ca", served.ca, "--operator-token-file", served.data + "/admin.token",
+            "--server", served.address, "--ca", served.caPath, "--operator-token-file",
+            served.dataFolder + "/admin.token",
         ]
         func run(_ words: String...) throws -> CommandRun {
             try CommandRun(words + access, in: served.folder)
@@ -115,32 +90,32 @@ struct OperatorCommandTests {
             ])
         #expect(try run("snapshot").status == 0)
         let account = try #require(try added.json()["token"]?.text)
-        let wrong = try served.run(
-            "account", "list", "--server", served.server, "--ca", served.ca, "--operator-token-file",
+        let wrong = try served.command(
+            "account", "list", "--server", served.address, "--ca", served.caPath, "--operator-token-file",
             try served.folder.write("wrong", account + "\n"))
         #expect(wrong.status == ExitCode.notPermitted.rawValue)
-        let withoutCA = try served.run(
-            "account", "list", "--server", served.server, "--operator-token-file", served.data + "/admin.token")
+        let withoutCA = try served.command(
+            "account", "list", "--server", served.address, "--operator-token-file", served.dataFolder + "/admin.token")
         let other = try served.folder.write("other.token", "brume_x\n")
-        let unknown = try served.run(
-            "stats", "--server", served.server, "--ca", served.ca, "--operator-token-file", other)
+        let unknown = try served.command(
+            "stats", "--server", served.address, "--ca", served.caPath, "--operator-token-file", other)
         #expect(unknown.status == ExitCode.notPermitted.rawValue)
         // The reader is the operator.
         #expect(unknown.errors.contains("copy admin.token"), "\(unknown.errors)")
         #expect(withoutCA.status == ExitCode.unreachable.rawValue)
         #expect(withoutCA.errors.contains("--ca (BRUME_OPERATOR_CA)"), "\(withoutCA.errors)")
-        let without = try served.run("account", "list", "--server", served.server, "--ca", served.ca)
+        let without = try served.command("account", "list", "--server", served.address, "--ca", served.caPath)
         #expect(without.status == ExitCode.usage.rawValue)
         #expect(without.errors.contains("--operator-token-file"))
     }
 
     @Test("a container that the server doesn't have is not found, whatever the command")
     func unknownContainer() throws {
-        let served = try Served(["--container", "iCloud.one"])
+        let served = try serve("--container", "iCloud.one")
         let token = try #require(
-            try served.run("account", "add", "alice", "--data", served.data, "--json").json()["token"]?.text)
+            try served.command("account", "add", "alice", "--data", served.dataFolder, "--json").json()["token"]?.text)
         let client = [
-            "BRUME_SERVER": served.server, "BRUME_CA": served.ca, "BRUME_TOKEN": token,
+            "BRUME_SERVER": served.address, "BRUME_CA": served.caPath, "BRUME_TOKEN": token,
             "BRUME_CONTAINER": "iCloud.nope", "BRUME_STATE": served.folder.path + "/state",
         ]
         for words in [
@@ -153,18 +128,17 @@ struct OperatorCommandTests {
 
     @Test("a killed server's socket is nobody's: commands use the folder, and the next server makes its own")
     func killed() throws {
-        let served = try Served()
-        served.process.send(SIGKILL)
-        _ = served.process.wait()
-        #expect(FileManager.default.fileExists(atPath: served.data + "/operator/socket"))
-        let list = try served.run("account", "add", "alice", "--data", served.data)
+        let served = try serve()
+        served.kill()
+        #expect(FileManager.default.fileExists(atPath: served.dataFolder + "/operator/socket"))
+        let list = try served.command("account", "add", "alice", "--data", served.dataFolder)
         #expect(list.status == 0, "\(list.errors)")
-        #expect(try served.run("stats", "--data", served.data).status == ExitCode.unreachable.rawValue)
-        let next = try DevServer(folder: served.folder, arguments: ["--data", served.data])
-        #expect(try served.run("account", "list", "--data", served.data, "--json").output.count == 3)
-        next.process.send(SIGTERM)
-        #expect(next.process.wait() == 0)
-        #expect(!FileManager.default.fileExists(atPath: served.data + "/operator/socket"))
+        #expect(try served.command("stats", "--data", served.dataFolder).status == ExitCode.unreachable.rawValue)
+        let next = try ServerProcess.dev(folder: served.folder, arguments: ["--data", served.dataFolder])
+        #expect(try served.command("account", "list", "--data", served.dataFolder, "--json").output.count == 3)
+        next.send(SIGTERM)
+        #expect(next.wait() == 0)
+        #expect(!FileManager.default.fileExists(atPath: served.dataFolder + "/operator/socket"))
     }
 
     @Test("a data folder that is not there is said to be missing, and made for the first account alone")
@@ -246,23 +220,24 @@ struct OperatorCommandTests {
 
     @Test("health needs no account and sends no token, and says whether the server answers at all")
     func health() throws {
-        let served = try Served()
-        let client = ["BRUME_SERVER": served.server, "BRUME_CA": served.ca]
-        let wrong = try served.run("health", "--json", environment: client.merging(["BRUME_TOKEN": "wrong"]) { $1 })
+        let served = try serve()
+        let client = ["BRUME_SERVER": served.address, "BRUME_CA": served.caPath]
+        let wrong = try served.command("health", "--json", environment: client.merging(["BRUME_TOKEN": "wrong"]) { $1 })
         #expect(wrong.status == 0, "\(wrong.errors)")
         #expect(try wrong.json()["serving"] == .bool(true))
-        let option = try served.run("health", "--token-file", served.ca, environment: client)
+        let option = try served.command("health", "--token-file", served.caPath, environment: client)
         #expect(option.status == ExitCode.usage.rawValue && option.errors.contains("has no option"))
-        let nobody = try served.run("health", "--connect-timeout", "1", environment: ["BRUME_SERVER": "127.0.0.1:1"])
+        let nobody = try served.command(
+            "health", "--connect-timeout", "1", environment: ["BRUME_SERVER": "127.0.0.1:1"])
         #expect(nobody.status == ExitCode.unreachable.rawValue, "\(nobody.errors)")
 
-        let limited = try Served(["--container", "iCloud.mine"])
-        let other = ["BRUME_SERVER": limited.server, "BRUME_CA": limited.ca]
-        let refused = try limited.run("health", environment: other)
+        let limited = try serve("--container", "iCloud.mine")
+        let other = ["BRUME_SERVER": limited.address, "BRUME_CA": limited.caPath]
+        let refused = try limited.command("health", environment: other)
         #expect(refused.status == ExitCode.notFound.rawValue)
         #expect(refused.errors.contains("the server answers") && refused.errors.contains("--container"))
-        #expect(try limited.run("health", "--container", "iCloud.mine", environment: other).status == 0)
-        #expect(try limited.run("health", "--data", limited.data).status == 0)
+        #expect(try limited.command("health", "--container", "iCloud.mine", environment: other).status == 0)
+        #expect(try limited.command("health", "--data", limited.dataFolder).status == 0)
     }
 
     @Test("root does not write into a stopped server's folder that is another user's", .enabled(if: geteuid() == 0))
@@ -281,17 +256,17 @@ struct OperatorCommandTests {
 
     @Test("a server that can't start says what to do, and never twice")
     func refusals() throws {
-        let served = try Served()
-        let certificates = served.folder.path + "/certs"
+        let served = try self.serve()
+        let certificates = served.folder.path + "/certificates"
         func serve(_ words: String...) throws -> CommandRun {
             try CommandRun(
                 ["serve", "--certificate", certificates + "/server.pem", "--key", certificates + "/server.key"] + words,
                 in: served.folder)
         }
-        let port = try serve("--data", served.folder.path + "/other", "--listen", served.server)
+        let port = try serve("--data", served.folder.path + "/other", "--listen", served.address)
         #expect(port.status == ExitCode.failed.rawValue)
         #expect(port.errors.contains("choose another port"), "\(port.errors)")
-        let folder = try serve("--data", served.data, "--listen", "127.0.0.1:0")
+        let folder = try serve("--data", served.dataFolder, "--listen", "127.0.0.1:0")
         #expect(folder.status == ExitCode.conflict.rawValue)
         #expect(folder.errors.contains("stop it first") && !folder.errors.contains("flock"), "\(folder.errors)")
         let parent = try serve("--data", served.folder.path + "/a/b/c", "--listen", "127.0.0.1:0")
@@ -299,7 +274,7 @@ struct OperatorCommandTests {
         #expect(parent.errors.contains("make the folder"), "\(parent.errors)")
         let empty = served.folder.path + "/empty"
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
-        let backup = try served.run("backup", served.folder.path + "/b.brume", "--data", empty)
+        let backup = try served.command("backup", served.folder.path + "/b.brume", "--data", empty)
         #expect(backup.status == ExitCode.notFound.rawValue)
         #expect(backup.errors.contains("no data folder"), "\(backup.errors)")
     }
@@ -308,7 +283,7 @@ struct OperatorCommandTests {
 
     @Test("a token comes from a variable, a file or the standard input, and not from the command line")
     func tokens() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let token = try server.token()
         var environment = try server.environment()
         environment["BRUME_TOKEN"] = nil

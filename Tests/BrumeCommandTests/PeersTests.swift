@@ -16,10 +16,10 @@ struct PeersTests {
         try #require(
             Tool.run("/usr/bin/env", "make", "-s", "-C", source, "FLAGS=-O0", "BIN=\(folder.path)", lg) == 0,
             "the load generator can't be built; it needs make, a C compiler and libssl-dev")
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         try server.start()
         defer { server.kill() }
-        _ = try folder.write("accounts", server.token("ada") + "\n" + server.token("bob") + "\n")
+        _ = try folder.write("accounts", server.addAccount("ada") + "\n" + server.addAccount("bob") + "\n")
         let port = try #require(server.address.split(separator: ":").last.map(String.init))
 
         /// What it prints: a line of JSON for each result.

@@ -6,8 +6,8 @@ internal import Testing
 
 @Suite("Queries on the command line", .serialized)
 struct QueryCommandTests {
-    private func server(_ arguments: [String] = []) throws -> DevServer {
-        let server = try DevServer(folder: TestFolder(), arguments: arguments)
+    private func server(_ arguments: [String] = []) throws -> ServerProcess {
+        let server = try ServerProcess.dev(folder: TestFolder(), arguments: arguments)
         for number in 0..<5 {
             let saved = try server.run(
                 "records", "save", "default", "n\(number)", "--type", "Note", "number:int64=\(number)",

@@ -47,11 +47,11 @@ struct SchemaCommandTests {
     func life(isRunning: Bool) throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let first = try DevServer(folder: folder, arguments: ["--data", data])
+        let first = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try first.run("records", "save", "default", "x", "--type", "Note", "title=one").status == 0)
         if !isRunning {
-            first.process.closeInput()
-            #expect(first.process.wait() == 0)
+            first.closeInput()
+            #expect(first.wait() == 0)
         }
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
         #expect(try run("schema", "export").output.contains("    RECORD TYPE Note ("))
@@ -85,10 +85,10 @@ struct SchemaCommandTests {
     func mistypedContainer(isRunning: Bool) throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         if !isRunning {
-            server.process.closeInput()
-            #expect(server.process.wait() == 0)
+            server.closeInput()
+            #expect(server.wait() == 0)
         }
         func run(_ words: String..., container: String = "iCloud.notse") throws -> CommandRun {
             try CommandRun(words + ["--data", data, "--container", container], in: folder)
@@ -121,15 +121,15 @@ struct SchemaCommandTests {
             "RECORD TYPE T\($0) (\(fields[$0..<min($0 + 100, fields.count)].joined(separator: ", ")));"
         }
         let path = try folder.write("large.ckdb", "DEFINE SCHEMA\n" + types.joined(separator: "\n"))
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
         let refused = try run("schema", "import", "--file", path)
         #expect(refused.status == ExitCode.failed.rawValue)
         #expect(refused.errors.contains("a running server takes up to"), "\(refused.errors)")
         #expect(refused.errors.contains("stop the server"), "\(refused.errors)")
         #expect(try !run("schema", "export").output.contains { $0.contains("RECORD TYPE T") })
-        server.process.closeInput()
-        #expect(server.process.wait() == 0)
+        server.closeInput()
+        #expect(server.wait() == 0)
         let taken = try run("schema", "import", "--file", path)
         #expect(taken.status == 0, "\(taken.errors)")
         #expect(try run("schema", "diff", "--file", path, "--environment", "development").status == 0)
@@ -139,7 +139,7 @@ struct SchemaCommandTests {
     func dev() throws {
         let folder = try TestFolder()
         let path = try folder.write("schema.ckdb", Self.file)
-        let server = try DevServer(
+        let server = try ServerProcess.dev(
             folder: folder, arguments: ["--schema", path, "--environment", "production"])
         let production = ["BRUME_ENVIRONMENT": "production"]
         #expect(

@@ -9,7 +9,7 @@ internal import Testing
 struct ServerCommandTests {
     @Test("dev is ready with accounts, stops in order, and leaves nothing behind")
     func dev() throws {
-        let server = try DevServer(folder: TestFolder(), arguments: ["--accounts", "alice,bob"])
+        let server = try ServerProcess.dev(folder: TestFolder(), arguments: ["--accounts", "alice,bob"])
         #expect(server.ready["accounts"]?["alice"]?["email"] == .string("alice@example.com"))
         #expect(server.ready["accounts"]?["bob"]?["user"]?.text?.hasPrefix("_") == true)
         let caPath = try #require(server.ready["ca"]?.text)
@@ -17,8 +17,8 @@ struct ServerCommandTests {
         // It holds tokens.
         #expect(try FileSystem.permissions(server.readyPath) == 0o600)
         #expect(try server.run("zones", account: "alice").status == 0)
-        server.process.send(SIGTERM)
-        #expect(server.process.wait() == 0)
+        server.send(SIGTERM)
+        #expect(server.wait() == 0)
         #expect(!FileManager.default.fileExists(atPath: caPath))
     }
 
@@ -26,11 +26,11 @@ struct ServerCommandTests {
     func devAgain() throws {
         let folder = try TestFolder()
         let data = ["--data", folder.path + "/data"]
-        let first = try DevServer(folder: folder, arguments: data)
+        let first = try ServerProcess.dev(folder: folder, arguments: data)
         #expect(try first.run("records", "save", "default", "x", "--type", "T", "a=1").status == 0)
-        first.process.closeInput()
-        #expect(first.process.wait() == 0)
-        let second = try DevServer(folder: folder, arguments: data)
+        first.closeInput()
+        #expect(first.wait() == 0)
+        let second = try ServerProcess.dev(folder: folder, arguments: data)
         #expect(try second.token() != first.token())
         #expect(second.ready["accounts"]?["a"]?["user"] == first.ready["accounts"]?["a"]?["user"])
         #expect(try second.run("records", "get", "default", "x").status == 0)
@@ -55,7 +55,7 @@ struct ServerCommandTests {
         }
         #expect(try run("snapshot").status == ExitCode.unreachable.rawValue)
 
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         let token = try #require(try added.json()["token"]?.text)
         #expect(try server.run("zones", extra: ["BRUME_TOKEN": token]).status == 0)
         #expect(try run("account", "add", "carol").status == ExitCode.conflict.rawValue)
@@ -76,7 +76,7 @@ struct ServerCommandTests {
         let folder = try TestFolder()
         let data = folder.path + "/data"
         func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
-        let server = try DevServer(folder: folder, arguments: ["--data", data, "--accounts", "a,b"])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data, "--accounts", "a,b"])
         for (account, container) in [("a", "iCloud.one"), ("a", "iCloud.two"), ("b", "iCloud.one")] {
             let extra = ["BRUME_CONTAINER": container]
             #expect(try server.run("zones", "create", "Notes", account: account, extra: extra).status == 0)
@@ -118,8 +118,8 @@ struct ServerCommandTests {
         #expect(try run("account", "add", "new").status == 0)
         let unused = try run("account", "remove", "new", "--yes")
         #expect(unused.output == ["removed new, which had no private data"], "\(unused.output) \(unused.errors)")
-        server.process.closeInput()
-        #expect(server.process.wait() == 0)
+        server.closeInput()
+        #expect(server.wait() == 0)
         #expect(try run("account", "add", "c").status == 0)
         let stopped = try run("account", "remove", "c", "--with-data", "--yes")
         #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
@@ -142,7 +142,7 @@ struct ServerCommandTests {
         func publicBytes(_ container: JSONValue?) -> Int64 {
             if case .integer(let bytes)? = container?["development"]?["publicBytes"] { bytes } else { -1 }
         }
-        let first = try DevServer(folder: folder, arguments: ["--data", data, "--public-quota", "1MiB"])
+        let first = try ServerProcess.dev(folder: folder, arguments: ["--data", data, "--public-quota", "1MiB"])
         for container in ["iCloud.one", "iCloud.two"] {
             let saved = try first.run(
                 "records", "save", "default", "x", "--public", "--type", "T",
@@ -158,13 +158,13 @@ struct ServerCommandTests {
         #expect(try exported.json()["recordTypes"] == .integer(1))
         #expect(loaded["iCloud.one"]?["publicLimit"] == .integer(1_048_576))
         #expect((2_000...3_000).contains(publicBytes(loaded["iCloud.two"])), "\(loaded)")
-        first.process.closeInput()
-        #expect(first.process.wait() == 0)
-        let second = try DevServer(folder: folder, arguments: ["--data", data])
+        first.closeInput()
+        #expect(first.wait() == 0)
+        let second = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         let onDisk = try list()
         #expect(publicBytes(onDisk["iCloud.two"]) == publicBytes(loaded["iCloud.two"]))
-        second.process.closeInput()
-        #expect(second.process.wait() == 0)
+        second.closeInput()
+        #expect(second.wait() == 0)
         let stopped = try CommandRun(["containers", "list", "--data", data], in: folder)
         #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
     }
@@ -187,13 +187,13 @@ struct ServerCommandTests {
         #expect(stopped["email"] == .string("c@example.com") && stopped["tokens"] == .integer(1))
         #expect(try run("account", "show", "dave", "--json").json()["quota"]?["default"] == .bool(true))
         #expect(try run("account", "show", "nobody").status == ExitCode.notFound.rawValue)
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         let running = try run("account", "show", "carol")
         let quota = "1GiB (1,073,741,824 bytes) for all private databases; 0 bytes used"
         #expect(running.output.last == "quota:   \(quota)", "\(running.output)")
         #expect(try run("account", "show", "nobody").status == ExitCode.notFound.rawValue)
-        server.process.closeInput()
-        #expect(server.process.wait() == 0)
+        server.closeInput()
+        #expect(server.wait() == 0)
     }
 
     @Test("a quota stops an account's saves and nobody else's, and the operator shows and changes it")
@@ -203,7 +203,7 @@ struct ServerCommandTests {
         func quota(_ words: String...) throws -> CommandRun {
             try CommandRun(["account", "quota"] + words + ["--json", "--data", data], in: folder)
         }
-        let server = try DevServer(folder: folder, arguments: ["--data", data, "--quota", "4KiB"])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data, "--quota", "4KiB"])
         func save(_ name: String, account: String = "a") throws -> CommandRun {
             try server.run(
                 "records", "save", "default", name, "--type", "T", "text=" + String(repeating: "x", count: 2_500),
@@ -232,14 +232,14 @@ struct ServerCommandTests {
         #expect(try save("three").status == 0)
         #expect(try quota("nobody").status == ExitCode.notFound.rawValue)
         #expect(try quota("a", "much").status == ExitCode.usage.rawValue)
-        server.process.closeInput()
-        #expect(server.process.wait() == 0)
+        server.closeInput()
+        #expect(server.wait() == 0)
 
         // The account keeps its own; what is used the folder alone does not tell.
         let stopped = try quota("a").json()
         #expect(stopped["limit"] == .integer(0) && stopped["used"] == .null, "\(stopped)")
         #expect(try quota("a", "8KiB").json()["limit"] == .integer(8_192))
-        let again = try DevServer(folder: folder, arguments: ["--data", data])
+        let again = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try quota("a").json()["limit"] == .integer(8_192))
         #expect(
             try again.run(
@@ -269,8 +269,8 @@ struct ServerCommandTests {
             "serve", "--data", data, "--listen", "127.0.0.1:0", "--certificate", certificates + "/server.pem", "--key",
             certificates + "/server.key", "--ca", certificates + "/ca.pem", "--with-parent",
         ]
-        let server = try KilledServer(folder: folder)
-        #expect(try server.start())
+        let server = try ServerProcess(folder: folder)
+        try server.start()
         let second = try CommandRun(
             arguments.map { $0 == data ? server.dataFolder : $0 }, in: folder)
         #expect(second.status == ExitCode.conflict.rawValue, "\(second.errors)")
@@ -286,10 +286,10 @@ struct ServerCommandTests {
     func missingFiles() throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try server.run("records", "save", "default", "a", "--type", "T", "a=1").status == 0)
-        server.process.send(SIGTERM)
-        #expect(server.process.wait() == 0)
+        server.send(SIGTERM)
+        #expect(server.wait() == 0)
         let all = try #require(FileManager.default.enumerator(atPath: data)).compactMap { $0 as? String }
         let files = all.filter { path in
             var isFolder: ObjCBool = false
@@ -320,7 +320,7 @@ struct ServerCommandTests {
         let accepted = try CommandRun(["verify", data, "--accept-loss", "--json"], in: folder)
         #expect(accepted.status == 0, "\(accepted.output) \(accepted.errors)")
         #expect(try accepted.json()["lost"]?.array?.compactMap { $0["file"]?.text }.sorted() == lost.sorted())
-        let again = try DevServer(folder: folder, arguments: ["--data", data])
+        let again = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try again.run("records", "get", "default", "a").status == ExitCode.notFound.rawValue)
     }
 
@@ -328,13 +328,13 @@ struct ServerCommandTests {
     func damagedJournal() throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         for name in ["first-of-all", "second", "third"] {
             #expect(try server.run("records", "save", "default", name, "--type", "T", "a=1").status == 0)
         }
         // Not in order, so that the journal keeps what it has.
-        server.process.send(SIGKILL)
-        _ = server.process.wait()
+        server.send(SIGKILL)
+        _ = server.wait()
         let path = try #require(try Self.flipByte(of: "first-of-all", in: data))
         let damaged = try CommandRun(["verify", data, "--json"], in: folder)
         #expect(damaged.status == ExitCode.damaged.rawValue)
@@ -349,10 +349,10 @@ struct ServerCommandTests {
     func damagedSnapshot() throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data])
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
         #expect(try server.run("records", "save", "default", "in-a-snapshot", "--type", "T", "a=1").status == 0)
-        server.process.send(SIGTERM)
-        #expect(server.process.wait() == 0)
+        server.send(SIGTERM)
+        #expect(server.wait() == 0)
         let path = try #require(try Self.flipByte(of: "in-a-snapshot", in: data))
         let damaged = try CommandRun(["verify", data], in: folder)
         #expect(damaged.status == ExitCode.damaged.rawValue)

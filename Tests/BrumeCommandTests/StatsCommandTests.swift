@@ -10,7 +10,8 @@ struct StatsCommandTests {
     func running() throws {
         let folder = try TestFolder()
         let data = folder.path + "/data"
-        let server = try DevServer(folder: folder, arguments: ["--data", data, "--metrics-listen", "127.0.0.1:0"])
+        let server = try ServerProcess.dev(
+            folder: folder, arguments: ["--data", data, "--metrics-listen", "127.0.0.1:0"])
         #expect(try server.run("records", "save", "default", "one", "--type", "T", "a=1").status == 0)
         let json = try server.run("stats", "--data", data, "--json")
         #expect(json.status == 0, "\(json.errors)")

@@ -10,7 +10,7 @@ internal import Testing
 @Suite("Watching queries on the command line", .timeLimit(.minutes(3)))
 struct WatchCommandTests {
     /// `brume watch`, which has begun.
-    private func watch(_ server: DevServer, account: String = "a", _ arguments: String...) throws -> ChildProcess {
+    private func watch(_ server: ServerProcess, account: String = "a", _ arguments: String...) throws -> ChildProcess {
         let process = try ChildProcess(
             executable: CommandRun.executable, arguments: ["watch", "--json"] + arguments,
             environment: CommandRun.clean(server.environment(account: account)),
@@ -25,7 +25,7 @@ struct WatchCommandTests {
     }
 
     private func save(
-        _ server: DevServer, _ name: String, _ fields: String..., account: String = "a", isPublic: Bool = false
+        _ server: ServerProcess, _ name: String, _ fields: String..., account: String = "a", isPublic: Bool = false
     )
         throws
     {
@@ -37,7 +37,7 @@ struct WatchCommandTests {
 
     @Test("records that match are printed with the fields that were asked for, others are not")
     func predicate() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let watch = try watch(
             server, "--type", "Note", "--where", "pages > 10", "--fields", "title,pages", "--count", "2")
         try save(server, "thin", "title=thin", "pages:int64=3", "other=x")
@@ -57,7 +57,7 @@ struct WatchCommandTests {
 
     @Test("another account's records of the public database are printed with --public")
     func publicDatabase() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let watch = try watch(
             server, "--public", "--type", "Note", "--where", "title BEGINSWITH 'news'", "--fields", "title", "--count",
             "1")
@@ -72,7 +72,7 @@ struct WatchCommandTests {
 
     @Test("what an earlier command subscribed to is not printed")
     func ownSubscription() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         let first = try watch(server, "--type", "Note", "--count", "1")
         try save(server, "a")
         #expect(try next(first)["record"] == .string("a") && first.wait() == 0)
@@ -87,7 +87,7 @@ struct WatchCommandTests {
 
     @Test("a command is another device than an app with the same state folder, which hears of what it does")
     func device() throws {
-        let server = try DevServer(folder: TestFolder())
+        let server = try ServerProcess.dev(folder: TestFolder())
         try save(server, "a")
         let folder = server.folder.path + "/state-a"
         #expect(FileManager.default.fileExists(atPath: folder + "/commands/device-id"))
@@ -96,7 +96,7 @@ struct WatchCommandTests {
 
     @Test("what can't be watched is said before anything is watched, with what to do")
     func mistakes() throws {
-        let server = try DevServer(folder: TestFolder(), arguments: ["--strict"])
+        let server = try ServerProcess.dev(folder: TestFolder(), arguments: ["--strict"])
         func errors(_ arguments: String..., code: ExitCode = .usage) throws -> String {
             let run = try CommandRun(["watch"] + arguments, environment: server.environment(), in: server.folder)
             #expect(run.status == code.rawValue, "\(arguments): \(run.errors)")

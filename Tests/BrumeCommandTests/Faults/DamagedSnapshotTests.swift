@@ -13,10 +13,10 @@ struct DamagedSnapshotTests {
         "does not start, and names the file; told to check behind the start, it refuses that database alone and says so"
     )
     func damaged() async throws {
-        let server = try FaultyServer(folder: TestFolder())
+        let server = try ServerProcess(folder: TestFolder())
         try server.start()
-        #expect(try server.run("health").status == 0)
-        let tokens = [try server.token("ada"), try server.token("bob")]
+        #expect(try server.operate("health").status == 0)
+        let tokens = [try server.addAccount("ada"), try server.addAccount("bob")]
         for token in tokens {
             let session = try ClientSession.faulty(server.configuration(token: token))
             try await session.makeFaultZone()
@@ -26,7 +26,7 @@ struct DamagedSnapshotTests {
         #expect(try await server.end() == 0)
 
         // Of bob, whose user record name is in the file's name.
-        let list = try server.run("account", "list", "--json", "--container", "iCloud.faults").output
+        let list = try server.operate("account", "list", "--json", "--container", "iCloud.faults").output
         let last = try #require(list.last { !$0.isEmpty })
         let user = try #require(last.components(separatedBy: "\"").first { $0.hasPrefix("_") })
         let folder = server.dataFolder + "/snapshots"
@@ -37,20 +37,20 @@ struct DamagedSnapshotTests {
         bytes[bytes.count - 1] ^= 1
         try bytes.write(to: path)
 
-        #expect(throws: CommandError.self) { try server.start() }
+        #expect(throws: TestFailure.self) { try server.start() }
         #expect(try await server.end() == ExitCode.damaged.rawValue)
         #expect(server.log.contains(name) && server.log.contains("is damaged at byte"))
         #expect(server.log.contains("Restore a backup; without one, brume help verify describes --accept-loss"))
         // One that is missing has no place where it is damaged.
         try FileManager.default.removeItem(at: path)
-        #expect(throws: CommandError.self) { try server.start() }
+        #expect(throws: TestFailure.self) { try server.start() }
         #expect(try await server.end() == ExitCode.damaged.rawValue)
         #expect(server.log.contains("\(name): the file is missing"), "\(server.log)")
         try bytes.write(to: path)
 
         try server.start(options: ["--check-snapshots", "background"])
         try await server.waitForLog("a snapshot can't be relied on")
-        let health = try server.run("health", "--json")
+        let health = try server.operate("health", "--json")
         #expect(health.status == ExitCode.damaged.rawValue)
         #expect(try health.json()["damageFound"] == .bool(true) && health.json()["serving"] == .bool(true))
         let (ada, bob) = (

@@ -20,7 +20,7 @@ struct DiskFullProcessTests {
 
     /// Inserts records until the disk is full; gives those that were acknowledged and the one that waits.
     private func fill(
-        _ server: FaultyServer, _ session: ClientSession, prefix: String
+        _ server: ServerProcess, _ session: ClientSession, prefix: String
     ) async throws -> (acknowledged: [String], held: Held) {
         let lines = server.log.components(separatedBy: Self.fullLine).count
         var acknowledged: [String] = []
@@ -32,7 +32,7 @@ struct DiskFullProcessTests {
                 return try await session.insert(name, byteCount: 60_000)
             }
             var isFull = false
-            try await Deadline.wait("a save is acknowledged, or the disk is full") {
+            try await waitUntil("a save is acknowledged, or the disk is full") {
                 if isDone.withLock({ $0 }) { return true }
                 isFull = server.log.components(separatedBy: Self.fullLine).count > lines
                 return isFull
@@ -41,7 +41,7 @@ struct DiskFullProcessTests {
             _ = try await task.value
             acknowledged.append(name)
         }
-        throw Deadline.Missed(description: "the disk did not become full")
+        throw TestFailure("the disk did not become full")
     }
 
     private static let fullLine = "the disk is full"
@@ -64,9 +64,9 @@ struct DiskFullProcessTests {
     func tmpfs() async throws {
         let folder = try TestFolder()
         let disk = try SmallDisk(in: folder, mebibytes: 6)
-        let server = try FaultyServer(folder: folder, dataFolder: disk.path + "/data")
+        let server = try ServerProcess(folder: folder, dataFolder: disk.path + "/data")
         try server.start()
-        let (ada, bob) = (try server.token("ada"), try server.token("bob"))
+        let (ada, bob) = (try server.addAccount("ada"), try server.addAccount("bob"))
         let writer = try ClientSession.faulty(server.configuration(token: ada))
         let reader = try ClientSession.faulty(server.configuration(token: bob))
         try await writer.makeFaultZone()
@@ -81,7 +81,7 @@ struct DiskFullProcessTests {
             for try await event in listening.notificationEvents { events.withLock { $0.append("\(event.kind)") } }
         }
         defer { listener.cancel() }
-        try await Deadline.wait("the stream is open") { events.withLock { !$0.isEmpty } }
+        try await waitUntil("the stream is open") { events.withLock { !$0.isEmpty } }
 
         try disk.fill(leaving: 300_000)
         let (acknowledged, held) = try await fill(server, writer, prefix: "a")
@@ -89,7 +89,7 @@ struct DiskFullProcessTests {
         await expectRefusal(reader)
         let health = try await reader.health()
         #expect(health.isServing && health.isDiskFull && !health.isDamageFound)
-        #expect(try server.run("health").status == ExitCode.failed.rawValue)
+        #expect(try server.operate("health").status == ExitCode.failed.rawValue)
         // A database without commits in doubt is read as ever, and the stream is there.
         #expect(try await reader.changes().names == before.names)
         _ = try await reader.ping()
@@ -102,7 +102,7 @@ struct DiskFullProcessTests {
         try await server.waitForLog("there is room on the disk")
         try await writer.insert("afterwards")
         try await reader.insert("bob's second")
-        try await Deadline.wait("the stream tells of it") { events.withLock { $0.count > 1 } }
+        try await waitUntil("the stream tells of it") { events.withLock { $0.count > 1 } }
         let after = try await writer.changes()
         #expect(after.names == acknowledged + [held.name, "afterwards"])
         #expect(after.tags[acknowledged.count] == heldTag)
@@ -120,10 +120,10 @@ struct DiskFullProcessTests {
     @Test(
         "refuses to change accounts without room as it refuses writes, changes nothing, and does it when there is room")
     func accounts() async throws {
-        let server = try FaultyServer(folder: TestFolder())
+        let server = try ServerProcess(folder: TestFolder())
         try server.start()
-        _ = try server.token("ada")
-        let before = try server.run("account", "list").output
+        _ = try server.addAccount("ada")
+        let before = try server.operate("account", "list").output
         let session = try #require(
             try Operator.folderSession(server.dataFolder, container: "iCloud.faults", environment: .development))
         func limit(_ bytes: String) throws {
@@ -144,21 +144,21 @@ struct DiskFullProcessTests {
             #expect(error.code == .serviceUnavailable && error.retryAfterMilliseconds == 5_000, "\(name): \(error)")
             #expect(error.message.contains("full"), "\(name)")
         }
-        #expect(try server.run("account", "add", "bob").status != 0)
-        #expect(try server.run("account", "list").output == before)
+        #expect(try server.operate("account", "add", "bob").status != 0)
+        #expect(try server.operate("account", "list").output == before)
         try limit("unlimited")
-        _ = try server.token("bob")
+        _ = try server.addAccount("bob")
         _ = try await session.createToken(name: "ada")
         server.kill()
         try server.expectSound()
-        #expect(try server.run("account", "list").output.contains { $0.contains("2 tokens") })
+        #expect(try server.operate("account", "list").output.contains { $0.contains("2 tokens") })
     }
 
     @Test("takes a limit on the size of files as a full disk, and ends with 74 when it has to stop on one")
     func fileSizeLimit() async throws {
-        let server = try FaultyServer(folder: TestFolder())
+        let server = try ServerProcess(folder: TestFolder())
         try server.start()
-        let session = try ClientSession.faulty(server.configuration(token: server.token("ada")))
+        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         func limit(_ bytes: String) throws {
             #expect(try Tool.run("/usr/bin/prlimit", "--pid", String(server.pid), "--fsize=\(bytes):") == 0)

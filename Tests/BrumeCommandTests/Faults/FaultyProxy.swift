@@ -1,4 +1,5 @@
 internal import BrumeLock
+internal import BrumeTestKit
 internal import Foundation
 
 /// A TCP proxy before a server that harms connections: each one as the next fault of a list says, the others not at
@@ -56,7 +57,7 @@ final class FaultyProxy: Sendable {
                 bind(listener, pointer, length) | listen(listener, 64) | getsockname(listener, pointer, &length)
             }
         }
-        guard status == 0 else { throw Deadline.Missed(description: "no socket for the proxy: errno \(errno)") }
+        guard status == 0 else { throw TestFailure("no socket for the proxy: errno \(errno)") }
         port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread { [self] in accept() }
     }

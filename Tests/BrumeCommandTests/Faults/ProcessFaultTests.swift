@@ -52,13 +52,13 @@ struct ProcessFaultTests {
         arguments: [("fdatasync", "5"), ("fdatasync", "28"), ("pwrite", "5"), ("fsync", "5")])
     func failingCall(call: String, number: String) async throws {
         let folder = try TestFolder()
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         let trigger = folder.path + "/trigger"
         try server.start(environment: [
             "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": call, "FAULT_TRIGGER": trigger,
             "FAULT_ERRNO": number,
         ])
-        let token = try server.token("ada")
+        let token = try server.addAccount("ada")
         let session = try ClientSession.faulty(server.configuration(token: token))
         try await session.makeFaultZone()
         let writers = (0..<3).map { _ in Writer() }
@@ -67,7 +67,7 @@ struct ProcessFaultTests {
                 let own = try ClientSession.faulty(server.configuration(token: token))
                 group.addTask { await writer.run(own, prefix: "w\(index)") }
             }
-            try await Deadline.wait("some saves are acknowledged") {
+            try await waitUntil("some saves are acknowledged") {
                 writers.allSatisfy { $0.acknowledged.count >= 5 }
             }
             _ = try folder.write("trigger", "")
@@ -77,7 +77,7 @@ struct ProcessFaultTests {
             try server.start()
             // The same writers go on, on the same connections as they see it.
             let counts = writers.map(\.acknowledged.count)
-            try await Deadline.wait("saves are acknowledged again") {
+            try await waitUntil("saves are acknowledged again") {
                 zip(writers, counts).allSatisfy { $0.acknowledged.count > $1 + 3 }
             }
             for writer in writers { writer.stop() }
@@ -97,13 +97,13 @@ struct ProcessFaultTests {
         arguments: ["fdatasync", "pwrite"])
     func failingPause(call: String) async throws {
         let folder = try TestFolder()
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         let trigger = folder.path + "/trigger"
         try server.start(environment: [
             "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": call, "FAULT_PATH": "/journal/extent",
             "FAULT_TRIGGER": trigger,
         ])
-        let session = try ClientSession.faulty(server.configuration(token: server.token("ada")))
+        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         _ = try folder.write("trigger", "")
         // The pause may come before it or behind it.
@@ -125,7 +125,7 @@ struct ProcessFaultTests {
         let folder = try TestFolder()
         // Both have this name in their path. The parent is the first of them to be synced.
         let parent = folder.path + "/parent"
-        let server = try FaultyServer(folder: folder, dataFolder: parent + "/data")
+        let server = try ServerProcess(folder: folder, dataFolder: parent + "/data")
         try FileManager.default.createDirectory(
             atPath: stoodThere ? server.dataFolder : parent, withIntermediateDirectories: true)
         let trigger = try folder.write("trigger", "")
@@ -133,7 +133,7 @@ struct ProcessFaultTests {
             "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": "fsync", "FAULT_PATH": "/parent",
             "FAULT_TRIGGER": trigger,
         ]
-        #expect(throws: CommandError.self) { try server.start(environment: faults) }
+        #expect(throws: TestFailure.self) { try server.start(environment: faults) }
         #expect(try await server.end() == ExitCode.failed.rawValue)
         #expect(server.log.contains("the data folder can't be made: fsync \(parent):"), "\(server.log)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: server.dataFolder).isEmpty, "nothing is written")
@@ -145,9 +145,9 @@ struct ProcessFaultTests {
 
     @Test("that stands still for two seconds loses nothing, and who can't wait is told in time")
     func standstill() async throws {
-        let server = try FaultyServer(folder: TestFolder())
+        let server = try ServerProcess(folder: TestFolder())
         try server.start()
-        let token = try server.token("ada")
+        let token = try server.addAccount("ada")
         let session = try ClientSession.faulty(server.configuration(token: token))
         try await session.makeFaultZone()
         let writer = Writer()
@@ -155,9 +155,9 @@ struct ProcessFaultTests {
         let writing = Task { await writer.run(own, prefix: "w") }
         for round in 1...2 {
             let count = writer.acknowledged.count
-            try await Deadline.wait("saves are acknowledged, round \(round)") { writer.acknowledged.count > count + 5 }
+            try await waitUntil("saves are acknowledged, round \(round)") { writer.acknowledged.count > count + 5 }
             server.send(SIGSTOP)
-            try await Deadline.wait("every thread stands still") { server.isStopped }
+            try await waitUntil("every thread stands still") { server.isStopped }
             do throws(ServiceError) {
                 _ = try await session.ping(timeoutNanoseconds: 2_000_000_000)
                 Issue.record("a process that stands still answered")
@@ -167,7 +167,7 @@ struct ProcessFaultTests {
             server.send(SIGCONT)
         }
         let count = writer.acknowledged.count
-        try await Deadline.wait("saves are acknowledged at the end") { writer.acknowledged.count > count + 5 }
+        try await waitUntil("saves are acknowledged at the end") { writer.acknowledged.count > count + 5 }
         writer.stop()
         await writing.value
         #expect(try await session.changes().names == writer.acknowledged)
@@ -178,11 +178,11 @@ struct ProcessFaultTests {
     @Test("whose wall clock jumps by years keeps the order of changes, and its tokens hold")
     func clockJumps() async throws {
         let folder = try TestFolder()
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         let clock = try folder.write("clock", "0")
         let environment = ["LD_PRELOAD": try Self.shim(in: folder), "FAULT_CLOCK": clock]
         try server.start(environment: environment)
-        let session = try ClientSession.faulty(server.configuration(token: server.token("ada")))
+        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         let year = 365 * 86_400
         var tokens: [[UInt8]] = [try await session.changes().token]
@@ -220,7 +220,7 @@ struct ProcessFaultTests {
     @Test("one of whose loops stands still says so within seconds, also when the clock is set back meanwhile")
     func standingLoop() async throws {
         let folder = try TestFolder()
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         let stop = folder.path + "/stop"
         try server.start(
             environment: [
@@ -228,7 +228,7 @@ struct ProcessFaultTests {
                 "FAULT_LOOP": stop,
             ], options: ["--metrics-listen", "127.0.0.1:0"])
         // It is logged behind the line that the start waits for.
-        while !server.log.contains("figures over HTTP") { try await Task.sleep(for: .milliseconds(10)) }
+        try await server.waitForLog("figures over HTTP")
         let line = try #require(server.log.split(separator: "\n").first { $0.contains("figures over HTTP") })
         let port = try #require(line.split(separator: ":").last)
         func answer() throws -> String {

@@ -10,14 +10,14 @@ internal import Testing
 /// A network that cuts, stalls and swallows: every modify has one effect, and the notification stream misses nothing.
 @Suite("A client behind a bad network", .serialized, .timeLimit(.minutes(4)))
 struct ProxyTests {
-    private let server: FaultyServer
+    private let server: ServerProcess
     private let proxy: FaultyProxy
     private let token: String
 
     init() throws {
-        server = try FaultyServer(folder: TestFolder())
+        server = try ServerProcess(folder: TestFolder())
         try server.start()
-        token = try server.token("ada")
+        token = try server.addAccount("ada")
         proxy = try FaultyProxy(server: server.address)
     }
 
@@ -110,14 +110,14 @@ struct ProxyTests {
             }
         }
         defer { listener.cancel() }
-        try await Deadline.wait("the stream is open") { isReady.withLock { $0 } }
+        try await waitUntil("the stream is open") { isReady.withLock { $0 } }
         let greeting = try #require(proxy.traffic.last).down
         // The connection that is open now goes on without faults, so it has to end first; those behind it are cut
         // further and further into their events.
         let cuts = 8
         proxy.add((0..<cuts).map { FaultyProxy.Fault(isDown: true, byteCount: greeting + 60 + $0 * 67) })
         proxy.cutAll()
-        try await Deadline.wait("a new connection") { proxy.faultsLeft < cuts }
+        try await waitUntil("a new connection") { proxy.faultsLeft < cuts }
         var expected = 0
         while proxy.faultsLeft > 0 || expected < 40 {
             // One at a time and some at once, so that cuts find the stream between events and inside of them.
@@ -125,7 +125,7 @@ struct ProxyTests {
                 try await direct.insert("n\(expected)")
                 expected += 1
             }
-            try await Deadline.wait("commit \(expected) is heard of") { ids.withLock { $0.count } >= expected }
+            try await waitUntil("commit \(expected) is heard of") { ids.withLock { $0.count } >= expected }
             try #require(expected < 500, "the connections are not cut: \(proxy.traffic)")
         }
         #expect(ids.withLock { $0.count } == expected)

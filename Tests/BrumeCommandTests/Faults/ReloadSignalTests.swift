@@ -12,11 +12,11 @@ struct ReloadSignalTests {
     @Test("has serve read certificate, key and log level again: connections stay, and a bad file changes nothing")
     func reload() async throws {
         let folder = try TestFolder()
-        let server = try FaultyServer(folder: folder)
+        let server = try ServerProcess(folder: folder)
         let configuration = try folder.write("brume.conf", "log-level = error\n")
         try server.start(options: ["--config", configuration])
         let pid = server.pid
-        let token = try server.token("ada")
+        let token = try server.addAccount("ada")
         let session = try ClientSession.faulty(server.configuration(token: token))
         try await session.makeFaultZone()
         try await session.insert("before")
@@ -48,8 +48,8 @@ struct ReloadSignalTests {
 
     @Test("ends dev in order, as the end of the terminal that it runs in")
     func dev() throws {
-        let server = try DevServer(folder: TestFolder(), arguments: [])
-        server.process.send(SIGHUP)
-        #expect(server.process.wait() == 0)
+        let server = try ServerProcess.dev(folder: TestFolder(), arguments: [])
+        server.send(SIGHUP)
+        #expect(server.wait() == 0)
     }
 }

@@ -11,28 +11,25 @@ internal import Testing
 struct FixtureTests {
     /// A server on a folder, and the sessions of the two accounts.
     private struct Desk {
-        let server: FaultyServer
+        let server: ServerProcess
         let known: FixtureContent.Knowledge
         let ada: ClientSession
         let bob: ClientSession
         let database: CKDatabase
 
         init(_ folder: TestFolder, version: Int) throws {
-            server = try FaultyServer(folder: folder)
-            known = try FixtureContent.Knowledge.read(version: version)
+            let server = try ServerProcess(folder: folder)
+            let known = try FixtureContent.Knowledge.read(version: version)
+            (self.server, self.known) = (server, known)
             try server.start()
-            ada = try ClientSession.unshared(Self.configuration(server, known["ada"]))
-            bob = try ClientSession.unshared(Self.configuration(server, known["bob"]))
+            func configuration(_ name: String) throws -> BrumeConfiguration {
+                server.configuration(token: try known[name], container: FixtureContent.container)
+            }
+            ada = try ClientSession.unshared(configuration("ada"))
+            bob = try ClientSession.unshared(configuration("bob"))
             database =
-                CKContainer(
-                    identifier: FixtureContent.container, configuration: Self.configuration(server, try known["ada"])
-                ).privateCloudDatabase
-        }
-
-        private static func configuration(_ server: FaultyServer, _ token: String) -> BrumeConfiguration {
-            BrumeConfiguration(
-                server: server.address, caPath: server.caPath, token: token, container: FixtureContent.container,
-                stateFolder: server.folder.path + "/state-" + UUID().uuidString)
+                CKContainer(identifier: FixtureContent.container, configuration: try configuration("ada"))
+                .privateCloudDatabase
         }
 
         func expectChanges(

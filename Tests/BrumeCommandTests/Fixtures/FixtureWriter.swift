@@ -11,38 +11,11 @@ internal import Testing
 @Suite("Fixtures", .serialized, .timeLimit(.minutes(2)))
 struct FixtureWriter {
     /// A server in this process, with small journal files.
-    private final class Run {
-        let server: Server
-        let certificates: Certificates
-
-        init(_ data: String, _ folder: TestFolder) throws {
-            certificates = Certificates(folder: folder.path + "/certificates")
-            try certificates.issue(names: Certificates.localNames)
-            var configuration = ServerConfiguration(
-                dataFolder: data, certificatePath: certificates.certificatePath, keyPath: certificates.keyPath)
-            configuration.port = 0
-            configuration.loopCount = 1
-            configuration.journalSegmentBytes = 16 * 1024
-            configuration.log = .none
-            server = try Server(configuration)
-            try server.start()
-        }
-
-        func container(_ token: String) -> CKContainer {
-            CKContainer(identifier: FixtureContent.container, configuration: configuration(token))
-        }
-
-        func session(_ token: String) throws -> ClientSession { try ClientSession.unshared(configuration(token)) }
-
-        private func configuration(_ token: String) -> BrumeConfiguration {
-            BrumeConfiguration(
-                server: server.address, caPath: certificates.caPath, token: token, container: FixtureContent.container,
-                stateFolder: certificates.folder + "/state-" + UUID().uuidString)
-        }
-
-        func stop() {
-            server.drain()
-            server.wait()
+    private func serve(on data: String) throws -> RunningServer {
+        try RunningServer {
+            $0.dataFolder = data
+            $0.loopCount = 1
+            $0.journalSegmentBytes = 16 * 1024
         }
     }
 
@@ -61,7 +34,7 @@ struct FixtureWriter {
         let backup = target + ".brume"
         for path in [backup, target] { try? FileManager.default.removeItem(atPath: path) }
 
-        var run = try Run(data, folder)
+        var run = try serve(on: data)
         for name in ["ada", "bob"] {
             let (account, token) = try run.server.addAccount(name: name, email: name + "@example.com")
             known.texts[name] = token
@@ -72,24 +45,24 @@ struct FixtureWriter {
         try await first(run, &known)
         run.stop()
 
-        run = try Run(data, folder)
+        run = try serve(on: data)
         try await second(run, &known)
         run.stop()
         let made = try CommandRun(["backup", backup, "--data", data], in: folder)
         try #require(made.status == 0, "\(made.errors)")
 
-        run = try Run(data, folder)
+        run = try serve(on: data)
         try await lost(run, &known)
         run.stop()
 
         let restore = try CommandRun(["restore", backup, "--data", restored], in: folder)
         try #require(restore.status == 0, "\(restore.errors)")
-        run = try Run(restored, folder)
+        run = try serve(on: restored)
         _ = try await run.session(known["ada"]).save(Self.notes, [.note("after-restore")])
         known.set("late", token: try await run.session(known["ada"]).page(of: Self.notes).token)
         run.stop()
 
-        run = try Run(restored, folder)
+        run = try serve(on: restored)
         let ada = try run.session(known["ada"])
         _ = try await ada.save(Self.notes, [.note("tail")], deletions: ["old3"])
         known.set("last", token: try await ada.page(of: Self.notes).token)
@@ -104,7 +77,7 @@ struct FixtureWriter {
         try known.write()
     }
 
-    private func first(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+    private func first(_ run: RunningServer, _ known: inout FixtureContent.Knowledge) async throws {
         let session = try run.session(known["ada"])
         let database = run.container(try known["ada"]).privateCloudDatabase
         let zones = [FixtureContent.notes, FixtureContent.again, FixtureContent.gone]
@@ -133,7 +106,7 @@ struct FixtureWriter {
         _ = try await bob.save(Self.notes, [.note("bobs")])
     }
 
-    private func second(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+    private func second(_ run: RunningServer, _ known: inout FixtureContent.Knowledge) async throws {
         let session = try run.session(known["ada"])
         _ = try await session.save(Self.notes, [], deletions: ["old1", "old2"])
         _ = try await session.save(Self.notes, [.note("old3", 2)], policy: .allKeys)
@@ -145,11 +118,25 @@ struct FixtureWriter {
         known.set("middle", token: try await session.page(of: Self.notes).token)
     }
 
-    private func lost(_ run: Run, _ known: inout FixtureContent.Knowledge) async throws {
+    private func lost(_ run: RunningServer, _ known: inout FixtureContent.Knowledge) async throws {
         let session = try run.session(known["ada"])
         let outcome = try await session.save(
             Self.notes, [.note("lost-future"), .note("parent", 99, tag: try known["parentTag"])])
         known.texts["lostTag"] = outcome[1].record?.system.changeTag
         known.set("lost", token: try await session.page(of: Self.notes).token)
+    }
+}
+
+extension RunningServer {
+    fileprivate func container(_ token: String) -> CKContainer {
+        CKContainer(identifier: FixtureContent.container, configuration: configuration(token))
+    }
+
+    fileprivate func session(_ token: String) throws -> ClientSession {
+        try ClientSession.unshared(configuration(token))
+    }
+
+    private func configuration(_ token: String) -> BrumeConfiguration {
+        clientConfiguration(token: token) { $0.container = FixtureContent.container }
     }
 }
