@@ -83,9 +83,8 @@ let package = Package(
             name: "brume-bench",
             dependencies: [
                 "CAllocations",
-                "BrumeLock", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem", "BrumeProtocol",
-                "BrumeRecord",
-                "BrumeModel",
+                "BrumeLock", "BrumeRandom", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem",
+                "BrumeProtocol", "BrumeRecord", "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
         // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what

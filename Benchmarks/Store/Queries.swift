@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeRandom
 internal import BrumeRecord
 internal import BrumeStore
 
@@ -8,16 +9,11 @@ enum Queries {
     private static let type = "Note"
     private static let words = (0..<20_000).map { "word\($0)" }
 
-    /// A small generator whose numbers are the same in every run.
+    /// The same numbers in every run.
     private struct Numbers {
-        var state: UInt64 = 0x1234_5678_9ABC_DEF1
+        private var generator = SeededGenerator(seed: 1)
 
-        mutating func next(_ bound: Int) -> Int {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return Int(state % UInt64(bound))
-        }
+        mutating func next(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
     }
 
     private static func fields(_ number: Int, _ numbers: inout Numbers) -> CheckedFields {
