@@ -14,13 +14,13 @@ struct PeersTests {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Benchmarks/peers"
         let lg = folder.path + "/lg"
         try #require(
-            Tool.run("/usr/bin/env", "make", "-s", "-C", source, "FLAGS=-O0", "BIN=\(folder.path)", lg) == 0,
+            Tool.run(["make", "-s", "-C", source, "FLAGS=-O0", "BIN=\(folder.path)", lg]).status == 0,
             "the load generator can't be built; it needs make, a C compiler and libssl-dev")
         let server = try ServerProcess(folder: folder)
         try server.start()
         defer { server.kill() }
         _ = try folder.write("accounts", server.addAccount("ada") + "\n" + server.addAccount("bob") + "\n")
-        let port = try #require(server.address.split(separator: ":").last.map(String.init))
+        let port = String(try #require(server.port))
 
         /// What it prints: a line of JSON for each result.
         func measure(_ mode: String, _ options: String...) throws -> [String] {

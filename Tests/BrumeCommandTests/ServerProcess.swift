@@ -13,6 +13,7 @@ final class ServerProcess {
     let dataFolder: String
     private(set) var caPath: String
     private(set) var address = "127.0.0.1:0"
+    var port: UInt16? { address.split(separator: ":").last.flatMap { UInt16($0) } }
     /// What `brume dev` wrote when it was ready.
     private(set) var ready = JSONValue.null
     let readyPath: String

@@ -127,7 +127,7 @@ struct DiskFullProcessTests {
         let session = try #require(
             try Operator.folderSession(server.dataFolder, container: "iCloud.faults", environment: .development))
         func limit(_ bytes: String) throws {
-            #expect(try Tool.run("/usr/bin/prlimit", "--pid", String(server.pid), "--fsize=\(bytes):") == 0)
+            #expect(try Tool.run(["prlimit", "--pid", String(server.pid), "--fsize=\(bytes):"]).status == 0)
         }
         try limit("1")
         let changes: [(String, @Sendable () async throws -> Void)] = [
@@ -161,7 +161,7 @@ struct DiskFullProcessTests {
         let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         func limit(_ bytes: String) throws {
-            #expect(try Tool.run("/usr/bin/prlimit", "--pid", String(server.pid), "--fsize=\(bytes):") == 0)
+            #expect(try Tool.run(["prlimit", "--pid", String(server.pid), "--fsize=\(bytes):"]).status == 0)
         }
         try limit("300000")
         let (first, held) = try await fill(server, session, prefix: "a")

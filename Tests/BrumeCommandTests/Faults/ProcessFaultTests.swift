@@ -15,8 +15,8 @@ struct ProcessFaultTests {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Shims/faults.c"
         let library = folder.path + "/faults.so"
         for compiler in ["cc", "clang"] {
-            let status = try Tool.run("/usr/bin/env", compiler, "-shared", "-fPIC", "-O1", "-o", library, source)
-            if status == 0 { return library }
+            let made = try Tool.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source])
+            if made.status == 0 { return library }
         }
         throw CommandError(.failed, "\(source) can't be compiled; install a C compiler")
     }
@@ -234,9 +234,10 @@ struct ProcessFaultTests {
         func answer() throws -> String {
             let file = folder.path + "/answer"
             let request = "GET /livez HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
-            _ = try Tool.run(
-                "/bin/bash", "-c",
-                "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; timeout 60 cat <&3 >\(file)")
+            _ = try Tool.run([
+                "bash", "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; timeout 60 cat <&3 >\(file)",
+            ])
             return try String(contentsOfFile: file, encoding: .utf8)
         }
         #expect(try answer().hasPrefix("HTTP/1.1 200"))

@@ -18,7 +18,7 @@ struct ProxyTests {
         server = try ServerProcess(folder: TestFolder())
         try server.start()
         token = try server.addAccount("ada")
-        proxy = try FaultyProxy(server: server.address)
+        proxy = try FaultyProxy(to: #require(server.port))
     }
 
     /// A device of its own, through the proxy.

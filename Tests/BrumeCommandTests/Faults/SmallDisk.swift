@@ -1,4 +1,3 @@
-internal import BrumeSystem
 internal import BrumeTestKit
 internal import Foundation
 internal import Testing
@@ -18,30 +17,20 @@ final class SmallDisk {
     init(in folder: TestFolder, mebibytes: Int) throws {
         path = folder.path + "/disk"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        let status = try Tool.run("/bin/mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m", "brume-test", path)
-        guard status == 0 else { throw CommandError(.failed, "no tmpfs can be mounted here") }
+        let mounted = try Tool.run(["mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m", "brume-test", path])
+        guard mounted.status == 0 else { throw TestFailure("no tmpfs can be mounted here: \(mounted.output)") }
     }
 
-    deinit { _ = try? Tool.run("/bin/umount", "-l", path) }
+    deinit { _ = try? Tool.run(["umount", "-l", path]) }
 
     /// Takes all the room but for some bytes.
     func fill(leaving bytes: Int) throws {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { throw CommandError(.failed, "statvfs failed") }
+        guard statvfs(path, &status) == 0 else { throw TestFailure("statvfs failed") }
         let free = Int(status.f_bavail) * Int(status.f_frsize)
         try Data(count: max(0, free - bytes)).write(to: URL(fileURLWithPath: path + "/filler"))
     }
 
     /// Gives the room back.
     func empty() throws { try FileManager.default.removeItem(atPath: path + "/filler") }
-}
-
-/// A program of the system.
-enum Tool {
-    /// Runs it to its end; gives its exit code.
-    static func run(_ executable: String, _ arguments: String...) throws -> Int32 {
-        let process = try ChildProcess(executable: executable, arguments: arguments, output: .nowhere, errors: .nowhere)
-        process.closeInput()
-        return process.wait()
-    }
 }

@@ -145,12 +145,11 @@ struct HostileConnectionTests {
             $0.callsPerAccount = 8
         }) { server in
             /// As many peers and open calls as an address may have; the call after them is refused.
-            func useUp(host: UInt8) async throws -> [FrameClient] {
+            func useUp(host: UInt8, by proxy: FaultyProxy) async throws -> [FrameClient] {
                 var peers: [FrameClient] = []
                 for device in 0..<4 {
-                    let way = try Forwarder(to: server.port, host: host)
                     peers.append(
-                        try await FrameClient.welcomed(server, token: nil, device: UInt8(device), port: way.port))
+                        try await FrameClient.welcomed(server, token: nil, device: UInt8(device), port: proxy.port))
                 }
                 for peer in peers {
                     for _ in 0..<2 { _ = peer.openCall(Method.healthCheck) }
@@ -165,11 +164,13 @@ struct HostileConnectionTests {
                 #expect(status.code == .requestRateLimited)
                 return peers
             }
-            let others = try await useUp(host: 2)
+            let proxies = try [1, 2].map { try FaultyProxy(to: server.port, host: $0) }
+            defer { for proxy in proxies { proxy.close() } }
+            let others = try await useUp(host: 2, by: proxies[1])
             let socket = try PlainSocket(port: server.port, host: 2)
             #expect(try socket.readToEnd(seconds: 20).isEmpty, "a fifth connection of the address was taken")
             // The other one has as many of each.
-            let own = try await useUp(host: 1)
+            let own = try await useUp(host: 1, by: proxies[0])
             withExtendedLifetime((others, own)) {}
         }
     }

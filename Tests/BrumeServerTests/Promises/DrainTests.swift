@@ -71,16 +71,17 @@ struct DrainTests {
 
     @Test("a connection whose handshake ends while the server drains is refused in the same way")
     func handshake() async throws {
-        let forwarder = Lock<Forwarder?>(nil)
+        let early = Lock<FaultyProxy?>(nil)
         try await Self.draining { server in
-            let started = try Forwarder(to: server.port)
-            forwarder.withLock { $0 = started }
+            let proxy = try FaultyProxy(to: server.port, connectsAtOnce: true)
+            early.withLock { $0 = proxy }
             // The server has accepted it when it has accepted a later one.
             _ = try await FrameClient.welcomed(server, token: nil, device: 9)
         } _: { server in
-            let forwarder = try #require(forwarder.withLock { $0 })
+            let proxy = try #require(early.withLock { $0 })
+            defer { proxy.close() }
             let hello = FrameWriter.frame(.hello, payload: FrameClient.hello(token: nil))
-            let peer = try await FrameClient.connect(server, port: forwarder.port, first: hello)
+            let peer = try await FrameClient.connect(server, port: proxy.port, first: hello)
             try await Self.expectRefusal(peer)
         }
     }

@@ -1,8 +1,9 @@
-import BrumeSystem
+internal import BrumeSystem
 
-/// Runs a command to its end.
-enum Tool {
-    static func run(_ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
+/// A program of the system.
+package enum Tool {
+    /// Runs a command to its end.
+    package static func run(_ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
         let process = try ChildProcess(
             executable: "/usr/bin/env", arguments: arguments, output: .reader, errors: .reader)
         process.write(input)
