@@ -5,15 +5,6 @@ import BrumeTestKit
 import Foundation
 import Testing
 
-private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return (error as? CKError)?.code
-    }
-}
-
 @Suite("Accounts at run time and a server", .timeLimit(.minutes(1)))
 struct AccountEndToEndTests {
     let server: RunningServer

@@ -11,15 +11,6 @@ private func note(_ name: String, in zone: CKRecordZone.ID, _ text: String) -> C
     return record
 }
 
-private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return (error as? CKError)?.code
-    }
-}
-
 @Suite("The SDK and a server", .timeLimit(.minutes(2)))
 struct EndToEndTests {
     let server: RunningServer

@@ -24,15 +24,6 @@ private final class Counter: Sendable {
 
 private func names(_ matches: Matches) -> [String] { matches.map(\.0.recordName) }
 
-private func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error as? CKError
-    }
-}
-
 @Suite("Queries, from the SDK to a server and back", .timeLimit(.minutes(2)))
 struct QueryTests {
     let server: RunningServer
