@@ -13,7 +13,7 @@ struct LostDatabaseTests {
     private let storage = ScriptedLogStorage()
     private let server: SteppedServer
     private let log: ScriptedCommitLogs
-    private let ada: SteppedPeer
+    private let ada: FramePeer
 
     private init() throws {
         try self.init(loops: 1)
@@ -28,7 +28,7 @@ struct LostDatabaseTests {
 
     private var adas: DatabaseID { id(1) }
 
-    private func id(_ account: UInt8) -> DatabaseID {
+    private func id(_ account: Int) -> DatabaseID {
         DatabaseID(
             container: SteppedServer.container, environment: .development, scope: .private,
             owner: server.userRecordName(ofAccount: account))
@@ -50,14 +50,14 @@ struct LostDatabaseTests {
                 ]))
     }
 
-    private func names(_ peer: SteppedPeer, _ database: DatabaseScope = .private) throws -> [String] {
+    private func names(_ peer: FramePeer, _ database: DatabaseScope = .private) throws -> [String] {
         let query = Query(recordType: "Note", predicate: .constant(true))
         return try peer.query(QueryRequest(database: database, zone: nil, query: query)).matches
             .map(\.record.system.name).sorted()
     }
 
     /// Whether a call was refused with a time to come back.
-    private func isSentAway(_ peer: SteppedPeer, _ stream: UInt32) -> Bool {
+    private func isSentAway(_ peer: FramePeer, _ stream: UInt32) -> Bool {
         guard case .failure(let error)? = peer.outcome(stream) else { return false }
         return error.code == .serviceUnavailable && error.retryAfterMilliseconds > 0
     }

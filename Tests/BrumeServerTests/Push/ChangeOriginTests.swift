@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
