@@ -195,10 +195,7 @@ struct MemoryBudgetTests {
 
     /// A folder that a server made, with snapshots of databases beside it that nobody asks for.
     private static func fill(_ configuration: ServerConfiguration, files: Int) throws {
-        let first = try Server(configuration)
-        try first.start()
-        first.drain()
-        first.wait()
+        try RunningServer { $0 = configuration }.stop()
         // Not synced: that would take all the time there is.
         let disk = GatedDisk(folder: configuration.dataFolder, syncs: false)
         DispatchQueue.concurrentPerform(iterations: files) { number in
