@@ -2,7 +2,6 @@ internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
-internal import BrumeSystem
 internal import BrumeTestKit
 
 /// A start with many databases on disk, of which a hundred are used then.

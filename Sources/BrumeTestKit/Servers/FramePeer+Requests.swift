@@ -1,6 +1,5 @@
 package import BrumeModel
 internal import BrumeProtocol
-internal import BrumeRecord
 
 extension FramePeer {
     package func subscribe(_ subscription: Subscription, in database: DatabaseScope = .private) throws {

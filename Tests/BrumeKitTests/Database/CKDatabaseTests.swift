@@ -2,7 +2,6 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeRecord
-import BrumeTestKit
 import Foundation
 import Testing
 

@@ -1,5 +1,4 @@
 import BrumeKit
-import BrumeServer
 import BrumeTestKit
 import Foundation
 import Testing

@@ -1,7 +1,6 @@
 @testable import BrumeKit
 import BrumeModel
 import BrumeProtocol
-import BrumeTestKit
 import Foundation
 import Testing
 

@@ -3,7 +3,6 @@ import BrumeModel
 import BrumeProtocol
 import BrumeServer
 import BrumeStore
-import BrumeSystem
 import BrumeTestKit
 import Foundation
 

@@ -1,4 +1,3 @@
-import BrumeTestKit
 /// Encoded requests, built from proto/ by hand.
 enum HostileRequests {
     static let privateScope: UInt64 = 2

@@ -1,7 +1,6 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
-import BrumeSystem
 import BrumeTestKit
 import Testing
 

@@ -1,5 +1,4 @@
 import BrumeServer
-import BrumeSystem
 import BrumeTestKit
 import Glibc
 import Testing
