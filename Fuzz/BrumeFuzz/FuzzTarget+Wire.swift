@@ -201,7 +201,7 @@ extension FuzzTarget {
                         moreComing: true)),
                 coder.encodeModifyZonesResponse(
                     ModifyZonesResult(saves: [.success(zone), .failure(FuzzSamples.error)], deletions: [nil])),
-                coder.encodeNotificationEvent(
+                EventCoder().encode(
                     NotificationEvent(
                         position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: nil,
                         kind: .zoneChanged(zone.id), committedMilliseconds: 1)),

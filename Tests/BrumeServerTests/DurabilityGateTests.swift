@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeProtocol
+import BrumeRecord
 import BrumeStore
 import Testing
 
@@ -17,7 +17,7 @@ struct DurabilityGateTests {
         let database = Database(
             id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_u"), epoch: 1)
         return LoadedDatabase(
-            database: database, hub: NotificationHub(database: database, head: .start, coder: MessageCoder()),
+            database: database, hub: NotificationHub(database: database, head: .start, coder: EventCoder()),
             storage: nil, savedSequence: 0)
     }()
 

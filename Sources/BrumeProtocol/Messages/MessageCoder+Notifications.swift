@@ -17,44 +17,6 @@ extension MessageCoder {
         }
     }
 
-    package func encodeNotificationEvent(_ event: NotificationEvent) -> [UInt8] {
-        encode { arena in
-            let message = arena.make(brume__v1__notification_event__init)
-            message.pointee.position = arena.data(event.position)
-            message.pointee.notification_id = arena.data(event.notificationID)
-            message.pointee.subscription_id = arena.data(event.subscriptionID)
-            message.pointee.notification_info = arena.notificationInfo(event.notificationInfo)
-            message.pointee.committed_milliseconds = event.committedMilliseconds
-            switch event.kind {
-            case .ready(let resumed):
-                let kind = arena.make(brume__v1__stream_ready__init)
-                kind.pointee.resumed = resumed ? 1 : 0
-                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_READY
-                message.pointee.ready = kind
-            case .zoneChanged(let zone):
-                let kind = arena.make(brume__v1__zone_changed__init)
-                kind.pointee.zone = arena.zoneID(zone)
-                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_ZONE_CHANGED
-                message.pointee.zone_changed = kind
-            case .databaseChanged(let database):
-                let kind = arena.make(brume__v1__database_changed__init)
-                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
-                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_DATABASE_CHANGED
-                message.pointee.database_changed = kind
-            case .fetchFromToken(let database):
-                let kind = arena.make(brume__v1__fetch_from_token__init)
-                kind.pointee.database = Brume__V1__DatabaseScope(UInt32(database.rawValue))
-                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_FETCH_FROM_TOKEN
-                message.pointee.fetch_from_token = kind
-            case .recordChanged(let change):
-                message.pointee.kind_case = BRUME__V1__NOTIFICATION_EVENT__KIND_RECORD_CHANGED
-                message.pointee.record_changed = arena.recordChanged(change)
-            case .unknown: break
-            }
-            return message
-        }
-    }
-
     /// The field with an event's position, to be put before an event that was encoded without one: so devices at
     /// different positions share the rest. A message's fields may come in any order.
     package static func positionField(_ position: [UInt8]) -> [UInt8] {
@@ -117,20 +79,5 @@ extension MessageCoder {
             database: database, zone: ZoneCoder.lossy(zone),
             recordName: message.pointee.record_name.lossyText, reason: reason, fields: fields,
             isPruned: message.pointee.pruned != 0)
-    }
-}
-
-extension MessageArena {
-    fileprivate func recordChanged(_ change: RecordChange) -> Pointer<Brume__V1__RecordChanged> {
-        let message = make(brume__v1__record_changed__init)
-        message.pointee.database = Brume__V1__DatabaseScope(UInt32(change.database.rawValue))
-        message.pointee.zone = zoneID(change.zone)
-        message.pointee.record_name = data(change.recordName)
-        message.pointee.reason = Brume__V1__RecordChangeReason(UInt32(change.reason.rawValue))
-        let fields = change.fields.sorted { $0.key < $1.key }
-        message.pointee.n_fields = fields.count
-        message.pointee.fields = messages(fields) { field($0.key, $0.value) }
-        message.pointee.pruned = change.isPruned ? 1 : 0
-        return message
     }
 }

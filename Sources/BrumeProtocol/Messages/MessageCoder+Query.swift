@@ -25,11 +25,6 @@ extension MessageCoder {
             desiredKeys: try RequestChecks.desiredKeys(message.pointee.desired_keys))
     }
 
-    /// Encodes a query, equal queries equally: a cursor is bound to these bytes.
-    package func encodeQuery(_ query: Query) -> [UInt8] {
-        encode { $0.query(query) }
-    }
-
     /// Writes the answer; the records' bytes are copied into it unchanged.
     ///
     /// It is written without protobuf-c, which would first copy each record into its message.
@@ -125,26 +120,6 @@ extension MessageCoder {
             entriesRead: Int(clamping: message.pointee.entries_read),
             recordsRead: Int(clamping: message.pointee.records_read), matches: Int(clamping: message.pointee.matches),
             microseconds: Int(clamping: message.pointee.microseconds), slices: Int(clamping: message.pointee.slices))
-    }
-}
-
-extension MessageArena {
-    func query(_ query: Query) -> Pointer<Brume__V1__Query> {
-        let message = make(brume__v1__query__init)
-        message.pointee.record_type = data(query.recordType)
-        message.pointee.predicate = predicate(query.predicate)
-        message.pointee.n_sort = query.sortDescriptors.count
-        message.pointee.sort = messages(query.sortDescriptors) { sort in
-            let descriptor = make(brume__v1__query_sort__init)
-            descriptor.pointee.key = queryKey(sort.key)
-            descriptor.pointee.descending = sort.isAscending ? 0 : 1
-            if let place = sort.relativeTo {
-                descriptor.pointee.relative_to = location(
-                    Location(latitude: place.latitude, longitude: place.longitude))
-            }
-            return descriptor
-        }
-        return message
     }
 }
 

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeProtocol
+internal import BrumeRecord
 internal import BrumeStore
 
 /// Events as messages.
@@ -51,9 +51,9 @@ extension NotificationHub {
     /// Encodes an event without its position.
     static func encode(
         _ kind: NotificationEvent.Kind, at place: StreamPosition.Place, in scope: DatabaseScope,
-        coder: MessageCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0
+        coder: EventCoder, subscription: Subscription? = nil, committedMilliseconds: Int64 = 0
     ) -> [UInt8] {
-        coder.encodeNotificationEvent(
+        coder.encode(
             NotificationEvent(
                 position: [],
                 notificationID: (scope == .public ? "p-" : "") + String(place.run, radix: 36) + "-"

@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeRecord
 internal import BrumeStore
 
@@ -27,7 +26,7 @@ final class NotificationHub {
     }
 
     let database: Database
-    let coder: MessageCoder
+    let coder: EventCoder
     private let backlogEvents: Int
     let backlogBytes: Int
     @exclusivity(unchecked) private(set) var mailboxes: [String: NotificationMailbox] = [:]
@@ -67,7 +66,7 @@ final class NotificationHub {
     ///   - waitingEventsLimit: The number of events that may wait to be made; more become orders to fetch.
     ///   - figures: What all hubs of a shard count together.
     init(
-        database: Database, head: ChangePosition, coder: MessageCoder, mayHaveForgotten: Bool = false,
+        database: Database, head: ChangePosition, coder: EventCoder, mayHaveForgotten: Bool = false,
         backlogEvents: Int = ServerLimits.backlogEvents, backlogBytes: Int = ServerLimits.publicBacklogBytes,
         waitingEventsLimit: Int = ServerLimits.eventsWaiting, figures: PushFigures = PushFigures()
     ) {

@@ -1,5 +1,5 @@
 internal import BrumeModel
-internal import BrumeProtocol
+internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
 
@@ -56,10 +56,10 @@ extension Shard {
             followsCloudKit: server.configuration.followsCloudKitQueryRules)
         // Only computed for a cursor: most pages begin a query, and many end it, and the codes of a cursor take as long
         // as some of them.
-        let binding = { [cursorSealer, coder] in
+        let binding = { [cursorSealer] in
             cursorSealer.binding(
                 loaded.database.id, zone: request.zone?.name, caller: identity.userRecordName,
-                query: coder.encodeQuery(request.query))
+                query: QueryCoder.encode(request.query))
         }
         let after = request.cursor.isEmpty ? nil : try cursorSealer.open(request.cursor, binding: binding())
         let run = try loaded.database.startQuery(

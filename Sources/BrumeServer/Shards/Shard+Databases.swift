@@ -15,7 +15,7 @@ extension Shard: DatabaseCacheHost {
         return LoadedDatabase(
             database: database,
             hub: NotificationHub(
-                database: database, head: .end(ofSequence: database.sequence), coder: coder,
+                database: database, head: .end(ofSequence: database.sequence), coder: eventCoder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
             storage: storage, savedSequence: savedSequence)

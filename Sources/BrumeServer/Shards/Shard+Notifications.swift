@@ -43,7 +43,7 @@ extension Shard {
         stream.start(
             privatePlace: start.place, publicPlace: resumption?[.publicDatabase],
             ready: NotificationHub.encode(
-                .ready(resumed: start.isResumed), at: start.place, in: .private, coder: coder),
+                .ready(resumed: start.isResumed), at: start.place, in: .private, coder: eventCoder),
             DeviceStream.Databases(
                 pumpPrivate: { [unowned hub] in hub.pump(near, of: "") }, grantPublic: far.grant,
                 leave: {

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
 
@@ -20,6 +21,7 @@ final class Shard: @unchecked Sendable {
     let sealer: TokenSealer
     let tagNumbers: KeyedNumbers
     let runSealer: RunSealer
+    let eventCoder = EventCoder()
     let cursorSealer: CursorSealer
 
     let server: ServerCore

@@ -1,6 +1,7 @@
 import BrumeKit
 import BrumeModel
 import BrumeProtocol
+import BrumeRecord
 import Foundation
 import Synchronization
 
@@ -211,7 +212,7 @@ final class FakeConnection: @unchecked Sendable {
     }
 
     func event(_ stream: UInt32, _ event: NotificationEvent) {
-        send(FrameWriter.frame(.message, stream: stream, payload: MessageCoder().encodeNotificationEvent(event)))
+        send(FrameWriter.frame(.message, stream: stream, payload: EventCoder().encode(event)))
     }
 
     func goaway(reconnectAfterMilliseconds: UInt32) {

@@ -68,7 +68,7 @@ struct HostileBytesTests {
                 coder.encodeListSubscriptionsResponse(MessageSamples.subscriptions),
                 { _ = try coder.decodeListSubscriptionsResponse($0) }
             ),
-            HostileBytes(coder.encodeNotificationEvent(event), { _ = try coder.decodeNotificationEvent($0) }),
+            HostileBytes(EventCoder().encode(event), { _ = try coder.decodeNotificationEvent($0) }),
             HostileBytes(coder.encodeHello(hello), { _ = try coder.decodeHello($0) }),
             HostileBytes(
                 coder.encodeWelcome(Welcome(serverVersion: "v", userRecordName: "u", serverEpoch: 1)),

@@ -173,7 +173,7 @@ struct MessageRoundTripTests {
         let event = NotificationEvent(
             position: [1, 2, 0], notificationID: "n", subscriptionID: "s\0",
             notificationInfo: MessageSamples.notificationInfo, kind: kind, committedMilliseconds: -5)
-        #expect(try server.encodeNotificationEvent(event).decoded(client.decodeNotificationEvent) == event)
+        #expect(try EventCoder().encode(event).decoded(client.decodeNotificationEvent) == event)
         #expect(
             try client.encodeNotificationsRequest(position: [3, 0]).decoded(server.decodeNotificationsRequest) == [
                 3, 0,

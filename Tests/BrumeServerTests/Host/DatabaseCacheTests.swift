@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeProtocol
+import BrumeRecord
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
@@ -23,7 +23,7 @@ struct DatabaseCacheTests {
         ) -> LoadedDatabase {
             LoadedDatabase(
                 database: database,
-                hub: NotificationHub(database: database, head: .start, coder: MessageCoder()), storage: storage,
+                hub: NotificationHub(database: database, head: .start, coder: EventCoder()), storage: storage,
                 savedSequence: savedSequence)
         }
         func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) { arrivals += 1 }

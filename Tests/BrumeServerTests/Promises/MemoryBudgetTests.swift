@@ -1,5 +1,5 @@
 import BrumeModel
-import BrumeProtocol
+import BrumeRecord
 import BrumeStore
 import BrumeTestKit
 import Foundation
@@ -71,7 +71,7 @@ struct MemoryBudgetTests {
         let database = Database(id: id, epoch: 1)
         return LoadedDatabase(
             database: database,
-            hub: NotificationHub(database: database, head: .start, coder: MessageCoder()),
+            hub: NotificationHub(database: database, head: .start, coder: EventCoder()),
             storage: nil, savedSequence: 0)
     }
 

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeRecord
 import BrumeStore
 import Testing
 
@@ -61,7 +62,7 @@ struct NotificationHubTests {
         backlogEvents: Int = 100, backlogBytes: Int = 1 << 20, waitingEventsLimit: Int = 1 << 16
     ) -> NotificationHub {
         NotificationHub(
-            database: database, head: .end(ofSequence: database.sequence), coder: MessageCoder(),
+            database: database, head: .end(ofSequence: database.sequence), coder: EventCoder(),
             backlogEvents: backlogEvents, backlogBytes: backlogBytes, waitingEventsLimit: waitingEventsLimit)
     }
 
@@ -201,7 +202,7 @@ struct NotificationHubTests {
     func forgottenListeners() throws {
         for mayHaveForgotten in [false, true] {
             let hub = NotificationHub(
-                database: database, head: .end(ofSequence: 0), coder: MessageCoder(),
+                database: database, head: .end(ofSequence: 0), coder: EventCoder(),
                 mayHaveForgotten: mayHaveForgotten)
             #expect(hub.knowsDevices == mayHaveForgotten)
             subscribe("_ada")
@@ -440,7 +441,7 @@ struct PrivateNotificationHubTests {
         NotificationHub(
             database: Database(
                 id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
-                epoch: 7), head: .start, coder: MessageCoder())
+                epoch: 7), head: .start, coder: EventCoder())
     }
 
     private func publish(
@@ -524,7 +525,7 @@ struct PrivateNotificationHubTests {
         let hub = NotificationHub(
             database: Database(
                 id: DatabaseID(container: "iCloud.x", environment: .development, scope: .private, owner: "_ada"),
-                epoch: 7), head: .start, coder: MessageCoder(), backlogEvents: backlogEvents)
+                epoch: 7), head: .start, coder: EventCoder(), backlogEvents: backlogEvents)
         let taker = Taker(1)
         _ = try hub.add(taker, of: "", place: nil).get()
         return (hub, taker)

@@ -1,5 +1,4 @@
 package import BrumeModel
-internal import BrumeRecord
 internal import CBrumeProto
 
 /// The fields of a record that a notification carries: the values of a few keys, each of a bounded size

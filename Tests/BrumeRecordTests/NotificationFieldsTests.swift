@@ -2,7 +2,6 @@ import BrumeModel
 import CBrumeProto
 import Testing
 
-@testable import BrumeProtocol
 @testable import BrumeRecord
 
 /// What a notification shows of a record costs no more than what it shows.
