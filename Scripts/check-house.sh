@@ -56,6 +56,10 @@ if [ -n "$in_store" ]; then broken "the store imports CBrume for its checksum on
 outside_coding=$(search "$(import_of CBrumeProto)" Sources/BrumeStore | grep -v '^Sources/BrumeStore/Coding/' || true)
 if [ -n "$outside_coding" ]; then broken "the store imports CBrumeProto in Coding only" "$outside_coding"; fi
 
+behind_door=$(search "$(import_of 'BrumeProtocol|CBrumeProto')" Sources/BrumeServer |
+    grep -vE '^Sources/BrumeServer/(Sessions/|Interception/|ServerConfiguration.swift:)' || true)
+if [ -n "$behind_door" ]; then broken "what is behind the server's door knows neither frames nor messages" "$behind_door"; fi
+
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi
 

@@ -1,6 +1,5 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
@@ -21,6 +20,8 @@ final class ServerCore: @unchecked Sendable {
     let failStop: FailStop
     let startedNanoseconds: UInt64
     private(set) var shards: [Shard] = []
+    /// The ways in. Set before the loops run.
+    private(set) var doors: [any Door] = []
     /// Runs what may wait for a disk and belongs to no database: the operator's requests.
     private(set) var adminLoop: EventLoop!
     /// Lessons of schemas, on the admin loop.
@@ -88,8 +89,13 @@ final class ServerCore: @unchecked Sendable {
         counting = FairWork(on: loops.background)
     }
 
+    /// Adds a way in. Before the loops run.
+    func add(_ door: any Door) { doors.append(door) }
+
     /// Releases the parts, which refer to the core and to each other. Called when no loop runs any more.
     func disassemble() {
+        for door in doors { door.release() }
+        doors = []
         for shard in shards { shard.disassemble() }
         logs.release()
         shards = []
@@ -148,33 +154,33 @@ final class ServerCore: @unchecked Sendable {
 
     // MARK: Sessions
 
-    /// Authenticates a hello, or throws why it is refused.
-    func authenticate(_ hello: Hello) throws(ServiceError) -> Identity {
-        let environment = try check(hello)
-        try checkIsServed(hello.container)
-        if environment == .development, !configuration.servesDevelopment {
-            try refuseDevelopment(to: hello.credentials)
+    /// Lets a client in as who it claims to be, or throws why it is refused.
+    func authenticate(_ claim: Claim) throws(ServiceError) -> Identity {
+        try check(claim)
+        try checkIsServed(claim.container)
+        if claim.environment == .development, !configuration.servesDevelopment {
+            try refuseDevelopment(to: claim.proof)
         }
         func identity(
             _ role: Identity.Role, user: String = "", tokenHash: [UInt8] = [], storage: AccountStorage? = nil,
             isTeacher: Bool = false, newContainerOf account: [UInt8]? = nil
         ) -> Identity {
             Identity(
-                role: role, container: hello.container, environment: environment, userRecordName: user,
-                deviceID: hello.deviceID, clientVersion: hello.clientVersion, tokenHash: tokenHash, storage: storage,
+                role: role, container: claim.container, environment: claim.environment, userRecordName: user,
+                deviceID: claim.deviceID, clientVersion: claim.clientVersion, tokenHash: tokenHash, storage: storage,
                 isTeacher: isTeacher,
                 newContainerOf: account)
         }
-        switch hello.credentials {
+        switch claim.proof {
         case .none: return identity(.anonymous, isTeacher: configuration.teachers == .all)
         case .account(let token):
             guard let holder = accounts.holder(ofToken: token) else { throw Self.unknownToken }
             if let refusal = configuration.interceptor?.refusal(ofAccount: holder.name) { throw refusal }
-            let isNew = try admit(container: hello.container, account: holder.id)
+            let isNew = try admit(container: claim.container, account: holder.id)
             return identity(
                 .account(name: holder.name),
                 user: secrets.userRecordName(
-                    accountID: holder.id, container: hello.container, environment: environment),
+                    accountID: holder.id, container: claim.container, environment: claim.environment),
                 tokenHash: AccountToken.hash(token) ?? [], storage: holder.storage,
                 isTeacher: configuration.teachers.include(holder.name), newContainerOf: isNew ? holder.id : nil)
         case .admin(let token):
@@ -185,23 +191,14 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    /// Throws what is wrong with a hello, whoever sends it. Returns its environment.
-    func check(_ hello: Hello) throws(ServiceError) -> Environment {
+    /// Throws what is wrong with a claim, whoever makes it.
+    func check(_ claim: Claim) throws(ServiceError) {
         if isDraining { throw Self.isStopping }
-        guard hello.protocolVersion == 1 else {
+        guard claim.deviceID.count == 16 else {
             throw ServiceError(
-                .incompatibleVersion,
-                "this server speaks protocol version 1; the client asked for \(hello.protocolVersion)")
+                .invalidArguments, "a device id has 16 random bytes; this one has \(claim.deviceID.count)")
         }
-        guard hello.deviceID.count == 16 else {
-            throw ServiceError(
-                .invalidArguments, "a device id has 16 random bytes; this one has \(hello.deviceID.count)")
-        }
-        guard let environment = hello.environment else {
-            throw ServiceError(.invalidArguments, "the hello names no environment; choose development or production")
-        }
-        try checkName(hello.container)
-        return environment
+        try checkName(claim.container)
     }
 
     /// What a client is told while the server drains.
@@ -221,8 +218,8 @@ final class ServerCore: @unchecked Sendable {
     )
 
     /// Refuses everybody but the operator: schemas are imported to development, and deployed from there.
-    private func refuseDevelopment(to credentials: Hello.Credentials) throws(ServiceError) {
-        if case .admin = credentials { return }
+    private func refuseDevelopment(to proof: Claim.Proof) throws(ServiceError) {
+        if case .admin = proof { return }
         throw ServiceError(
             .badContainer,
             "this server has no development environment (--no-development): connect with the environment production"
@@ -302,7 +299,7 @@ final class ServerCore: @unchecked Sendable {
         @Sendable func end(_ index: Int) {
             guard index < shards.count else { return done() }
             shards[index].loop.execute {
-                shards[index].sessions.revoke(accountName: name, reason: reason)
+                shards[index].endClients(ofAccount: name, reason: reason)
                 end(index + 1)
             }
         }
@@ -317,24 +314,5 @@ final class ServerCore: @unchecked Sendable {
         case .anonymous, .admin: true
         case .account: accounts.isValid(tokenHash: identity.tokenHash)
         }
-    }
-
-    /// The largest payload of a frame that a client may send.
-    static func frameBytes(of identity: Identity) -> Int {
-        identity.role == .anonymous ? ServerLimits.anonymousFrameBytes : Limits.frameBytes
-    }
-
-    func welcome(for identity: Identity) -> Welcome {
-        let limits = configuration.connectionLimits
-        return Welcome(
-            protocolVersion: 1, serverVersion: Self.version, userRecordName: identity.userRecordName,
-            serverEpoch: logs.epoch,
-            limits: BrumeProtocol.ConnectionLimits(
-                frameBytes: Self.frameBytes(of: identity), concurrentCalls: limits.concurrentCalls,
-                itemsPerRequest: Limits.itemsPerRequest,
-                requestBytes: min(Self.frameBytes(of: identity), Limits.requestBytes),
-                recordBytes: Limits.recordBytes, streamCredit: limits.streamCredit,
-                streamCreditBytes: limits.streamCreditBytes,
-                idleMilliseconds: Int(clamping: limits.idleMilliseconds)))
     }
 }

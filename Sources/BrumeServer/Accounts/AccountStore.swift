@@ -1,6 +1,5 @@
 internal import BrumeLock
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeStore
 internal import BrumeSystem
 

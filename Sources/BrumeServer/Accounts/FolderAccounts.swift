@@ -1,5 +1,4 @@
 package import BrumeModel
-internal import BrumeProtocol
 internal import BrumeSystem
 internal import Glibc
 

@@ -1,6 +1,5 @@
 internal import BrumeLock
 package import BrumeModel
-internal import BrumeProtocol
 package import BrumeStore
 internal import BrumeSystem
 internal import Glibc
@@ -131,11 +130,7 @@ package final class Server: @unchecked Sendable {
                 let listener = try Listener(
                     host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
                     limits: core.socketLimits, admission: core.admission, sharesPort: true
-                ) { [core] connection in
-                    let session = Session(shard: shard, server: core)
-                    session.accepted(connection)
-                    return session
-                }
+                ) { [door = assembly.door] connection in door.accept(connection, onLoop: shard.index) }
                 port = listener.port
                 listeners.withLock { $0.append(listener) }
             }
@@ -150,7 +145,7 @@ package final class Server: @unchecked Sendable {
             }
         }
         do throws(ServerError) {
-            let listener = try OperatorDoor.open(core, on: core.shards[0])
+            let listener = try OperatorDoor.open(assembly.door, onLoop: 0)
             door.withLock { $0 = listener }
         } catch {
             metrics?.stop()
@@ -302,7 +297,7 @@ package final class Server: @unchecked Sendable {
             shard.loop.execute { listener.close() }
         }
         if let door = door.withLock({ $0.take() }) { core.shards[0].loop.execute { door.close() } }
-        for shard in core.shards { shard.loop.execute { shard.sessions.drain() } }
+        for door in core.doors { door.drain() }
         // The admin loop may be busy with the disk: clients are told before it is asked.
         core.adminLoop.execute { [self] in
             let deadline = core.adminLoop.nowNanoseconds + core.configuration.drainTimeoutMilliseconds * 1_000_000
@@ -336,7 +331,7 @@ package final class Server: @unchecked Sendable {
     /// acknowledged.
     private func finish() {
         core.logs.giveUpWhenFull()
-        for shard in core.shards { shard.loop.execute { shard.sessions.close() } }
+        for door in core.doors { door.close() }
         // Failures are logged; nothing is lost by them.
         core.logs.saveAll { [finished] _ in finished.post() }
     }

@@ -8,6 +8,7 @@ internal import BrumeSystem
 /// server.
 struct ServerAssembly {
     let core: ServerCore
+    let door: BrumeDoor
 
     /// A server that keeps everything in a data folder.
     ///
@@ -45,10 +46,13 @@ struct ServerAssembly {
         let shards = loops.shards.enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
         for loop in loops.shards { loop.spinner = spinner }
         core.assemble(shards: shards, loops: loops)
+        door = BrumeDoor(to: core)
+        core.add(door)
     }
 
     /// Gives the shards their logs, with the databases that these have read. Call it once, before any loop runs.
     func handOver() {
         for shard in core.shards { shard.prepare(core.logs.log(ofShard: shard.index)) }
+        door.start()
     }
 }

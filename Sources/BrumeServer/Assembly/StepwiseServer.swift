@@ -9,6 +9,7 @@ package import BrumeSystem
 /// Single-threaded.
 package final class StepwiseServer {
     let core: ServerCore
+    private let door: BrumeDoor
     /// What a server has that keeps everything in a data folder.
     private let folder: (recovery: Recovery, journal: JournalLogs)?
     private let outcome = Outcome()
@@ -43,6 +44,7 @@ package final class StepwiseServer {
             accounts: AccountStore(fixed: accounts), loops: loops, startedNanoseconds: nowNanoseconds,
             failStop: failStop)
         core = assembly.core
+        door = assembly.door
         assembly.handOver()
     }
 
@@ -73,6 +75,7 @@ package final class StepwiseServer {
             failStop: { [outcome] reason in outcome.failure = reason })
         folder = (recovery, journal)
         core = assembly.core
+        door = assembly.door
         assembly.handOver()
     }
 
@@ -110,15 +113,13 @@ package final class StepwiseServer {
 
     /// Accepts a connection that came in on a loop. Call it on that loop.
     package func accept(_ connection: any PeerConnection, loop index: Int) -> any PeerConnectionReceiver {
-        let session = Session(shard: core.shards[index], server: core)
-        session.accepted(connection)
-        return session
+        door.accept(connection, onLoop: index)
     }
 
     /// Tells all sessions that the server is about to stop, as ``Server/drain()`` does. The loops have to be stepped.
     package func drain() {
         guard core.beginDraining() else { return }
-        for shard in core.shards { shard.loop.execute { shard.sessions.drain() } }
+        for door in core.doors { door.drain() }
     }
 
     /// Changes a container's schemas, as the operator's commands do. The loops have to be stepped; `done` is called
@@ -229,7 +230,7 @@ package final class StepwiseServer {
         for shard in core.shards {
             waiting.actions += shard.gate.count
             waiting.answerBytes = max(waiting.answerBytes, shard.gate.heldByteCount)
-            waiting.sessionBytes += shard.sessions.heldByteCount
+            waiting.sessionBytes += core.doors.reduce(0) { $0 + $1.heldByteCount(onLoop: shard.index) }
         }
         return waiting
     }

@@ -20,10 +20,7 @@ extension Shard {
             return loop.execute { [self] in collectFigures(give) }
         }
         var figures = figures.collected
-        let counts = sessions.counts
-        figures.openCalls = counts.openCalls
-        figures.connections.open = counts.connections
-        figures.push.streams = counts.streams
+        for door in server.doors { door.addFigures(ofLoop: index, to: &figures) }
         figures.push.sent = push.sent
         figures.push.published = push.published
         figures.push.missed = push.missed

@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeSystem
 
 /// The operator's way into a running server: a Unix socket in its data folder, which needs neither a certificate nor a
@@ -15,17 +14,16 @@ package enum OperatorDoor {
     package static func path(dataFolder: String) -> String { "\(dataFolder)/\(folderName)/socket" }
 
     /// Opens the door. The data folder's lock makes sure that no other server has it open.
-    static func open(_ core: ServerCore, on shard: Shard) throws(ServerError) -> LocalListener {
+    static func open(_ door: BrumeDoor, onLoop index: Int) throws(ServerError) -> LocalListener {
+        let core = door.server
         let path = path(dataFolder: core.configuration.dataFolder)
         var limits = core.configuration.socketLimits
         limits.connectionsMax = ServerLimits.operatorConnections
         do throws(SystemError) {
-            return try LocalListener(path: path, loop: shard.loop, limits: limits) { user in
+            return try LocalListener(path: path, loop: core.shards[index].loop, limits: limits) { user in
                 core.log.warning("a process of another user was sent away", [("user", String(user))])
             } accept: { connection in
-                let session = Session(shard: shard, server: core, isOperators: true)
-                session.accepted(connection)
-                return session
+                door.accept(connection, onLoop: index, isOperators: true)
             }
         } catch {
             throw ServerError(.folder, "the operator's socket can't be made: \(error)")
@@ -46,18 +44,18 @@ package enum OperatorDoor {
 }
 
 extension ServerCore {
-    /// Authenticates a hello at the operator's door, where everybody is the operator.
+    /// Lets a client in at the operator's door, where everybody is the operator.
     ///
     /// The operator may name any container, even one that this server does not serve: most of what they ask for is not
     /// about one.
-    func authenticateOperator(_ hello: Hello) throws(ServiceError) -> Identity {
-        let environment = try check(hello)
-        if case .account = hello.credentials {
+    func authenticateOperator(_ claim: Claim) throws(ServiceError) -> Identity {
+        try check(claim)
+        if case .account = claim.proof {
             throw ServiceError(
                 .notAuthenticated, "this socket is for the server's operator; an account's token is for its port")
         }
         return Identity(
-            role: .admin, container: hello.container, environment: environment, deviceID: hello.deviceID,
-            clientVersion: hello.clientVersion)
+            role: .admin, container: claim.container, environment: claim.environment, deviceID: claim.deviceID,
+            clientVersion: claim.clientVersion)
     }
 }

@@ -66,7 +66,7 @@ extension ServerCore {
     }
 
     private func revoke(_ name: String) {
-        for shard in shards { shard.loop.execute { shard.sessions.revoke(accountName: name) } }
+        for shard in shards { shard.loop.execute { shard.endClients(ofAccount: name) } }
     }
 
     private func view(_ account: StoredAccount, _ identity: Identity) -> Account {

@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem

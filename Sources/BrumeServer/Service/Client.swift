@@ -97,6 +97,8 @@ protocol ClientDoor: AnyObject {
     func finish(_ call: UInt32, _ outcome: Outcome)
     /// Ends a call of which nothing came.
     func refuse(_ call: UInt32, _ error: ServiceError)
+    /// Ends the client's connection, with a reason to tell it; nil when its account's tokens were revoked.
+    func end(_ reason: ServiceError?)
     /// Something that kept the door from reading or sending may have gone.
     func resumeIfPossible()
     /// The turn has come that the door waited for with ``Shard/waitForTurn(_:)``.

@@ -36,7 +36,7 @@ extension Session {
         if isGone || isEnding || !machine.isServing { return }
         machine.drain()
         let reason = CallStatus(.serviceUnavailable, "the server is about to stop", retryAfterMilliseconds: 1_000)
-        write(.goaway, payload: shard.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
+        write(.goaway, payload: table.coder.encodeGoaway(Goaway(reason: reason, reconnectAfterMilliseconds: 1_000)))
         // Streams have no end of their own.
         for stream in machine.openStreams { refuse(stream, ServerCore.isStopping) }
     }
@@ -45,7 +45,7 @@ extension Session {
     var unaryCallCount: Int { isGone || isEnding ? 0 : machine.unaryCallCount }
 
     /// The account's tokens were revoked, or the account removed.
-    func revoked(_ reason: ServiceError? = nil) {
+    func end(_ reason: ServiceError?) {
         if isGone || isEnding { return }
         violate(
             reason.map { CallStatus($0) }
@@ -63,7 +63,7 @@ extension Session {
     /// The peer broke the protocol, or may not go on: it is told, and the connection ends.
     func violate(_ status: CallStatus) {
         if isGone || isEnding { return }
-        shard.sessions.logRefusal(peer: connection.peerAddress, status)
+        table.logRefusal(peer: connection.peerAddress, status)
         writeStatus(stream: 0, status)
         breakConnection()
     }
@@ -72,7 +72,7 @@ extension Session {
     /// it holds output, since its peer takes nothing; otherwise the peer is told why.
     func giveWay(holdingOutput: Bool) {
         if isGone || isEnding { return }
-        shard.figures.shedConnections += 1
+        table.figures.shedConnections += 1
         if !holdingOutput {
             return violate(
                 CallStatus(

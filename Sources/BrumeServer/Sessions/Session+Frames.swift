@@ -60,7 +60,7 @@ extension Session {
             switch machine.cancelReceived(stream: header.stream) {
             case .cancelled(let method):
                 if !interceptedCalls.isEmpty { noteEnd(of: header.stream, .unanswered) }
-                shard.figures.cancelled(method: method)
+                table.figures.cancelled(method: method)
                 closeStream(header.stream)
                 client?.cancelQuery(header.stream)
             case .ignore: break
@@ -91,7 +91,7 @@ extension Session {
     private func call(_ stream: UInt32, _ payload: UnsafeRawBufferPointer) {
         let header: CallHeader
         do throws(ServiceError) {
-            header = try shard.coder.decodeCall(payload)
+            header = try table.coder.decodeCall(payload)
         } catch {
             return violate(CallStatus(error))
         }
@@ -104,7 +104,7 @@ extension Session {
         case .none:
             if let refusal = header.problem ?? refusal(ofStream: isStreaming) {
                 _ = machine.answered(stream: stream)
-                shard.figures.refusedCalls += 1
+                table.figures.refusedCalls += 1
                 return writeStatus(stream: stream, CallStatus(refusal))
             }
             server.log.debug(
@@ -114,7 +114,7 @@ extension Session {
                     ("request", header.requestID), ("group", header.operationGroup),
                 ])
         case .refuse(let status):
-            shard.figures.refusedCalls += 1
+            table.figures.refusedCalls += 1
             writeStatus(stream: stream, status)
         case .violate(let violation): violate(violation)
         }
@@ -148,15 +148,15 @@ extension Session {
             switch method {
             case _ where method.isStreaming: try openStream(method, payload, to: responder)
             case .healthCheck:
-                try shard.coder.decodeHealthRequest(payload)
+                try table.coder.decodeHealthRequest(payload)
                 shard.checkHealth(to: responder)
             case _ where method.isOfOperator:
                 // A client that is not the operator is told so before its message is read.
                 if let problem = Authorisation.problemWithAdministration(by: identity) { throw problem }
-                shard.perform(try AdminRequest(method, payload, coder: shard.coder), to: responder)
+                shard.perform(try AdminRequest(method, payload, coder: table.coder), to: responder)
             default:
                 shard.perform(
-                    try DataRequest(method, payload, coder: shard.coder), byteCount: payload.count, to: responder)
+                    try DataRequest(method, payload, coder: table.coder), byteCount: payload.count, to: responder)
             }
         } catch {
             refuse(stream, error)
@@ -166,7 +166,7 @@ extension Session {
 
     /// Ends a call because of a frame that the client sent for it.
     private func refuse(stream: UInt32, _ status: CallStatus) {
-        shard.figures.refusedCalls += 1
+        table.figures.refusedCalls += 1
         closeStream(stream)
         client?.cancelQuery(stream)
         writeStatus(stream: stream, status)
@@ -182,11 +182,9 @@ extension Session {
         case .authenticate: break
         }
         do throws(ServiceError) {
-            let hello = try shard.coder.decodeHello(payload)
-            identity =
-                isOperators
-                ? try server.authenticateOperator(hello)
-                : try server.authenticate(hello)
+            let hello = try table.coder.decodeHello(payload)
+            let claim = try Claim(hello)
+            identity = isOperators ? try server.authenticateOperator(claim) : try server.authenticate(claim)
             share = try server.shares.enter(identity, from: connection.peerNetwork)
         } catch {
             violate(
@@ -194,7 +192,7 @@ extension Session {
             return false
         }
         connection.opened(hasAccount: identity.role != .anonymous)
-        payloadLimitAfterHello = ServerCore.frameBytes(of: identity)
+        payloadLimitAfterHello = BrumeDoor.frameBytes(of: identity)
         let target = server.shard(at: identity.homePlacement)
         // Frames after the hello wait, in the reader and in the connection, until the session has arrived at its data.
         // It leaves when the turn's input is done.
@@ -208,13 +206,13 @@ extension Session {
         // turn ends.
         if isGone || isEnding || !connection.isOpen { return }
         if target === shard { return arrived() }
-        shard.sessions.remove(self)
+        table.remove(self)
         let arrive = connection.leave()
         connection = nil
         target.loop.execute {
-            self.shard = target
+            self.move(to: self.door.table(of: target))
             self.connection = arrive(target.loop, self)
-            target.sessions.add(self)
+            self.table.add(self)
             self.arrived()
         }
     }
@@ -223,13 +221,13 @@ extension Session {
         if isGone || isEnding { return }
         reader.payloadBytesLimit = payloadLimitAfterHello ?? reader.payloadBytesLimit
         // The token may have been revoked while the session was on its way.
-        guard server.isStillValid(identity) else { return revoked() }
+        guard server.isStillValid(identity) else { return end(nil) }
         // The server may have begun to stop meanwhile.
         if server.isDraining { return violate(CallStatus(ServerCore.isStopping)) }
         machine.welcomed()
         connection.countOutput(with: share)
-        shard.figures.welcomedConnections += 1
-        write(.welcome, payload: shard.coder.encodeWelcome(server.welcome(for: identity)))
+        table.figures.welcomedConnections += 1
+        write(.welcome, payload: table.coder.encodeWelcome(door.welcome(for: identity)))
         let client = Client(identity, share: share, timeShare: shard.timeShare(of: share.key), door: self)
         self.client = client
         shard.arrive(client)

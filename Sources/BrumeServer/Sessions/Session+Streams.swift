@@ -7,7 +7,7 @@ extension Session {
     func openStream(
         _ method: Method, _ payload: UnsafeRawBufferPointer, to responder: Responder
     ) throws(ServiceError) {
-        let request = try StreamRequest(method, payload, coder: shard.coder)
+        let request = try StreamRequest(method, payload, coder: table.coder)
         streams.append(try shard.open(request, to: responder), id: responder.call)
     }
 
@@ -15,7 +15,7 @@ extension Session {
     func streamMessage(_ method: Method, _ payload: UnsafeRawBufferPointer, stream id: UInt32) {
         let credit = StreamCredit(messages: 1, bytes: payload.count)
         do throws(ServiceError) {
-            let message = try StreamMessage(method, payload, coder: shard.coder)
+            let message = try StreamMessage(method, payload, coder: table.coder)
             // A stream whose opening an interceptor holds back takes no messages.
             guard let stream = streams[id] else { return processed(id, credit) }
             stream.received(message, credit)

@@ -10,7 +10,9 @@ internal import BrumeSystem
 /// `@unchecked Sendable`: one loop at a time owns it, the one of `shard`. Other threads only hand it from loop to loop.
 /// For `@exclusivity(unchecked)` see ``Shard``.
 final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @unchecked Sendable {
-    var shard: Shard
+    /// The sessions of the loop that it is on, and that loop's shard.
+    private(set) var table: SessionTable
+    private(set) var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
     var identity: Identity!
 
@@ -30,6 +32,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// The payload limit to use once the hello is done; the reader itself is in use while it hands on a frame.
     var payloadLimitAfterHello: Int?
     @exclusivity(unchecked) var machine: ServerConnectionStateMachine
+    let door: BrumeDoor
     let server: ServerCore
     /// Whether the session came in by the operator's door.
     let isOperators: Bool
@@ -50,21 +53,29 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     var isEnding = false
     var isGone = false
 
-    init(shard: Shard, server: ServerCore, isOperators: Bool = false) {
-        self.shard = shard
-        self.server = server
+    init(_ table: SessionTable, of door: BrumeDoor, isOperators: Bool) {
+        self.table = table
+        shard = table.shard
+        self.door = door
+        server = door.server
         self.isOperators = isOperators
         let limits = server.configuration.connectionLimits
         reader = FrameReader(payloadBytesLimit: limits.helloBytes)
         machine = ServerConnectionStateMachine(limits: limits, nowNanoseconds: shard.loop.nowNanoseconds)
     }
 
+    /// The session is on the loop of another table now.
+    func move(to table: SessionTable) {
+        self.table = table
+        shard = table.shard
+    }
+
     // MARK: Connection
 
     func accepted(_ connection: any PeerConnection) {
         self.connection = connection
-        shard.figures.acceptedConnections += 1
-        shard.sessions.add(self)
+        table.figures.acceptedConnections += 1
+        table.add(self)
     }
 
     func connectionEstablished(_ connection: Connection) { established() }
@@ -116,7 +127,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         isGone = true
         client?.cancelQueries()
         endOpenCalls()
-        shard.sessions.remove(self)
+        table.remove(self)
         // They refer to each other.
         if let client = client.take() { shard.leave(client) }
         if let identity { server.closeContainer(of: identity) }
@@ -131,7 +142,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// The calls that are open end with the connection.
     func endOpenCalls() {
         if !interceptedCalls.isEmpty { noteEndOfAllCalls() }
-        for method in machine.closed() { shard.figures.cancelled(method: method) }
+        for method in machine.closed() { table.figures.cancelled(method: method) }
         for stream in streams.removeAll() { stream.close() }
         countCalls()
     }
@@ -161,7 +172,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
             return finish(stream, outcome, step)
         }
         switch outcome {
-        case .success(let answer): self.answer(stream: stream, message: shard.coder.encode(answer))
+        case .success(let answer): self.answer(stream: stream, message: table.coder.encode(answer))
         case .failure(let error): refuse(stream, error)
         }
     }
@@ -190,7 +201,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     }
 
     func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
-        shard.figures.ended(call, failure: failure, nowNanoseconds: shard.loop.currentNanoseconds)
+        table.figures.ended(call, failure: failure, nowNanoseconds: shard.loop.currentNanoseconds)
     }
 
     /// Calls that have not ended, streams included.
@@ -214,7 +225,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     // MARK: Output
 
     func writeStatus(stream: UInt32, _ status: CallStatus) {
-        write(.status, stream: stream, payload: shard.coder.encodeStatus(status))
+        write(.status, stream: stream, payload: table.coder.encodeStatus(status))
     }
 
     func write(

@@ -2,22 +2,20 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// The sessions of one loop, and what concerns all of them: deadlines, used-up budgets, the operator, the server's
-/// stop.
+/// The sessions of one loop, and what concerns all of them: deadlines, used-up budgets, the server's stop.
 ///
-/// Belongs to the loop.
-final class SessionTable {
-    private let loop: EventLoop
+/// `@unchecked Sendable`: belongs to the loop of its shard.
+final class SessionTable: @unchecked Sendable {
+    let shard: Shard
+    let coder = MessageCoder()
     private unowned let server: ServerCore
-    private let refused: () -> Void
+    @exclusivity(unchecked) var figures = DoorFigures()
     private var sessions: [ObjectIdentifier: Session] = [:]
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
-    /// - Parameter refused: Called for each peer that is turned away.
-    init(loop: EventLoop, server: ServerCore, refused: @escaping () -> Void) {
-        self.loop = loop
+    init(of shard: Shard, server: ServerCore) {
+        self.shard = shard
         self.server = server
-        self.refused = refused
     }
 
     func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
@@ -32,10 +30,13 @@ final class SessionTable {
 
     // MARK: Time and room
 
-    /// Looks after deadlines and budgets. Called now and then.
-    func sweep() {
-        for session in Array(sessions.values) { session.timePassed() }
-        makeRoom()
+    /// Looks after deadlines and budgets now and then.
+    func sweepLater() {
+        _ = shard.loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
+            for session in Array(sessions.values) { session.timePassed() }
+            makeRoom()
+            sweepLater()
+        }
     }
 
     /// Ends the session that holds most of a used-up budget, but none that holds little. Output is taken from the
@@ -53,7 +54,7 @@ final class SessionTable {
             largest?.giveWay(holdingOutput: true)
         }
         if sessions.values.contains(where: { $0.inputShortage == .budget }) {
-            let now = loop.nowNanoseconds
+            let now = shard.loop.nowNanoseconds
             let old = sessions.values.filter {
                 !$0.isEnding && $0.reservedInput.bytes > 0
                     && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
@@ -62,21 +63,10 @@ final class SessionTable {
         }
     }
 
-    // MARK: The operator
-
-    /// Closes the sessions of an account, telling them why.
-    ///
-    /// - Parameter reason: The reason to give; nil when the account's tokens were revoked.
-    func revoke(accountName: String, reason: ServiceError? = nil) {
-        for session in Array(sessions.values) where session.identity?.role == .account(name: accountName) {
-            session.revoked(reason)
-        }
-    }
-
     /// Logs a line about a peer that was refused, unless there were too many such lines.
     func logRefusal(peer: String, _ status: CallStatus) {
-        refused()
-        guard let leftOut = refusals.admit(nowNanoseconds: loop.nowNanoseconds) else { return }
+        figures.refusedConnections += 1
+        guard let leftOut = refusals.admit(nowNanoseconds: shard.loop.nowNanoseconds) else { return }
         server.log.info(
             "connection refused",
             [("peer", peer), ("code", String(status.code)), ("reason", status.message)]
@@ -94,22 +84,19 @@ final class SessionTable {
         for session in Array(sessions.values) { session.close() }
     }
 
-    /// Calls `body` with each client whose session has arrived here.
-    func forEachClient(_ body: (Client) -> Void) {
-        for session in sessions.values { if let client = session.client { body(client) } }
-    }
-
     /// Calls in flight.
     var unaryCallCount: Int { sessions.values.reduce(0) { $0 + $1.unaryCallCount } }
 
     /// Bytes of answers under way that count as output of sessions.
     var heldByteCount: Int { sessions.values.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
 
-    /// What the sessions hold, for the figures.
-    var counts: (connections: Int, openCalls: Int, streams: Int) {
-        sessions.values.reduce(into: (sessions.count, 0, 0)) {
-            $0.1 += $1.openCallCount
-            $0.2 += $1.streams.count
+    /// Adds what the sessions hold and what was counted.
+    func addFigures(to figures: inout ServerFigures) {
+        self.figures.add(to: &figures)
+        figures.connections.open += sessions.count
+        for session in sessions.values {
+            figures.openCalls += session.openCallCount
+            figures.push.streams += session.streams.count
         }
     }
 }

@@ -1,5 +1,4 @@
 internal import BrumeModel
-internal import BrumeProtocol
 internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
@@ -17,7 +16,6 @@ internal import BrumeSystem
 final class Shard: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
-    let coder = MessageCoder()
     let sealer: TokenSealer
     let tagNumbers: KeyedNumbers
     let runSealer: RunSealer
@@ -37,8 +35,8 @@ final class Shard: @unchecked Sendable {
     private(set) var schemasVersion: UInt64 = 0
     /// Databases with commits that are not saved, each once.
     var unsaved: [DatabaseID] = []
-    /// The sessions of this loop.
-    private(set) var sessions: SessionTable!
+    /// The clients of this loop.
+    private(set) var clients: [ObjectIdentifier: Client] = [:]
     /// What is counted here, for the operator.
     @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
@@ -96,7 +94,6 @@ final class Shard: @unchecked Sendable {
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
             ledger: server.storage, log: server.log, host: self)
-        sessions = SessionTable(loop: loop, server: server) { [unowned self] in figures.refusedConnections += 1 }
     }
 
     /// Gives the shard its log, and takes the databases that the log has read. Before the loop runs.
@@ -119,10 +116,10 @@ final class Shard: @unchecked Sendable {
         sweepLater()
     }
 
-    /// Releases everything that refers to the shard: the log, what waits for it or for a database, and sessions
+    /// Releases everything that refers to the shard: the log, what waits for it or for a database, and clients
     /// that were cut off. Called when no loop runs any more.
     func disassemble() {
-        sessions.abandon()
+        clients = [:]
         gate.abandon()
         queries = FairQueue()
         turns = FairQueue()
@@ -190,6 +187,7 @@ final class Shard: @unchecked Sendable {
     /// their first visit. In a new container they are made only when the user uses it: see
     /// ``DataRequest/leavesTrace(for:)``.
     func arrive(_ client: Client) {
+        clients[ObjectIdentifier(client)] = client
         client.timeShare.sessionCount += 1
         guard let database = client.identity.privateDatabase else { return }
         // A database that can't be loaded is reported when a request asks for it.
@@ -203,6 +201,7 @@ final class Shard: @unchecked Sendable {
 
     /// A client has gone. What is still under way for it ends by itself.
     func leave(_ client: Client) {
+        clients[ObjectIdentifier(client)] = nil
         client.isHere = false
         client.cancelQueries()
         client.timeShare.sessionCount -= 1
@@ -212,6 +211,15 @@ final class Shard: @unchecked Sendable {
             databases.dropIfEmpty(home)
         }
         if let id = client.identity.privateDatabase { databases.load(of: id)?.left(client) }
+    }
+
+    /// Ends the connections of an account's clients, telling them why.
+    ///
+    /// - Parameter reason: The reason to give; nil when the account's tokens were revoked.
+    func endClients(ofAccount name: String, reason: ServiceError? = nil) {
+        for client in Array(clients.values) where client.identity.role == .account(name: name) {
+            client.door.end(reason)
+        }
     }
 
     /// Makes the user's records in both databases, unless they exist.
@@ -275,7 +283,6 @@ final class Shard: @unchecked Sendable {
 
     private func sweepLater() {
         _ = loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
-            sessions.sweep()
             forgetTimeShares()
             giveTurnsNextTurn()
             databases.mayDrop = true
@@ -284,5 +291,5 @@ final class Shard: @unchecked Sendable {
     }
 
     /// Calls in flight, and answers that wait for the disk.
-    var unfinishedCount: Int { gate.count + sessions.unaryCallCount }
+    var unfinishedCount: Int { server.doors.reduce(gate.count) { $0 + $1.unansweredCallCount(onLoop: index) } }
 }

@@ -38,10 +38,10 @@ struct RevocationTests {
     func newToken() throws {
         try withCore { core in
             let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
-            let identity = try core.authenticate(hello(token))
+            let identity = try core.authenticate(Claim(hello(token)))
             #expect(core.isStillValid(identity))
             _ = try core.accounts.revokeTokens(name: "ada")
-            let second = try core.authenticate(hello(try core.accounts.createToken(name: "ada")))
+            let second = try core.authenticate(Claim(hello(try core.accounts.createToken(name: "ada"))))
             #expect(!core.isStillValid(identity))
             #expect(core.isStillValid(second))
         }
@@ -51,7 +51,7 @@ struct RevocationTests {
     func sameName() throws {
         try withCore { core in
             let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
-            let identity = try core.authenticate(hello(token))
+            let identity = try core.authenticate(Claim(hello(token)))
             _ = try core.accounts.remove(name: "ada")
             _ = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
             #expect(!core.isStillValid(identity))

@@ -1,0 +1,22 @@
+internal import BrumeModel
+
+/// Who a client says that it is, and where it wants to go.
+struct Claim: Equatable, Sendable {
+    /// What proves it.
+    enum Proof: Equatable, Sendable {
+        /// Nothing: the client may only read the public database.
+        case none
+        /// An account's token.
+        case account(token: String)
+        /// The operator's token.
+        case admin(token: String)
+    }
+
+    var container: String
+    var environment: Environment
+    /// 16 random bytes that the device keeps.
+    var deviceID: [UInt8]
+    /// For the log.
+    var clientVersion: String
+    var proof: Proof
+}
