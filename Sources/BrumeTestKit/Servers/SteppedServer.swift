@@ -14,7 +14,8 @@ package final class SteppedServer: @unchecked Sendable {
 
     /// What it steps.
     package let stepwise: StepwiseServer
-    /// The log, where it is not the journal. What is submitted becomes durable as soon as it settles, unless it is held.
+    /// The log, where it is not the journal. What is submitted becomes durable as soon as it settles, unless it is
+    /// held.
     package let log: ScriptedCommitLogs?
     package var isDurabilityHeld = false
     package private(set) var nowNanoseconds: UInt64
