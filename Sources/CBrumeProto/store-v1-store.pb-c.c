@@ -1933,7 +1933,7 @@ const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor 
   (ProtobufCMessageInit) brume__store__v1__client_token_put__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[10] =
+static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_descriptors[11] =
 {
   {
     "database",
@@ -1990,6 +1990,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
     PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__Store__V1__JournalEntry, operation_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_answer",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__JournalEntry, operation_answer),
     NULL,
     NULL,
     0,             /* flags */
@@ -2058,21 +2070,21 @@ static const ProtobufCFieldDescriptor brume__store__v1__journal_entry__field_des
 };
 static const unsigned brume__store__v1__journal_entry__field_indices_by_name[] = {
   3,   /* field[3] = changes */
-  6,   /* field[6] = client_token */
+  7,   /* field[7] = client_token */
   2,   /* field[2] = committed_milliseconds */
   0,   /* field[0] = database */
-  7,   /* field[7] = operation_digest */
+  5,   /* field[5] = operation_answer */
+  8,   /* field[8] = operation_digest */
   4,   /* field[4] = operation_id */
-  9,   /* field[9] = operation_outcome */
-  8,   /* field[8] = operation_user */
-  5,   /* field[5] = run */
+  10,   /* field[10] = operation_outcome */
+  9,   /* field[9] = operation_user */
+  6,   /* field[6] = run */
   1,   /* field[1] = sequence */
 };
-static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[2 + 1] =
+static const ProtobufCIntRange brume__store__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 7, 5 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
 {
@@ -2082,10 +2094,10 @@ const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor =
   "Brume__Store__V1__JournalEntry",
   "brume.store.v1",
   sizeof(Brume__Store__V1__JournalEntry),
-  10,
+  11,
   brume__store__v1__journal_entry__field_descriptors,
   brume__store__v1__journal_entry__field_indices_by_name,
-  2,  brume__store__v1__journal_entry__number_ranges,
+  1,  brume__store__v1__journal_entry__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__journal_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2312,7 +2324,7 @@ static const ProtobufCFieldDescriptor brume__store__v1__failure__field_descripto
     "code",
     1,
     PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_INT32,
+    PROTOBUF_C_TYPE_SINT32,
     0,   /* quantifier_offset */
     offsetof(Brume__Store__V1__Failure, code),
     NULL,
@@ -3128,7 +3140,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_deleted_zone__descri
   (ProtobufCMessageInit) brume__store__v1__snapshot_deleted_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__field_descriptors[5] =
 {
   {
     "id",
@@ -3137,6 +3149,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__fiel
     PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Brume__Store__V1__SnapshotOperation, id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "answer",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotOperation, answer),
     NULL,
     NULL,
     0,             /* flags */
@@ -3180,16 +3204,16 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_operation__fiel
   },
 };
 static const unsigned brume__store__v1__snapshot_operation__field_indices_by_name[] = {
-  1,   /* field[1] = digest */
+  1,   /* field[1] = answer */
+  2,   /* field[2] = digest */
   0,   /* field[0] = id */
-  3,   /* field[3] = outcome */
-  2,   /* field[2] = user */
+  4,   /* field[4] = outcome */
+  3,   /* field[3] = user */
 };
-static const ProtobufCIntRange brume__store__v1__snapshot_operation__number_ranges[2 + 1] =
+static const ProtobufCIntRange brume__store__v1__snapshot_operation__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 3, 1 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor =
 {
@@ -3199,10 +3223,10 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descripto
   "Brume__Store__V1__SnapshotOperation",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotOperation),
-  4,
+  5,
   brume__store__v1__snapshot_operation__field_descriptors,
   brume__store__v1__snapshot_operation__field_indices_by_name,
-  2,  brume__store__v1__snapshot_operation__number_ranges,
+  1,  brume__store__v1__snapshot_operation__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__snapshot_operation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

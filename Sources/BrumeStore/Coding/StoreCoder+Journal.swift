@@ -78,13 +78,15 @@ extension StoreCoder {
     package static func decodeJournalEntry(_ bytes: UnsafeRawBufferPointer) throws(StoreCodingError) -> JournalEntry {
         try unpack(brume__store__v1__journal_entry__unpack, bytes, "a journal entry") {
             (message) throws(StoreCodingError) in
-            JournalEntry(
+            let former = FormerOperation(
+                key: message.pointee.operation_id.array, answer: message.pointee.operation_answer.array)
+            return JournalEntry(
                 database: try databaseID(message.pointee.database), sequence: message.pointee.sequence,
                 committedMilliseconds: message.pointee.committed_milliseconds,
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
-                operationID: message.pointee.operation_id.array,
-                operationOutcome: message.pointee.operation_outcome.array,
-                operationDigest: try digest(message.pointee.operation_digest),
+                operationID: former?.id ?? message.pointee.operation_id.array,
+                operationOutcome: former?.outcome ?? message.pointee.operation_outcome.array,
+                operationDigest: former == nil ? try digest(message.pointee.operation_digest) : nil,
                 operationUser: try text(message.pointee.operation_user, "a user record name"),
                 run: message.pointee.run,
                 clientToken: message.pointee.client_token.map(clientTokenPut))

@@ -129,9 +129,12 @@ extension StoreCoder {
                 message.pointee.owned_subscriptions, message.pointee.n_owned_subscriptions, subscription)
             block.operations = try values(message.pointee.operations, message.pointee.n_operations) {
                 (operation) throws(StoreCodingError) in
-                SnapshotOperation(
-                    id: operation.pointee.id.array, outcome: operation.pointee.outcome.array,
-                    digest: try digest(operation.pointee.digest),
+                let former = FormerOperation(
+                    key: operation.pointee.id.array, answer: operation.pointee.answer.array)
+                return SnapshotOperation(
+                    id: former?.id ?? operation.pointee.id.array,
+                    outcome: former?.outcome ?? operation.pointee.outcome.array,
+                    digest: former == nil ? try digest(operation.pointee.digest) : nil,
                     user: try text(operation.pointee.user, "a user record name"))
             }
             block.formerSubscribers = try values(

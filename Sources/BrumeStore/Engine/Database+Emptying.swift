@@ -43,8 +43,8 @@ extension Database {
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
         precondition(id.scope == .private, "a public database has many users")
         guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else { return [] }
-        // What is remembered of an operation goes when another one takes its place: one that takes all the room, and then one
-        // that takes none.
+        // What is remembered of an operation goes when another one takes its place: one that takes all the room, and
+        // then one that takes next to none.
         return [Limits.rememberedOperationBytes + 1, 1].map { outcomeBytes in
             var builder = CommitBuilder(sequence: sequence + 1)
             for kept in subscriptionTable.all {

@@ -215,6 +215,10 @@ struct  Brume__Store__V1__JournalEntry
   Brume__Store__V1__Change **changes;
   ProtobufCBinaryData operation_id;
   /*
+   * of earlier versions, in place of operation_outcome: see FormerOperation
+   */
+  ProtobufCBinaryData operation_answer;
+  /*
    * names the run of the server that wrote the entry; 0 before runs were told apart
    */
   uint32_t run;
@@ -234,7 +238,7 @@ struct  Brume__Store__V1__JournalEntry
 };
 #define BRUME__STORE__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__journal_entry__descriptor) \
-    , NULL, 0, 0, 0,NULL, {0,NULL}, 0, NULL, {0,NULL}, {0,NULL}, {0,NULL} }
+    , NULL, 0, 0, 0,NULL, {0,NULL}, {0,NULL}, 0, NULL, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 /*
@@ -489,6 +493,10 @@ struct  Brume__Store__V1__SnapshotOperation
   ProtobufCMessage base;
   ProtobufCBinaryData id;
   /*
+   * of earlier versions, in place of outcome
+   */
+  ProtobufCBinaryData answer;
+  /*
    * 16 bytes of the request, or none
    */
   ProtobufCBinaryData digest;
@@ -503,7 +511,7 @@ struct  Brume__Store__V1__SnapshotOperation
 };
 #define BRUME__STORE__V1__SNAPSHOT_OPERATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_operation__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 /*

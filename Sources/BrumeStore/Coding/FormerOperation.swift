@@ -1,0 +1,25 @@
+/// An operation as earlier versions remembered it: by its id and the number of the protocol's method, with the
+/// protocol's answer.
+///
+/// An answer about records has the layout of an ``OperationOutcome``, so a retry that comes after the change of
+/// versions is still answered in a private database. Others are forgotten: an answer about zones holds sealed tokens, and in a
+/// public database the method went into a digest.
+struct FormerOperation {
+    let id: [UInt8]
+    let outcome: [UInt8]
+
+    private static let idByteCount = 16
+    /// `brume.v1.METHOD_RECORDS_MODIFY`.
+    private static let modifyRecords: UInt8 = 32
+
+    /// - Parameters:
+    ///   - key: What the operation was remembered under.
+    ///   - answer: The protocol's answer.
+    init?(key: [UInt8], answer: [UInt8]) {
+        guard key.count == Self.idByteCount + 1, key[Self.idByteCount] == Self.modifyRecords, !answer.isEmpty else {
+            return nil
+        }
+        id = Array(key.prefix(Self.idByteCount))
+        outcome = answer
+    }
+}
