@@ -146,11 +146,6 @@ package struct Recovery {
         Set(databases.values.lazy.filter { $0.sequence > 0 }.map(\.id))
     }
 
-    /// Containers that hold data, as far as journal and names of snapshots tell.
-    package func containers() throws(StoreError) -> Set<String> {
-        try SnapshotListing.containers(on: disk).union(journaledDatabases.lazy.map(\.container))
-    }
-
     /// Opens databases like ``openDatabase(_:)``, without holding on to all that was replayed.
     package var snapshots: SnapshotSource {
         SnapshotSource(
@@ -161,7 +156,7 @@ package struct Recovery {
     package struct SnapshotSource: Sendable {
         fileprivate let disk: any Disk
         /// Tells a snapshot that is missing, which is damage, from one that never existed.
-        package let manifest: FolderManifest
+        fileprivate let manifest: FolderManifest
         fileprivate let epoch: UInt32
         fileprivate let run: UInt32
         fileprivate let history: HistoryLimits

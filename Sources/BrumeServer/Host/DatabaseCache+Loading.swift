@@ -24,6 +24,7 @@ extension DatabaseCache {
         return open(id, of: account, keepsEmpty: keepsEmpty)
     }
 
+    /// Asks the log for a database that is not in memory.
     private func open(_ id: DatabaseID, of account: ClientShare.Key, keepsEmpty: Bool) -> Access {
         var work: (@Sendable () -> Void)?
         var atOnce: Result<OpenedDatabase, StoreError>?

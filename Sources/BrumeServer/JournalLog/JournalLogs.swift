@@ -18,7 +18,7 @@ final class JournalLogs: CommitLogs, @unchecked Sendable {
     private let journaled: Set<DatabaseID>
     private let progress: Progress
 
-    /// How far the server's stop has come, and whether it needs a look at the disk.
+    /// What the journal's parts know together: how far the server's stop has come, and whether a snapshot is damaged.
     final class Progress: Sendable {
         private let stopping = Atomic<Bool>(false)
         private let openingEnded = Atomic<Bool>(false)
@@ -91,6 +91,7 @@ final class JournalLogs: CommitLogs, @unchecked Sendable {
         }
     }
 
+    /// As far as the journal and the names of snapshots tell.
     func containers() throws(StoreError) -> Set<String> {
         try SnapshotListing.containers(on: disk).union(journaled.lazy.map(\.container))
     }
