@@ -13,7 +13,9 @@ internal import BrumeSystem
 final class JournalLog: CommitLog, @unchecked Sendable {
     let shard: Int
     let loop: EventLoop
-    weak var host: (any CommitLogHost)?
+    /// Not weak: once an object has been referred to weakly, counting references to it costs twice as much, and every
+    /// request does that with its shard.
+    unowned var host: (any CommitLogHost)?
     /// Databases as their snapshots have them, on any thread; it does not know those that recovery replayed.
     private let source: Recovery.SnapshotSource
     private let shortLoad: ShortLoadLimits
@@ -48,8 +50,9 @@ final class JournalLog: CommitLog, @unchecked Sendable {
         self.snapshots = snapshots
     }
 
-    /// Releases what refers to the log.
+    /// Releases the host, and what refers to the log.
     func release() {
+        host = nil
         groupCommit = nil
         snapshots = nil
         recovered = []

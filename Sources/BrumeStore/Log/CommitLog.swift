@@ -9,7 +9,8 @@ package import BrumeModel
 /// How a log keeps commits is its own affair. One that grows asks its host for captures of databases now and then, saves
 /// them, and drops the commits that they hold.
 package protocol CommitLog: AnyObject {
-    /// The shard. Set before anything else is asked; a log does not keep its host alive.
+    /// The shard. Set before anything else is asked; a log does not keep its host alive, and forgets it with
+    /// ``CommitLogs/release()``.
     var host: (any CommitLogHost)? { get set }
 
     /// Hands over the databases that were read when the server started, once, in an order that is the same in every run.

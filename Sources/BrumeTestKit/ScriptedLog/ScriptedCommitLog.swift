@@ -6,7 +6,7 @@ internal import BrumeSystem
 ///
 /// `@unchecked Sendable`: a test has one thread.
 package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
-    package weak var host: (any CommitLogHost)?
+    package unowned var host: (any CommitLogHost)?
     let loop: EventLoop
     private unowned let logs: ScriptedCommitLogs
     private var recovered: [OpenedDatabase] = []

@@ -128,5 +128,5 @@ package final class ScriptedCommitLogs: CommitLogs, @unchecked Sendable {
     package func endOpening() {}
     package func giveUpWhenFull() {}
     package func stop() {}
-    package func release() {}
+    package func release() { for log in logs { log.host = nil } }
 }
