@@ -8,26 +8,29 @@ internal import BrumeStore
 /// The engine decides what single records allow in the public database (their creator changes them), since it has the
 /// records.
 enum Authorisation {
-    /// What a caller may do in the database of one owner: the grant that a request's zones of that owner are served by.
-    struct Grant: Sendable {
-        let database: DatabaseID
-        let caller: Caller
-    }
-
-    /// What `identity` may do in a database, decided on its loop.
+    /// The grant that zones of one owner are served by: what `identity` may do in the owner's database, decided on its
+    /// loop.
     ///
     /// - Parameter access: What roles grant in a public database; nil for a private one, where roles mean nothing.
     static func grant(
         in database: DatabaseID, to identity: Identity, access: PublicAccess?
-    ) throws(ServiceError) -> Grant {
-        guard mayReceive(from: database, identity) else {
+    ) throws(ServiceError) -> Caller {
+        guard mayUse(database, identity) else {
             throw ServiceError(.permissionFailure, "the request was sent to a database that its user may not use")
         }
-        return Grant(
-            database: database,
-            caller: Caller(
-                user: identity.userRecordName, isOwner: database.scope == .private, access: access,
-                device: identity.deviceID))
+        return Caller(
+            user: identity.userRecordName, isOwner: database.scope == .private, access: access,
+            device: identity.deviceID)
+    }
+
+    /// Whether `identity` may do anything in a database. For every request: it copies nothing.
+    private static func mayUse(_ database: DatabaseID, _ identity: Identity) -> Bool {
+        if case .admin = identity.role { return false }
+        guard database.environment == identity.environment, database.container == identity.container else {
+            return false
+        }
+        return database.scope == .public
+            || database.owner == identity.userRecordName && !identity.userRecordName.isEmpty
     }
 
     /// The database that a request of `identity` refers to, or why the request may not use it.
@@ -49,10 +52,7 @@ enum Authorisation {
 
     /// Whether changes in the database may be reported to the device.
     static func mayReceive(from database: DatabaseID, _ identity: Identity) -> Bool {
-        switch self.database(for: database.scope, of: identity) {
-        case .success(let allowed): allowed == database
-        case .failure: false
-        }
+        mayUse(database, identity)
     }
 
     /// What is wrong with a request to the Admin service, or nil.

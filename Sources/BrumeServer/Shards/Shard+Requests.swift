@@ -201,133 +201,9 @@ extension Shard {
         }
     }
 
-    private func answer(
-        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
-    ) throws(ServiceError) -> Answer {
-        let database = loaded.database
-        let grant = try Authorisation.grant(
-            in: database.id, to: identity, access: access(of: identity, to: database.id))
-        let caller = grant.caller
-        let now = wallClockMilliseconds
-        switch request {
-        case .modifyRecords(var request):
-            // A private database has one account, whose room all of it is.
-            if database.id.scope == .public, !loaded.indexDebts.mayAdd(share.key) { throw IndexDebts.refusal }
-            if let interceptor = server.configuration.interceptor {
-                interceptor.willModify(
-                    &request,
-                    in: InterceptedDatabase(
-                        scope: database.id.scope, recordCount: database.recordCount,
-                        userRecordCount: { database.userRecordCount },
-                        holdsRecord: { database.holdsRecord($0, in: $1) }),
-                    of: InterceptedPeer(identity))
-                request.forgetWhatIsKnown()
-            }
-            var decision = database.modifyRecords(
-                request, caller: caller, nowMilliseconds: now,
-                quota: server.quota(of: loaded, for: identity, share.key),
-                mayUseIndexReserve: database.id.scope == .public && loaded.indexDebts.hasLittle(share.key))
-            figures.modified(decision.answer)
-            return try commit(
-                &decision.commit, .records(decision.answer), operation, to: loaded, identity: identity, share: share)
-        case .modifyZones(let request):
-            var decision = database.modifyZones(
-                request, caller: caller, nowMilliseconds: now,
-                quota: server.quota(of: loaded, for: identity, share.key))
-            let firstFetches = decision.answer.saves.map { save -> ChangeToken? in
-                if case .success(let zone) = save { database.firstFetchToken(of: zone.id) } else { nil }
-            }
-            return try commit(
-                &decision.commit, .zones(decision.answer, firstFetches: firstFetches), operation, to: loaded,
-                identity: identity, share: share)
-        case .modifySubscriptions(let request):
-            var decision = database.modifySubscriptions(
-                request, caller: caller, nowMilliseconds: now,
-                quota: server.quota(of: loaded, for: identity, share.key))
-            return try commit(
-                &decision.commit, .subscriptions(decision.answer), operation, to: loaded, identity: identity,
-                share: share)
-        case .fetchRecords(let request):
-            return .records(database.fetchRecords(request, caller: caller))
-        case .query, .explainQuery: preconditionFailure("a query runs in slices")
-        case .zoneChanges(let request):
-            let scope = sealer.scope(database.id, zone: request.zone.name)
-            let token = try sealer.open(request.token, kind: .zone, scope: scope)
-            var page = try database.zoneChanges(
-                zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
-                device: identity.deviceID)
-            if let interceptor = server.configuration.interceptor {
-                interceptor.willAnswer(&page, to: request, of: InterceptedPeer(identity))
-            }
-            return .zoneChanges(
-                ZoneChangesPage(
-                    records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),
-                    moreComing: page.moreComing, clientToken: page.clientToken))
-        case .databaseChanges(let request):
-            let scope = sealer.scope(database.id, zone: nil)
-            let token = try sealer.open(request.token, kind: .database, scope: scope)
-            let page = try database.databaseChanges(since: token, resultsLimit: request.resultsLimit)
-            return .databaseChanges(
-                DatabaseChangesPage(
-                    changed: page.changed, deletions: page.deletions.map { .init(zone: $0.zone, reason: $0.reason) },
-                    token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
-                    earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
-        case .fetchZones(_, let zones):
-            return .zones(zones.map { database.zone($0).map { withToken($0, database) } })
-        case .listZones:
-            return .allZones(database.zones)
-        case .fetchSubscriptions(_, let ids):
-            return .subscriptions(
-                ids.map { id in
-                    database.subscription(id, of: caller).map { .success($0) }
-                        ?? .failure(ServiceError(.unknownItem, "there is no subscription with this id"))
-                })
-        case .listSubscriptions:
-            return .allSubscriptions(database.subscriptions(of: caller))
-        }
-    }
-
-    private func withToken(_ zone: Zone, _ database: Database) -> Zone {
-        zone.with(database.firstFetchToken(of: zone.id), sealed: sealer, in: database.id)
-    }
-
-    /// What a client is answered about an operation that did this, now or when it is sent again.
-    private func answer(_ outcome: OperationOutcome, in database: Database) -> Answer {
-        switch outcome {
-        case .records(let zones): return .recordsModified(zones)
-        case .zones(var result, let firstFetches):
-            for (index, firstFetch) in firstFetches.enumerated() {
-                result.saves[index] = result.saves[index].map { $0.with(firstFetch, sealed: sealer, in: database.id) }
-            }
-            return .zonesModified(result)
-        case .subscriptions(let result): return .subscriptionsModified(result)
-        }
-    }
-
-    /// Appends the commit of a decision, if there is one, with the outcome that a retry of the operation is answered
-    /// from. The commit is passed on in place, as everywhere: a copy would count a reference for each of its parts.
-    private func commit(
-        _ commit: inout Commit?, _ outcome: OperationOutcome, _ operation: Operation, to loaded: LoadedDatabase,
-        identity: Identity, share: ClientShare
-    ) throws(ServiceError) -> Answer {
-        if commit != nil {
-            if !operation.key.isEmpty {
-                let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
-                commit!.entry.operationID = operation.key
-                commit!.entry.operationDigest = operation.digest
-                commit!.entry.operationUser = user
-                commit!.entry.operationOutcome = loaded.database.remember(
-                    operation: operation.key, outcome, digest: operation.digest, user: user)
-            }
-            let origin = ChangeOrigin(identity, in: loaded.database.id)
-            guard append(commit!, to: loaded, origin: origin, by: share) else { throw .databaseLost }
-        }
-        return answer(outcome, in: loaded.database)
-    }
-
     /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
     /// compared by.
-    private struct Operation {
+    struct Operation {
         var key: [UInt8] = []
         var digest: OperationDigest?
     }
@@ -346,15 +222,5 @@ extension Shard {
     private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
         if id.isEmpty || database.scope == .private { return id }
         return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
-    }
-}
-
-extension Zone {
-    /// The zone with the token from which its first fetch goes on, if there is one.
-    fileprivate func with(_ token: ChangeToken?, sealed sealer: TokenSealer, in database: DatabaseID) -> Zone {
-        guard let token else { return self }
-        return Zone(
-            id: id, capabilities: capabilities,
-            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name)))
     }
 }
