@@ -24,15 +24,15 @@ final class TimeShare {
     /// Sessions of the account on this loop. Without any, and without a debt, the share is forgotten.
     var sessionCount = 0
     /// Bytes of its commits on this loop that are not durable yet.
-    private(set) var undurableBytes = 0
+    @exclusivity(unchecked) private(set) var undurableBytes = 0
     /// Until then the account leaves the disk to others.
-    private(set) var restsUntilNanoseconds: UInt64 = 0
+    @exclusivity(unchecked) private(set) var restsUntilNanoseconds: UInt64 = 0
     private let limits: Limits
-    private var turn: UInt64 = 0
-    private var spentNanoseconds: UInt64 = 0
-    private var count = 0
+    @exclusivity(unchecked) private var turn: UInt64 = 0
+    @exclusivity(unchecked) private var spentNanoseconds: UInt64 = 0
+    @exclusivity(unchecked) private var count = 0
     /// Everything before this time has been charged.
-    private var spentUntil: UInt64 = 0
+    @exclusivity(unchecked) private var spentUntil: UInt64 = 0
 
     init(account: ClientShare.Key, limits: Limits) {
         self.account = account

@@ -9,15 +9,15 @@ final class LoadedDatabase {
     let storage: DatabaseStorage?
     /// The position of the database's last commit among the shard's submissions. Whatever shows that commit waits until
     /// the position is durable.
-    var lastPosition: UInt64 = 0
+    @exclusivity(unchecked) var lastPosition: UInt64 = 0
     /// The last of its commits that the log has saved: see ``CommitLogHost/saved(_:upTo:)``.
-    var savedSequence: UInt64
+    @exclusivity(unchecked) var savedSequence: UInt64
     /// Whether the shard's list of databases with commits that are not saved has it.
-    var isListedAsUnsaved = false
+    @exclusivity(unchecked) var isListedAsUnsaved = false
     /// Whether the shard's list of databases whose indexes are behind has it.
     var isListedAsBehind = false
     /// Whose changes its indexes have yet to take over.
-    var indexDebts = IndexDebts()
+    @exclusivity(unchecked) var indexDebts = IndexDebts()
     /// Whether what is in memory is not what the log has. Nothing of it may be told any more.
     private(set) var isLost = false
     /// Sessions of its owner: while there are any it stays in memory.

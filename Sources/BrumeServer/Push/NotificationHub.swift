@@ -38,7 +38,7 @@ final class NotificationHub {
     private var listenerCount = 0
     /// Mailboxes with devices that were not given the newest events, each once.
     @exclusivity(unchecked) var undelivered: [NotificationMailbox] = []
-    var undeliveredEvents = 0
+    @exclusivity(unchecked) var undeliveredEvents = 0
     /// All rings' events, oldest first, where several users share the room for them.
     @exclusivity(unchecked) var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0
@@ -50,11 +50,11 @@ final class NotificationHub {
     }
     /// Durable commits whose events have not all been made, the oldest first.
     @exclusivity(unchecked) var publishing: [Publishing] = []
-    var publishedCommits: [UInt64] = []
+    @exclusivity(unchecked) var publishedCommits: [UInt64] = []
     /// The commits after those that are not told one by one.
-    var overflow: Overflow?
+    @exclusivity(unchecked) var overflow: Overflow?
     /// Events that wait to be made.
-    var waitingEvents = 0
+    @exclusivity(unchecked) var waitingEvents = 0
     let waitingEventsLimit: Int
     /// The figures of all hubs of the shard.
     let figures: PushFigures

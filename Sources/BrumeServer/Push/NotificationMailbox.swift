@@ -9,7 +9,7 @@ final class NotificationMailbox {
     /// The user, as subscriptions name their owner: empty in a private database.
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
-    var listeners: [any NotificationListener] = []
+    @exclusivity(unchecked) var listeners: [any NotificationListener] = []
     /// The number of events that its devices will be given at the end of the turn, and their bytes in the ring.
     var undeliveredCount = 0
     var undeliveredBytes = 0

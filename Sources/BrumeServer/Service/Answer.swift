@@ -6,6 +6,9 @@ internal import BrumeModel
 /// requests, allocate nothing for it.
 enum Answer: Sendable {
     case recordsModified([ZoneModificationResult<SharedBytes>])
+    /// The same as it is remembered for a retry: an ``OperationOutcome`` as the store encodes it, with the layout of a
+    /// `brume.v1.ModifyRecordsResponse`. So what every save is answered with is encoded once.
+    case recordsOutcome([UInt8])
     indirect case zonesModified(ModifyZonesResult)
     indirect case subscriptionsModified(ModifySubscriptionsResult)
     case records([[RecordOutcome<SharedBytes>]])
@@ -30,6 +33,7 @@ extension Answer {
     /// About how many bytes the answer takes, encoded or in memory of its own.
     var byteCount: Int {
         switch self {
+        case .recordsOutcome(let bytes): bytes.count
         case .recordsModified(let zones):
             zones.reduce(0) { sum, zone in
                 zone.saves.reduce(sum + zone.deletions.count * Self.itemBytes) { $0 + Self.byteCount(of: $1.outcome) }

@@ -6,6 +6,7 @@ extension MessageCoder {
     func encode(_ answer: Answer) -> [UInt8] {
         switch answer {
         case .recordsModified(let zones): encodeModifyRecordsResponse(zones)
+        case .recordsOutcome(let bytes): bytes
         case .zonesModified(let result): encodeModifyZonesResponse(result)
         case .subscriptionsModified(let result): encodeModifySubscriptionsResponse(result)
         case .records(let zones): encodeFetchRecordsResponse(zones)

@@ -14,18 +14,18 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     private(set) var table: SessionTable
     private(set) var shard: Shard
     /// Set with the hello. Before it nothing asks for it.
-    var identity: Identity!
+    @exclusivity(unchecked) var identity: Identity!
 
     /// What the session's account, or its address, has at a time. Set with the hello.
-    var share: ClientShare!
+    @exclusivity(unchecked) var share: ClientShare!
     /// The peer as the service knows it, from the session's arrival at its data to its end.
     @exclusivity(unchecked) var client: Client?
     /// The bytes that the share counts for the incomplete frame, and since when.
-    var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
+    @exclusivity(unchecked) var reservedInput = (bytes: 0, sinceNanoseconds: UInt64(0))
     /// Why there is no room for the frame that has begun, so that it is not read on; nil if it is.
-    var inputShortage: ByteShare.Shortage?
+    @exclusivity(unchecked) var inputShortage: ByteShare.Shortage?
     /// Open calls and streams of the session that its share counts.
-    private var counted = (calls: 0, streams: 0)
+    @exclusivity(unchecked) private var counted = (calls: 0, streams: 0)
 
     var connection: (any PeerConnection)!
     var reader: FrameReader
@@ -36,7 +36,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     let server: ServerCore
     /// Whether the session came in by the operator's door.
     let isOperators: Bool
-    var streams = OpenStreams()
+    @exclusivity(unchecked) var streams = OpenStreams()
     /// What an interceptor wants of calls when they end.
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
     /// Whether events wait until the account's share of the output has room.

@@ -133,19 +133,22 @@ extension Shard {
         _ commit: inout Commit?, _ outcome: OperationOutcome, _ operation: Operation, to loaded: LoadedDatabase,
         identity: Identity, share: ClientShare
     ) throws(ServiceError) -> Answer {
+        var records: [UInt8]?
         if commit != nil {
             if !operation.key.isEmpty {
                 let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
                 commit!.entry.operationID = operation.key
                 commit!.entry.operationDigest = operation.digest
                 commit!.entry.operationUser = user
-                commit!.entry.operationOutcome = loaded.database.remember(
+                let encoded = loaded.database.remember(
                     operation: operation.key, outcome, digest: operation.digest, user: user)
+                commit!.entry.operationOutcome = encoded
+                if case .records = outcome { records = encoded }
             }
             let origin = ChangeOrigin(identity, in: loaded.database.id)
             guard append(commit!, to: loaded, origin: origin, by: share) else { throw .databaseLost }
         }
-        return answer(outcome, in: loaded.database)
+        return records.map { .recordsOutcome($0) } ?? answer(outcome, in: loaded.database)
     }
 }
 

@@ -58,7 +58,7 @@ final class Shard: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
 
     /// Where commits go, and databases come from. Set before the loop runs.
-    private(set) var log: (any CommitLog)!
+    @exclusivity(unchecked) private(set) var log: (any CommitLog)!
     /// The position of the last commit that was appended.
     @exclusivity(unchecked) private(set) var appendedPosition: UInt64 = 0
     /// Whose commits are not durable yet.
@@ -67,16 +67,16 @@ final class Shard: @unchecked Sendable {
     /// What waits for the disk.
     let gate = DurabilityGate()
     /// Hubs with events that have not been delivered to their devices.
-    var undeliveredHubs: [NotificationHub] = []
+    @exclusivity(unchecked) var undeliveredHubs: [NotificationHub] = []
     /// Hubs with events of durable commits that are not in their rings yet.
-    var publishingHubs: [LoadedDatabase] = []
+    @exclusivity(unchecked) var publishingHubs: [LoadedDatabase] = []
     /// Whether devices may have listened to an empty database of which nothing is known any more: see
     /// ``NotificationHub``.
     var mayHaveForgottenDevices: Bool
     /// Scans of records for types that schemas do not know, each with its database.
     var lessonScans = FairQueue<(scan: LessonScan, database: LoadedDatabase)>()
     /// The times of the commits whose events are delivered in this turn.
-    var publishedCommits: [UInt64] = []
+    @exclusivity(unchecked) var publishedCommits: [UInt64] = []
     /// Events that were made in this turn, and the time that it took.
     var eventsOfTurn = 0
     var publicationNanosecondsOfTurn: UInt64 = 0

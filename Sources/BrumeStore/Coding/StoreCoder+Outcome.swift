@@ -5,7 +5,8 @@ internal import CBrumeProto
 /// What operations did, as it is remembered for retries.
 ///
 /// Every save comes through here, so outcomes are written in place, without building the message; the bytes are those
-/// that protobuf-c makes of it.
+/// that protobuf-c makes of it. An outcome of records has the layout of a `brume.v1.ModifyRecordsResponse`, as a stored
+/// record has that of a `brume.v1.Record`: a door of that protocol sends it as it is.
 extension StoreCoder {
     package static func encodeOutcome(_ outcome: OperationOutcome) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -65,7 +66,7 @@ extension StoreCoder {
     private static func byteCount(of save: SaveResult<SharedBytes>, _ failures: inout PackedMessages) -> Int {
         let outcome =
             switch save.outcome {
-            case .record(let record): WireSize.data(record.count)
+            case .record(let record): WireSize.message(record.count)
             case .failure(let error): WireSize.message(failures.append(packed { $0.failure(error) }))
             case .deferred: preconditionFailure("only a fetched record can be deferred; a save is done or fails")
             }
@@ -81,8 +82,8 @@ extension StoreCoder {
     ) {
         let omission: UInt64 = save.fieldsOmitted ? 1 : 0
         if case .record(let record) = save.outcome {
-            filler.messageHeader(1, count: WireSize.data(record.count) + WireSize.integer(omission))
-            filler.data(1, record)
+            filler.messageHeader(1, count: WireSize.message(record.count) + WireSize.integer(omission))
+            filler.message(1, record)
         } else {
             let failure = failures.next()
             filler.messageHeader(1, count: WireSize.message(failure.count) + WireSize.integer(omission))

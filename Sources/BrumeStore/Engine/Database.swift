@@ -40,9 +40,9 @@ package final class Database {
     /// Tokens of the database's feed below it have expired, because deleted zones that they need are forgotten.
     var zoneFeedFloor = ChangePosition.start
     /// Places in ``zoneStates`` that forgotten zones have left.
-    var freeZoneIndexes: [Int] = []
+    @exclusivity(unchecked) var freeZoneIndexes: [Int] = []
     /// The indexes of the zones that queries have asked, by incarnation.
-    var zoneIndexes: [UInt64: ZoneIndexes] = [:]
+    @exclusivity(unchecked) var zoneIndexes: [UInt64: ZoneIndexes] = [:]
     /// The work that the indexes still have to do for commits.
     @exclusivity(unchecked) var indexBacklog = IndexBacklog()
     let indexRemains = IndexRemains()

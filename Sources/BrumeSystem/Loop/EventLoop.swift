@@ -59,7 +59,7 @@ package final class EventLoop: @unchecked Sendable {
     private var freeSlots: [UInt32] = []
     private var unregistered: [ObjectIdentifier: any LoopHandler] = [:]
     private var continuing: [any LoopHandler] = []
-    private var flushing: [any LoopHandler] = []
+    @exclusivity(unchecked) private var flushing: [any LoopHandler] = []
     /// Whether the loop ends, and no turn comes after this one.
     private var isFinishing = false
     private var tasks: [Mailbox.Task] = []

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeProtocol
 import BrumeRandom
 import BrumeTestKit
 import Testing
@@ -46,6 +47,13 @@ struct OutcomeCodingTests {
     func roundTrip(index: Int) throws {
         let outcome = Self.outcomes[index]
         #expect(try StoreCoder.decodeOutcome(StoreCoder.encodeOutcome(outcome)) == outcome)
+    }
+
+    @Test("of records have the layout of the protocol's answer")
+    func layout() {
+        for case .records(let zones) in Self.outcomes {
+            #expect(StoreCoder.encodeOutcome(.records(zones)) == MessageCoder().encodeModifyRecordsResponse(zones))
+        }
     }
 
     @Test("that are cut or changed are read or refused, and never trap")
