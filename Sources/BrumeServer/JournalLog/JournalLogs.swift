@@ -3,7 +3,8 @@ internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization
 
-/// The local journal of a server, with its snapshots: all that is in a data folder besides accounts, secrets and schemas.
+/// The local journal of a server, with its snapshots: all that is in a data folder besides accounts, secrets and
+/// schemas.
 ///
 /// `@unchecked Sendable`: set up before any loop runs. What is not constant says whose it is.
 final class JournalLogs: CommitLogs, @unchecked Sendable {

@@ -1,31 +1,32 @@
 package import BrumeModel
 
-/// What makes the commits of one shard durable, and where its databases come from. With ``CommitLogHost`` it is all that
-/// the two know of each other, so that a log on a database server that many nodes share can take the place of the local
-/// journal.
+/// What makes the commits of one shard durable, and where its databases come from. With ``CommitLogHost`` it is all
+/// that the two know of each other, so that a log on a database server that many nodes share can take the place of the
+/// local journal.
 ///
 /// A log belongs to the loop of its shard, and calls its host there. It never blocks that loop on a disk or a network.
 ///
-/// How a log keeps commits is its own affair. One that grows asks its host for captures of databases now and then, saves
-/// them, and drops the commits that they hold.
+/// How a log keeps commits is its own affair. One that grows asks its host for captures of databases now and then,
+/// saves them, and drops the commits that they hold.
 package protocol CommitLog: AnyObject {
     /// The shard. Set before anything else is asked; a log does not keep its host alive, and forgets it with
     /// ``CommitLogs/release()``.
     var host: (any CommitLogHost)? { get set }
 
-    /// Hands over the databases that were read when the server started, once, in an order that is the same in every run.
+    /// Hands over the databases that were read when the server started, once, in an order that is the same in every
+    /// run.
     func takeRecovered() -> [OpenedDatabase]
 
-    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. Commits that
-    /// were taken before the database was closed are durable by then, or never will be. The host owns the database until
-    /// it gives it up with ``close(_:)``, and asks for it once at a time.
+    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. Commits
+    /// that were taken before the database was closed are durable by then, or never will be. The host owns the database
+    /// until it gives it up with ``close(_:)``, and asks for it once at a time.
     ///
     /// Exactly one of the two closures is called within the call.
     ///
     /// - Parameters:
-    ///   - background: Called when opening takes longer than a loop should wait. The host runs the work that it is given
-    ///     on a thread where it is fair to those who wait there, once, or not at all: then the database is not opened,
-    ///     and may be asked for again.
+    ///   - background: Called when opening takes longer than a loop should wait. The host runs the work that it is
+    ///     given on a thread where it is fair to those who wait there, once, or not at all: then the database is not
+    ///     opened, and may be asked for again.
     ///   - done: Called when the database is open, or can't be opened: at once, or on the loop after the work was run.
     ///     After an error of the disk it may be asked for again; what is damaged stays so until the next start.
     func open(
