@@ -87,6 +87,11 @@ extension ClientSession {
         acknowledge()
     }
 
+    func streamPositionRefused() {
+        fanOut.positionsRefused()
+        machine.streamAdvanced(opening: streamOpening())
+    }
+
     func streamFailed(_ error: ServiceError) {
         for id in fanOut.consumerIDs { failedConsumers[id] = error }
         let waiting = listeners

@@ -215,6 +215,7 @@ package actor ClientSession {
                 streamReceived(payload)
             case .streamFailed(let error): streamFailed(error)
             case .streamDisplaced: sayDisplaced()
+            case .streamPositionRefused: streamPositionRefused()
             }
         }
         flush()

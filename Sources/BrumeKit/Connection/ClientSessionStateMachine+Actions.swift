@@ -47,6 +47,9 @@ extension ClientSessionStateMachine {
         case streamReceived([UInt8])
         /// Another connection of this device took the notification stream.
         case streamDisplaced
+        /// The server did not take the position that the notification stream gave: forget it, and say how the stream
+        /// would now resume (``streamAdvanced(opening:)``).
+        case streamPositionRefused
         /// The notification stream won't come back by itself.
         case streamFailed(ServiceError)
     }

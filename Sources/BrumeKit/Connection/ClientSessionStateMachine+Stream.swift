@@ -58,6 +58,10 @@ extension ClientSessionStateMachine {
         case .operationCancelled:
             stream.notBeforeNanoseconds = now + ClientSessionLimits.displacedStreamNanoseconds
             return [.streamDisplaced]
+        case .invalidArguments, .changeTokenExpired:
+            // Of another version of the server, or of another data folder: proto/README.md, section 9.
+            stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
+            return [.streamPositionRefused]
         default:
             stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
         }

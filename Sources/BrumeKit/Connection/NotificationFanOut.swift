@@ -30,6 +30,12 @@ package struct NotificationFanOut: Sendable {
         /// Everything up to here is handled.
         var handled: Mark
 
+        mutating func forgetPositions() {
+            for index in waiting.indices { waiting[index].mark.position = [] }
+            taken?.position = []
+            handled.position = []
+        }
+
         mutating func append(_ event: NotificationEvent, _ mark: Mark) {
             guard waiting.count >= ClientSessionLimits.notificationsPerConsumer else {
                 return waiting.append((mark, event))
@@ -107,6 +113,16 @@ package struct NotificationFanOut: Sendable {
         if case .ready = event.kind { return }
         if event.subscriptionID == KeyValueStoreRecord.subscriptionID { return }
         unclaimed?.append(event, received)
+    }
+
+    /// The server knows none of the positions that it gave before. The next stream begins where the server says, which
+    /// may be before events that came already; and what waits here is acknowledged by the next event's position.
+    package mutating func positionsRefused() {
+        received.position = []
+        acknowledged.position = []
+        lastHandled?.position = []
+        unclaimed?.forgetPositions()
+        for id in consumers.keys { consumers[id]!.forgetPositions() }
     }
 
     /// The consumer asks for its next event, having handled the one before; nil when it has to wait.

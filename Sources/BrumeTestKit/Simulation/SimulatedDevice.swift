@@ -116,6 +116,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
                     })
             case .streamReceived(let payload): streamReceived(payload)
             case .streamDisplaced: break
+            case .streamPositionRefused: simulation.violated("I5: a position that the server gave is refused")
             case .streamFailed(let error):
                 if error.code == .notAuthenticated, simulation.isRevoked(account) { continue }
                 simulation.violated("I5: the notification stream ended: \(error.message)")

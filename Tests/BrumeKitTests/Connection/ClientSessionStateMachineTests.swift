@@ -153,7 +153,9 @@ private struct RandomSession {
             case .finish(let id, _):
                 if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
                 finished.insert(id)
-            case .welcomed, .accountRefused, .streamReceived, .streamFailed, .streamDisplaced: break
+            case .welcomed, .accountRefused, .streamReceived, .streamFailed, .streamDisplaced,
+                .streamPositionRefused:
+                break
             }
         }
         let openOnServer = streams.count + (notificationStream == nil ? 0 : 1)

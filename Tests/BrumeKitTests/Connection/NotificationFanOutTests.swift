@@ -60,6 +60,25 @@ struct NotificationFanOutTests {
         #expect(fanOut.takeAcknowledgement() == [3])
     }
 
+    @Test("forgets refused positions, and acknowledges what waited with the next position that comes")
+    func refusedPositions() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        fanOut.eventReceived(event(1))
+        fanOut.eventReceived(event(2))
+        _ = fanOut.next(1)
+        fanOut.positionsRefused()
+        #expect(fanOut.resumePosition.isEmpty)
+        #expect(fanOut.next(1)?.notificationID == "n2", "what waits is still given")
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.takeAcknowledgement() == nil, "there is no position to acknowledge")
+        fanOut.eventReceived(event(7))
+        #expect(fanOut.next(1)?.notificationID == "n7")
+        #expect(fanOut.next(1) == nil)
+        #expect(fanOut.takeAcknowledgement() == [7])
+        #expect(fanOut.resumePosition == [7])
+    }
+
     @Test("counts what was handed out as handled when the consumer ends")
     func ending() {
         var fanOut = NotificationFanOut()

@@ -224,6 +224,31 @@ struct NotificationStreamTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test(
+        "open again without a position when the server does not take the one that it gave before",
+        arguments: [ErrorCode.invalidArguments, .changeTokenExpired])
+    func refusedPosition(code: ErrorCode) async throws {
+        let (container, folder) = try fakeContainer(transport)
+        let listening = listen(container, count: 2)
+        let first = try await transport.welcomed()
+        first.event(try await transport.call().stream, event(1))
+        #expect(try position(try await transport.message(.message)) == [1])
+        first.fail()
+        transport.advance(seconds: 1)
+        let second = try await transport.welcomed()
+        let refused = try await transport.call()
+        #expect(try position(refused.payload) == [1])
+        second.status(refused.stream, code, "the position was not made by this server")
+        second.send(FrameWriter.frame(.ping, payload: Array(0..<8)))
+        _ = try await transport.message(.pong)
+        transport.advance(seconds: 3)
+        let opened = try await transport.call()
+        #expect(try position(opened.payload).isEmpty)
+        second.event(opened.stream, event(2))
+        #expect(try await listening.value.count == 2)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("come back late when another process of the device took the stream")
     func displaced() async throws {
         let (container, folder) = try fakeContainer(transport)
