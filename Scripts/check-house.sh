@@ -57,7 +57,7 @@ outside_coding=$(search "$(import_of CBrumeProto)" Sources/BrumeStore | grep -v 
 if [ -n "$outside_coding" ]; then broken "the store imports CBrumeProto in Coding only" "$outside_coding"; fi
 
 behind_door=$(search "$(import_of 'BrumeProtocol|CBrumeProto')" Sources/BrumeServer |
-    grep -vE '^Sources/BrumeServer/(Sessions/|Interception/|ServerConfiguration.swift:)' || true)
+    grep -vE '^Sources/BrumeServer/(Sessions/|ServerConfiguration.swift:)' || true)
 if [ -n "$behind_door" ]; then broken "what is behind the server's door knows neither frames nor messages" "$behind_door"; fi
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)

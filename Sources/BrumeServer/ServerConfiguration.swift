@@ -111,6 +111,8 @@ package struct ServerConfiguration: Sendable {
     package var run: UInt32?
     /// For tests of apps: what makes the server behave otherwise.
     package var interceptor: (any ServerInterceptor)?
+    /// The same for the calls that come in by the port.
+    package var callInterceptor: (any CallInterceptor)?
 
     package init(dataFolder: String, certificatePath: String, keyPath: String) {
         self.dataFolder = dataFolder

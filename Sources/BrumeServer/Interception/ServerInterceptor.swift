@@ -1,9 +1,8 @@
 package import BrumeModel
-package import BrumeProtocol
 
-/// Makes a server behave differently for a test: it is asked when a session takes a call, when a write reaches its
-/// database, and when an event leaves for a device. A server that is not under test has none, which costs one nil check
-/// for each of them.
+/// Makes a server behave differently for a test: it is asked when a write reaches its database, when a page is about to
+/// be answered, and when an event leaves for a device. A server that is not under test has none, which costs one nil
+/// check for each of them.
 ///
 /// Called on the server's loops, several at a time.
 package protocol ServerInterceptor: AnyObject, Sendable {
@@ -12,11 +11,6 @@ package protocol ServerInterceptor: AnyObject, Sendable {
 
     /// Called when an account says hello. Returns why it is refused; nil when it isn't.
     func refusal(ofAccount name: String) -> ServiceError?
-
-    /// The request of a call came in.
-    ///
-    /// - Parameter payload: The encoded request, valid for the call.
-    func plan(for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer) -> CallPlan
 
     /// A write is about to be decided. A save fails with the problem that is put into its fields, a deletion with the
     /// one that is put into `refusedDeletions`; the rules for batches hold.
@@ -52,40 +46,6 @@ package struct InterceptedPeer: Sendable {
     init(_ identity: Identity) {
         if case .account(let name) = identity.role { account = name } else { account = nil }
         deviceID = identity.deviceID
-    }
-}
-
-/// What should happen to a call, before it has an effect and after.
-package struct CallPlan: Sendable {
-    package enum Step: Sendable {
-        case goesOn
-        case fails(ServiceError)
-        /// The connection ends without an answer.
-        case breaksConnection
-        /// The call waits until what is registered is called, once and from any thread, with the step that is taken
-        /// then.
-        case waits(@Sendable (_ resume: @escaping @Sendable (Step) -> Void) -> Void)
-    }
-
-    /// How a call ended for its peer.
-    package enum Outcome: Sendable {
-        case answered([UInt8])
-        case failed(ServiceError)
-        /// The connection ended, or the peer gave the call up.
-        case unanswered
-    }
-
-    /// The request to serve instead of the one that came in; nil for no change.
-    package var request: [UInt8]?
-    package var beforeEffect: Step
-    /// Taken when the answer is about to leave. Streams have none.
-    package var afterEffect: Step
-    /// Called once, on a loop of the server, before the peer is told.
-    package var ended: (@Sendable (Outcome) -> Void)?
-
-    package init(beforeEffect: Step = .goesOn, afterEffect: Step = .goesOn) {
-        self.beforeEffect = beforeEffect
-        self.afterEffect = afterEffect
     }
 }
 

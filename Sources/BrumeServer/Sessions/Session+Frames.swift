@@ -125,7 +125,7 @@ extension Session {
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
         case .request(let method, let endsStream):
             if let refusal = share.outputRefusal { return refuse(stream, refusal) }
-            if let interceptor = server.configuration.interceptor {
+            if let interceptor = server.configuration.callInterceptor {
                 return intercept(
                     Method(rawValue: method), payload, stream: stream, endsStream: endsStream, interceptor)
             }

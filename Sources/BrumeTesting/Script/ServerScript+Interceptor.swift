@@ -4,7 +4,7 @@ package import BrumeProtocol
 package import BrumeServer
 
 /// The server asks, on its loops.
-extension ServerScript: ServerInterceptor {
+extension ServerScript: ServerInterceptor, CallInterceptor {
     package var wallClockMilliseconds: Int64? { datesRecords ? clock.dateMilliseconds : nil }
 
     package func plan(

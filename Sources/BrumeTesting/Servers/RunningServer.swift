@@ -85,6 +85,7 @@ final class RunningServer: Sendable {
         configuration.teacherShare = .whole
         configuration.containersPerAccount = .max
         configuration.interceptor = script
+        configuration.callInterceptor = script
         if options.isPredictable { configuration.run = run }
         do throws(ServerError) {
             let server = try Server(configuration)

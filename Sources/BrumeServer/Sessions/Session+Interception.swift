@@ -2,12 +2,12 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
 
-/// Calls of a session as its server's interceptor wants them.
+/// Calls of a session as its door's interceptor wants them.
 extension Session {
     /// A request came in and the server has an interceptor.
     func intercept(
         _ method: Method, _ payload: UnsafeRawBufferPointer, stream: UInt32, endsStream: Bool,
-        _ interceptor: any ServerInterceptor
+        _ interceptor: any CallInterceptor
     ) {
         let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
         let call = InterceptedCall(afterEffect: plan.afterEffect, ended: plan.ended)

@@ -1,0 +1,46 @@
+package import BrumeModel
+package import BrumeProtocol
+
+/// Makes a door treat calls differently for a test. A server that is not under test has none.
+///
+/// Called on the server's loops, several at a time.
+package protocol CallInterceptor: AnyObject, Sendable {
+    /// The request of a call came in.
+    ///
+    /// - Parameter payload: The encoded request, valid for the call.
+    func plan(for method: Method, _ payload: UnsafeRawBufferPointer, of peer: InterceptedPeer) -> CallPlan
+}
+
+/// What should happen to a call, before it has an effect and after.
+package struct CallPlan: Sendable {
+    package enum Step: Sendable {
+        case goesOn
+        case fails(ServiceError)
+        /// The connection ends without an answer.
+        case breaksConnection
+        /// The call waits until what is registered is called, once and from any thread, with the step that is taken
+        /// then.
+        case waits(@Sendable (_ resume: @escaping @Sendable (Step) -> Void) -> Void)
+    }
+
+    /// How a call ended for its peer.
+    package enum Outcome: Sendable {
+        case answered([UInt8])
+        case failed(ServiceError)
+        /// The connection ended, or the peer gave the call up.
+        case unanswered
+    }
+
+    /// The request to serve instead of the one that came in; nil for no change.
+    package var request: [UInt8]?
+    package var beforeEffect: Step
+    /// Taken when the answer is about to leave. Streams have none.
+    package var afterEffect: Step
+    /// Called once, on a loop of the server, before the peer is told.
+    package var ended: (@Sendable (Outcome) -> Void)?
+
+    package init(beforeEffect: Step = .goesOn, afterEffect: Step = .goesOn) {
+        self.beforeEffect = beforeEffect
+        self.afterEffect = afterEffect
+    }
+}
