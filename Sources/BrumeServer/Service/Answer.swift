@@ -78,16 +78,29 @@ extension Answer {
 
     fileprivate var holdsRecords: Bool {
         switch self {
-        case .records, .queryPage, .zoneChanges: true
+        case .recordsModified, .records, .queryPage, .zoneChanges: true
         default: false
         }
     }
 
     /// The same answer with records in memory of its own, for an answer that waits. A record in an answer is a part of
-    /// an array that may hold many others, and that array stays for as long as the answer does. What was saved stays as
-    /// it is: the array is that of its request, which waits for the disk as long, and counts there.
+    /// an array that may hold many others, and that array stays for as long as the answer does: that of a save also
+    /// holds what failed after it was merged, which is in no commit and counts nowhere.
     var compact: Answer {
         switch self {
+        case .recordsModified(var zones):
+            var gathered = SharedBytes.gathering(
+                zones.flatMap { zone in
+                    zone.saves.compactMap { if case .record(let record) = $0.outcome { record } else { nil } }
+                }
+            ).makeIterator()
+            for zone in zones.indices {
+                for save in zones[zone].saves.indices {
+                    guard case .record = zones[zone].saves[save].outcome else { continue }
+                    zones[zone].saves[save].outcome = .record(gathered.next()!)
+                }
+            }
+            return .recordsModified(zones)
         case .records(let zones):
             var gathered = SharedBytes.gathering(
                 zones.joined().compactMap { if case .record(let record) = $0 { record } else { nil } }
