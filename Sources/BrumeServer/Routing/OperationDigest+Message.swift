@@ -9,8 +9,8 @@ extension OperationDigest {
     /// halves count. Words are little-endian, the last one is filled with zeros, and the length counts.
     ///
     /// - Parameter kind: Tells requests of different kinds apart, whose messages may have the same bytes.
-    init(of message: UnsafeRawBufferPointer, kind: UInt32) {
-        let start = UInt64(message.count) ^ UInt64(kind) << 32
+    init(of message: UnsafeRawBufferPointer, kind: OperationOutcome.Kind) {
+        let start = UInt64(message.count) ^ UInt64(kind.rawValue) << 32
         var first = Self.product(start ^ Self.keys.0, Self.keys.1)
         var second = Self.product(start ^ Self.keys.2, Self.keys.3)
         func take(_ left: UInt64, _ right: UInt64) {

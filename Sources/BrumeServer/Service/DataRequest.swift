@@ -38,12 +38,12 @@ enum DataRequest: Sendable {
         }
     }
 
-    /// The operation's id, empty when the client gave none, and the digest of its request and its kind; nil for reads.
-    var operation: (id: [UInt8], digest: OperationDigest?)? {
+    /// The operation's id, empty when the client gave none, the digest of its request, and its kind; nil for reads.
+    var operation: (id: [UInt8], digest: OperationDigest?, kind: OperationOutcome.Kind)? {
         switch self {
-        case .modifyRecords(let request): (request.operationID, request.operationDigest)
-        case .modifyZones(let request): (request.operationID, request.operationDigest)
-        case .modifySubscriptions(let request): (request.operationID, request.operationDigest)
+        case .modifyRecords(let request): (request.operationID, request.operationDigest, .records)
+        case .modifyZones(let request): (request.operationID, request.operationDigest, .zones)
+        case .modifySubscriptions(let request): (request.operationID, request.operationDigest, .subscriptions)
         default: nil
         }
     }

@@ -4,13 +4,13 @@ internal import BrumeProtocol
 extension DataRequest {
     /// Decodes and checks the request of a method that touches data.
     init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
-        func digest(of operation: [UInt8]) -> OperationDigest? {
-            operation.isEmpty ? nil : OperationDigest(of: payload, kind: method.rawValue)
+        func digest(of operation: [UInt8], _ kind: OperationOutcome.Kind) -> OperationDigest? {
+            operation.isEmpty ? nil : OperationDigest(of: payload, kind: kind)
         }
         switch method {
         case .recordsModify:
             var request = try coder.decodeModifyRecordsRequest(payload)
-            request.operationDigest = digest(of: request.operationID)
+            request.operationDigest = digest(of: request.operationID, .records)
             self = .modifyRecords(request)
         case .recordsFetch: self = .fetchRecords(try coder.decodeFetchRecordsRequest(payload))
         case .recordsChanges: self = .zoneChanges(try coder.decodeZoneChangesRequest(payload))
@@ -19,7 +19,7 @@ extension DataRequest {
         case .databasesChanges: self = .databaseChanges(try coder.decodeDatabaseChangesRequest(payload))
         case .zonesModify:
             var request = try coder.decodeModifyZonesRequest(payload)
-            request.operationDigest = digest(of: request.operationID)
+            request.operationDigest = digest(of: request.operationID, .zones)
             self = .modifyZones(request)
         case .zonesFetch:
             let (scope, zones) = try coder.decodeFetchZonesRequest(payload)
@@ -27,7 +27,7 @@ extension DataRequest {
         case .zonesList: self = .listZones(try coder.decodeListZonesRequest(payload))
         case .subscriptionsModify:
             var request = try coder.decodeModifySubscriptionsRequest(payload)
-            request.operationDigest = digest(of: request.operationID)
+            request.operationDigest = digest(of: request.operationID, .subscriptions)
             self = .modifySubscriptions(request)
         case .subscriptionsFetch:
             let (scope, ids) = try coder.decodeFetchSubscriptionsRequest(payload)

@@ -180,13 +180,13 @@ extension Shard {
         let id = loaded.database.id
         do throws(ServiceError) {
             var operation = Operation()
-            if let (operationID, digest) = request.operation {
+            if let (operationID, digest, kind) = request.operation {
                 operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
                 switch loaded.database.rememberedOperation(operation.key, digest: digest) {
-                case .outcome(let outcome)?:
+                case .outcome(let outcome)? where outcome.kind == kind:
                     return (.success(self.answer(outcome, in: loaded.database)), loaded.lastPosition)
                 // These failures reveal a commit too, so they wait for the disk.
-                case .otherRequest?: throw Self.reusedOperationID
+                case .outcome?, .otherRequest?: throw Self.reusedOperationID
                 case .unreadable?: throw Self.lostOutcome
                 case nil: break
                 }

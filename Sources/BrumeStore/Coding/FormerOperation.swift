@@ -2,8 +2,8 @@
 /// protocol's answer.
 ///
 /// An answer about records has the layout of an ``OperationOutcome``, so a retry that comes after the change of
-/// versions is still answered in a private database. Others are forgotten: an answer about zones holds sealed tokens,
-/// and in a public database the method went into a digest.
+/// versions is still answered in a private database, and its digest still tells it from another request. Others are
+/// forgotten: an answer about zones holds sealed tokens, and in a public database the method went into a digest.
 struct FormerOperation {
     let id: [UInt8]
     let outcome: [UInt8]

@@ -86,7 +86,7 @@ extension StoreCoder {
                 changes: try values(message.pointee.changes, message.pointee.n_changes, change),
                 operationID: former?.id ?? message.pointee.operation_id.array,
                 operationOutcome: former?.outcome ?? message.pointee.operation_outcome.array,
-                operationDigest: former == nil ? try digest(message.pointee.operation_digest) : nil,
+                operationDigest: try digest(message.pointee.operation_digest),
                 operationUser: try text(message.pointee.operation_user, "a user record name"),
                 run: message.pointee.run,
                 clientToken: message.pointee.client_token.map(clientTokenPut))

@@ -134,7 +134,7 @@ extension StoreCoder {
                 return SnapshotOperation(
                     id: former?.id ?? operation.pointee.id.array,
                     outcome: former?.outcome ?? operation.pointee.outcome.array,
-                    digest: former == nil ? try digest(operation.pointee.digest) : nil,
+                    digest: try digest(operation.pointee.digest),
                     user: try text(operation.pointee.user, "a user record name"))
             }
             block.formerSubscribers = try values(
