@@ -239,7 +239,9 @@ package struct ClientConnectionStateMachine: Sendable {
     private mutating func welcomeReceived(_ welcome: Welcome) -> [Action] {
         guard state == .greeting else { return violated("the server said welcome twice") }
         guard let checked = ClientConnectionLimits.checked(welcome.limits) else {
-            return violated("the limits in the server's welcome are too small to work with")
+            return violated(
+                "the limits in the server's welcome are too small to work with: server and client are of versions that don't "
+                    + "fit; upgrade the older one")
         }
         limits = checked
         state = .open

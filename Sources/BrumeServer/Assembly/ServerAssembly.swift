@@ -53,6 +53,6 @@ struct ServerAssembly {
     /// Gives the shards their logs, with the databases that these have read. Call it once, before any loop runs.
     func handOver() {
         for shard in core.shards { shard.prepare(core.logs.log(ofShard: shard.index)) }
-        door.start()
+        for door in core.doors { door.start() }
     }
 }

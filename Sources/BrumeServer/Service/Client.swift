@@ -92,6 +92,10 @@ final class Client: @unchecked Sendable {
 }
 
 /// What the service asks of the door that a client came in by. On the client's loop.
+///
+/// The door gives each call of a client an id of its own, keeps its deadline (and cancels its query then, with
+/// ``Client/cancelQuery(_:)``), closes the stream of a call that ends, and drops what comes for a call that has ended.
+/// A request with an operation id has a digest: the same bytes and kind of request give the same one by whatever door.
 protocol ClientDoor: AnyObject {
     /// Ends a call with what came of it.
     func finish(_ call: UInt32, _ outcome: Outcome)

@@ -2,6 +2,8 @@ internal import BrumeModel
 
 /// A way in to the service, as the service sees all of it: connections in the encoding of one protocol, on all loops.
 protocol Door: AnyObject, Sendable {
+    /// Begins to look after its connections. Called once the shards have their databases, before the loops run.
+    func start()
     /// Adds what the door has open and has counted on a loop to that loop's figures. On that loop.
     func addFigures(ofLoop index: Int, to figures: inout ServerFigures)
     /// Calls that came in on a loop and are not answered; a stop waits for them. On that loop.

@@ -17,11 +17,6 @@ final class BrumeDoor: Door, @unchecked Sendable {
         tables = server.shards.map { SessionTable(of: $0, server: server) }
     }
 
-    /// Begins to look after deadlines and budgets. Before the loops run.
-    func start() {
-        for table in tables { table.sweepLater() }
-    }
-
     /// Lets a connection in that came on a loop. On that loop.
     func accept(_ connection: any PeerConnection, onLoop index: Int, isOperators: Bool = false) -> Session {
         let session = Session(tables[index], of: self, isOperators: isOperators)
@@ -52,6 +47,10 @@ final class BrumeDoor: Door, @unchecked Sendable {
     }
 
     // MARK: For the service
+
+    func start() {
+        for table in tables { table.sweepLater() }
+    }
 
     func addFigures(ofLoop index: Int, to figures: inout ServerFigures) { tables[index].addFigures(to: &figures) }
 

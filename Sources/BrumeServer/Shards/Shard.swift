@@ -141,6 +141,8 @@ final class Shard: @unchecked Sendable {
     /// - Returns: False if the log does not take it. Then the database is given up, since it is ahead of the log.
     @discardableResult
     func append(_ commit: Commit, to loaded: LoadedDatabase, origin: ChangeOrigin, by share: ClientShare?) -> Bool {
+        // The log may take the next commit of a database whose last one it did not take.
+        if loaded.isLost { return false }
         let appended: AppendedCommit
         do throws(CommitLogRefusal) {
             appended = try log.append(commit.entry)

@@ -17,9 +17,11 @@ package protocol CommitLog: AnyObject {
     /// run.
     func takeRecovered() -> [OpenedDatabase]
 
-    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. Commits
-    /// that were taken before the database was closed are durable by then, or never will be. The host owns the database
-    /// until it gives it up with ``close(_:)``, and asks for it once at a time.
+    /// Opens a database that is not in memory, in its latest durable state; empty if it never had a commit. It is made
+    /// with the log's epoch, and begins a run of this life of the server (``Database/begin(run:)``), random and not
+    /// used before: without one, tokens of a future that was lost would pass for tokens of the one that took its place.
+    /// Commits that were taken before the database was closed are durable by then, or never will be. The host owns the
+    /// database until it gives it up with ``close(_:)``, and asks for it once at a time.
     ///
     /// Exactly one of the two closures is called within the call.
     ///

@@ -10,8 +10,8 @@ package protocol CommitLogHost: AnyObject {
     func saved(_ id: DatabaseID, upTo sequence: UInt64)
 
     /// The database has another owner: what is in memory may be out of date, and commits that are not durable may never
-    /// be. The host drops it, as after a commit that the log did not take. An opening that is under way ends with an
-    /// error.
+    /// be. The host drops it, as after a commit that the log did not take. An opening that is under way the log
+    /// ends itself, with an error.
     func lost(_ id: DatabaseID)
 
     // MARK: For a log that saves databases from time to time
