@@ -205,6 +205,9 @@ final class ServerCore: @unchecked Sendable {
     static let isStopping = ServiceError(
         .serviceUnavailable, "the server is about to stop; connect again", retryAfterMilliseconds: 1_000)
 
+    static let revokedToken = ServiceError(
+        .notAuthenticated, "the account's token was revoked; get a new one from the operator")
+
     static let unknownToken = ServiceError(
         .notAuthenticated, "the token is unknown or was revoked; get a new one from the operator")
 

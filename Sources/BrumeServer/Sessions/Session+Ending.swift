@@ -47,9 +47,7 @@ extension Session {
     /// The account's tokens were revoked, or the account removed.
     func end(_ reason: ServiceError?) {
         if isGone || isEnding { return }
-        violate(
-            reason.map { CallStatus($0) }
-                ?? CallStatus(.notAuthenticated, "the account's token was revoked; get a new one from the operator"))
+        violate(CallStatus(reason ?? ServerCore.revokedToken))
     }
 
     /// Closes once what is pending has been sent: the server has drained. A client that was not welcomed is told why.

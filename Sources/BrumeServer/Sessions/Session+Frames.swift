@@ -183,9 +183,9 @@ extension Session {
         }
         do throws(ServiceError) {
             let hello = try table.coder.decodeHello(payload)
-            let claim = try Claim(hello)
-            identity = isOperators ? try server.authenticateOperator(claim) : try server.authenticate(claim)
-            share = try server.shares.enter(identity, from: connection.peerNetwork)
+            let entrance = try server.admit(
+                try Claim(hello), from: connection.peerNetwork, isOperator: isOperators)
+            (identity, share) = (entrance.identity, entrance.share)
         } catch {
             violate(
                 CallStatus(error))
@@ -193,7 +193,7 @@ extension Session {
         }
         connection.opened(hasAccount: identity.role != .anonymous)
         payloadLimitAfterHello = BrumeDoor.frameBytes(of: identity)
-        let target = server.shard(at: identity.homePlacement)
+        let target = server.home(of: entrance!)
         // Frames after the hello wait, in the reader and in the connection, until the session has arrived at its data.
         // It leaves when the turn's input is done.
         connection.pauseReading()
@@ -220,17 +220,17 @@ extension Session {
     private func arrived() {
         if isGone || isEnding { return }
         reader.payloadBytesLimit = payloadLimitAfterHello ?? reader.payloadBytesLimit
-        // The token may have been revoked while the session was on its way.
-        guard server.isStillValid(identity) else { return end(nil) }
-        // The server may have begun to stop meanwhile.
-        if server.isDraining { return violate(CallStatus(ServerCore.isStopping)) }
+        let client: Client
+        do throws(ServiceError) {
+            client = try shard.enter(entrance!, through: self)
+        } catch {
+            return violate(CallStatus(error))
+        }
+        self.client = client
         machine.welcomed()
         connection.countOutput(with: share)
         table.figures.welcomedConnections += 1
         write(.welcome, payload: table.coder.encodeWelcome(door.welcome(for: identity)))
-        let client = Client(identity, share: share, timeShare: shard.timeShare(of: share.key), door: self)
-        self.client = client
-        shard.arrive(client)
         connection.resumeReading()
         read(UnsafeRawBufferPointer(start: nil, count: 0))
     }

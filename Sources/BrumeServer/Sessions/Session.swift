@@ -70,6 +70,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         shard = table.shard
     }
 
+    /// What the hello proved; nil before it.
+    var entrance: Entrance? { share.map { Entrance(identity: identity, share: $0) } }
+
     // MARK: Connection
 
     func accepted(_ connection: any PeerConnection) {
@@ -128,13 +131,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         client?.cancelQueries()
         endOpenCalls()
         table.remove(self)
+        share?.input.change(by: -reservedInput.bytes)
+        reservedInput.bytes = 0
         // They refer to each other.
-        if let client = client.take() { shard.leave(client) }
-        if let identity { server.closeContainer(of: identity) }
-        if let share {
-            share.input.change(by: -reservedInput.bytes)
-            reservedInput.bytes = 0
-            server.shares.leave(share)
+        if let client = client.take() {
+            shard.leave(client)
+        } else if let entrance {
+            server.giveUp(entrance)
         }
         server.log.debug("connection closed", [("peer", peer), ("reason", reason)])
     }

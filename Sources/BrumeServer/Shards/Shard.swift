@@ -213,6 +213,7 @@ final class Shard: @unchecked Sendable {
             databases.dropIfEmpty(home)
         }
         if let id = client.identity.privateDatabase { databases.load(of: id)?.left(client) }
+        server.giveUp(Entrance(identity: client.identity, share: client.share))
     }
 
     /// Ends the connections of an account's clients, telling them why.
