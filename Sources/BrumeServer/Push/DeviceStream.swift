@@ -163,6 +163,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     /// Sends all events of a run at once; returns false, and sends none, if they have to leave one by one.
     func sendPrivate(_ run: NotificationRun) -> Bool {
         guard interceptor == nil, isReady, !isClosed, mayReceivePrivate,
+            door.maySendRun(responder.call, atLeast: run.leastCredit),
             door.send(responder.call, shard.runSealer.seal(run, behind: position, scope: scope))
         else { return false }
         position[.privateDatabase] = run.deliveries[run.deliveries.count - 1].place

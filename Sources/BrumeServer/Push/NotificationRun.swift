@@ -6,6 +6,8 @@ final class NotificationRun {
     let start: ChangePosition
     /// Never empty.
     let deliveries: [NotificationDelivery]
+    /// What the events take of a stream's credit at least: their positions take more.
+    let leastCredit: StreamCredit
     /// Devices that made the changes; each is left out of its own.
     private let origins: Set<[UInt8]>
 
@@ -13,6 +15,8 @@ final class NotificationRun {
         precondition(!deliveries.isEmpty, "a run has events")
         self.start = start
         self.deliveries = deliveries
+        leastCredit = StreamCredit(
+            messages: deliveries.count, bytes: deliveries.reduce(0) { $0 + $1.message.count })
         self.origins = origins
     }
 

@@ -7,6 +7,8 @@ internal import BrumeModel
 final class RunSealer {
     let sealer: PositionSealer
     private var last: Sealed?
+    /// The runs that were sealed, without those that were kept.
+    private(set) var sealedCount: UInt64 = 0
 
     private struct Sealed {
         let run: NotificationRun
@@ -26,6 +28,7 @@ final class RunSealer {
     func seal(_ run: NotificationRun, behind position: StreamPosition, scope: [UInt8]) -> StreamRun {
         let rest = position.without(.privateDatabase)
         if let last, last.run === run, last.rest == rest, last.scope == scope { return last.streamRun }
+        sealedCount += 1
         var position = position
         let events = run.deliveries.map { delivery in
             position[.privateDatabase] = delivery.place

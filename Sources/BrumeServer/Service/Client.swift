@@ -115,6 +115,9 @@ protocol ClientDoor: AnyObject {
     func maySend(_ call: UInt32) -> Bool
     /// Sends an event on a stream that ``maySend(_:)``.
     func send(_ call: UInt32, _ event: StreamEvent)
+    /// Whether a run of events may be sent that takes at least so much credit. Ask before the run is sealed: a stream
+    /// that can't take it must not cost that.
+    func maySendRun(_ call: UInt32, atLeast credit: StreamCredit) -> Bool
     /// Sends all events of a run; returns false, and sends none, where there is no credit or room for all of them.
     func send(_ call: UInt32, _ run: StreamRun) -> Bool
     /// Messages of the client have had their effect: it may send as much anew.

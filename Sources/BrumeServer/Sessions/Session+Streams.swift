@@ -68,11 +68,14 @@ extension Session {
         write(.message, stream: stream, payload: position, event.message)
     }
 
+    func maySendRun(_ stream: UInt32, atLeast credit: StreamCredit) -> Bool {
+        mayWrite && share.output.shortage == nil && machine.sendCredit(ofStream: stream).covers(credit)
+    }
+
     func send(_ stream: UInt32, _ run: StreamRun) -> Bool {
-        guard mayWrite, share.output.shortage == nil else { return false }
         let framed = FramedRun.frames(of: run, stream: stream)
         let sent = StreamCredit(messages: run.events.count, bytes: framed.payloadByteCount)
-        guard machine.sendCredit(ofStream: stream).covers(sent) else { return false }
+        guard maySendRun(stream, atLeast: sent) else { return false }
         machine.messagesSent(stream: stream, sent)
         connection.withOutput(minimumCapacity: framed.bytes.count) { target in
             target.copyBytes(from: framed.bytes)
