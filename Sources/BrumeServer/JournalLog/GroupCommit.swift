@@ -330,7 +330,7 @@ final class GroupCommit: @unchecked Sendable {
             entries.removeAll()
             room.append(entries)
         }
-        state.withLock { $0.queue.recycle(room) }
+        state.withLock { $0.queue.becameDurable(room) }
     }
 
     /// Writes the current work's entries; returns false when there is no room for them now.

@@ -32,8 +32,9 @@ struct JournalQueue {
     /// The number of submissions that came before the last rotation.
     private var submissionsBeforeRotation = 0
     private var removals: [Removal] = []
-    /// The bytes of the submissions.
+    /// The bytes of the submissions that wait, and of those that were taken and are not durable.
     private(set) var byteCount = 0
+    private var takenByteCount = 0
     private var emptied: [JournalEntries] = []
 
     /// How many emptied buffers are kept: for as many loops, each with room for what it expects of a turn.
@@ -74,7 +75,7 @@ struct JournalQueue {
             bytes += submissions[count].byteCount
             count += 1
         }
-        byteCount -= bytes
+        takenByteCount += bytes
         var work = Work(submissions: [], rotations: [], removals: exchange(&removals, with: []))
         submissionsBeforeRotation = max(submissionsBeforeRotation - count, 0)
         if submissionsBeforeRotation == 0 { swap(&work.rotations, &rotations) }
@@ -94,8 +95,11 @@ struct JournalQueue {
         (4096...2 * ServerLimits.expectedTurnBytes).contains(entries.capacity)
     }
 
-    /// Takes back the emptied memory of what has become durable: filling it again needs no new pages from the system.
-    mutating func recycle(_ room: [JournalEntries]) {
+    /// All submissions that were taken have become durable. Their emptied memory comes back: filling it again needs no
+    /// new pages from the system.
+    mutating func becameDurable(_ room: [JournalEntries]) {
+        byteCount -= takenByteCount
+        takenByteCount = 0
         emptied += room.prefix(Self.emptiedMax - emptied.count)
     }
 
