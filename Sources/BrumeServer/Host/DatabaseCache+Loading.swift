@@ -148,6 +148,8 @@ extension DatabaseCache {
         if case .success(let loaded)? = load.outcome {
             loaded.isAwaited = false
             mayDrop = true
+            // Whoever waited may have been a reader for whom no empty database is kept.
+            dropIfEmpty(loaded)
         }
     }
 
