@@ -4,6 +4,9 @@
 /// An answer about records has the layout of an ``OperationOutcome``, so a retry that comes after the change of
 /// versions is still answered in a private database, and its digest still tells it from another request. Others are
 /// forgotten: an answer about zones holds sealed tokens, and in a public database the method went into a digest.
+///
+/// What pushes the answers of a user out who is forgotten (``Database/forgetUser(nowMilliseconds:)``) still does: a
+/// replay must not bring them back.
 struct FormerOperation {
     let id: [UInt8]
     let outcome: [UInt8]
@@ -16,10 +19,14 @@ struct FormerOperation {
     ///   - key: What the operation was remembered under.
     ///   - answer: The protocol's answer.
     init?(key: [UInt8], answer: [UInt8]) {
-        guard key.count == Self.idByteCount + 1, key[Self.idByteCount] == Self.modifyRecords, !answer.isEmpty else {
+        if answer.isEmpty { return nil }
+        if key.count == Self.idByteCount + 1, key[Self.idByteCount] == Self.modifyRecords {
+            id = Array(key.prefix(Self.idByteCount))
+        } else if key.starts(with: Database.forgettingPrefix) {
+            id = key
+        } else {
             return nil
         }
-        id = Array(key.prefix(Self.idByteCount))
         outcome = answer
     }
 }

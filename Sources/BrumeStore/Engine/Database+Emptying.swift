@@ -35,6 +35,9 @@ extension Database {
         return (finish(builder, nowMilliseconds: nowMilliseconds), records)
     }
 
+    /// What the ids of operations begin with that only push out what was remembered of a user. They stand in journals.
+    static let forgettingPrefix = Array("forget ".utf8)
+
     /// Forgets what a private database that was emptied still knows of its user, who will not come back: the
     /// subscriptions, and the answers to operations, which hold records. What stays are the user's record without
     /// fields, and the names of zones that were deleted.
@@ -65,7 +68,7 @@ extension Database {
             guard var commit = finish(builder, nowMilliseconds: nowMilliseconds) else {
                 preconditionFailure("a commit that puts a record is none")
             }
-            commit.entry.operationID = Array("forget \(commit.sequence)".utf8)
+            commit.entry.operationID = Self.forgettingPrefix + Array("\(commit.sequence)".utf8)
             commit.entry.operationOutcome = [UInt8](repeating: 0, count: outcomeBytes)
             remember(operation: commit.entry.operationID, encoded: commit.entry.operationOutcome)
             return commit
