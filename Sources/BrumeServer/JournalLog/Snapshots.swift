@@ -99,14 +99,16 @@ final class Snapshots: @unchecked Sendable {
     /// Writes snapshots of some databases of a shard, which are to be dropped. Call it on the shard's loop; `done` is
     /// called there, with false when the disk failed.
     func write(_ ids: [DatabaseID], of shard: JournalLog, _ done: @escaping @Sendable (Bool) -> Void) {
-        shard.host?.capture(ids[...]) { [self] captures, _ in
+        shard.host?.capture(ids[...]) { [self] captures, taken in
             loop.execute { [self] in
                 let result = write(captures, of: shard) { _ in nil }
                 if case .failure(let error) = result {
                     log.error("a database stays in memory", [("reason", error.message)])
                 }
-                shard.loop.execute {
-                    if case .success = result { done(true) } else { done(false) }
+                shard.loop.execute { [self] in
+                    guard case .success = result else { return done(false) }
+                    if taken == ids.count { return done(true) }
+                    write(Array(ids.dropFirst(taken)), of: shard, done)
                 }
             }
         }
