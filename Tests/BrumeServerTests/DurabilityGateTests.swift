@@ -82,6 +82,34 @@ struct DurabilityGateTests {
         #expect(passed.dropFirst(4) == ["e true", "f true"])
     }
 
+    @Test("a client's outcome waits without the array that its records came in, and counts until it leaves")
+    func compaction() throws {
+        let account = ClientShare.Key.account("a")
+        let budget = ByteBudget(limit: 1_000_000)
+        let (output, input) = (ByteShare(of: budget, limit: 1_000_000), ByteShare(of: budget, limit: 1_000_000))
+        let door = RecordingDoor()
+        let client = Client(
+            Identity(
+                role: .account(name: "a"), container: "iCloud.x", environment: .development, userRecordName: "_u",
+                deviceID: [], clientVersion: ""),
+            share: ClientShare(account, callLimit: 1, streamLimit: 1, output: output, input: input),
+            timeShare: TimeShare(account: account, limits: .init()), door: door)
+        let record = SharedBytes(of: [UInt8](repeating: 7, count: 1_000_000), at: 10..<40)
+        let answer = Answer.recordsModified([ZoneModificationResult(saves: [SaveResult(outcome: .record(record))])])
+        let gate = DurabilityGate()
+        gate.whenDurable(1, of: database, .success(answer), to: Responder(client: client, call: 3))
+        #expect(door.outcomes.isEmpty && client.heldByteCount == gate.heldByteCount && client.heldByteCount > 30)
+        gate.open(upTo: 1)
+        guard case .success(.recordsModified(let zones))? = door.outcomes[3],
+            case .record(let held)? = zones[0].saves.first?.outcome
+        else {
+            Issue.record("the answer is another one: \(door.outcomes)")
+            return
+        }
+        #expect(held == record && held.storage.count == 30)
+        #expect(client.heldByteCount == 0 && gate.heldByteCount == 0)
+    }
+
     @Test("outcomes that wait have a bound in bytes; one beyond it fails at once, with what the disk says")
     func bound() throws {
         let gate = DurabilityGate(heldBytesLimit: 10_000)
