@@ -59,7 +59,8 @@ extension ClientSessionStateMachine {
             stream.notBeforeNanoseconds = now + ClientSessionLimits.displacedStreamNanoseconds
             return [.streamDisplaced]
         case .invalidArguments, .changeTokenExpired:
-            // Of another version of the server, or of another data folder: proto/README.md, section 9.
+            // The position comes from another version of the server, or another data folder: proto/README.md, section
+            // 9.
             stream.notBeforeNanoseconds = now + stream.pause.next(hintMilliseconds: error.retryAfterMilliseconds)
             return [.streamPositionRefused]
         default:

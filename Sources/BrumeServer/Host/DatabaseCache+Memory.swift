@@ -84,7 +84,9 @@ extension DatabaseCache {
         if loaded.isLost { return }
         loaded.markLost()
         let id = loaded.database.id
-        log.warning("a database is opened anew: the log has lost it", [("container", id.container)])
+        log.warning(
+            "a database is opened anew: the log did not take its last commit, or has lost it",
+            [("container", id.container)])
         load(of: id)?.lost(.databaseLost)
         if databases.known(id) === loaded { drop(loaded) }
         host.databaseLost(loaded)

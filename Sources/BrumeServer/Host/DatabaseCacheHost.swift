@@ -15,7 +15,7 @@ protocol DatabaseCacheHost: AnyObject {
     func databaseFailed(isDamaged: Bool)
     /// A database leaves the memory.
     func databaseLeaves(_ loaded: LoadedDatabase)
-    /// A database that may be in use has left the memory, because the log has lost it.
+    /// A database that may be in use has left the memory, because the log did not take its last commit, or has lost it.
     func databaseLost(_ loaded: LoadedDatabase)
 
     // MARK: Turns

@@ -7,7 +7,7 @@ final class LoadedDatabase {
     let hub: NotificationHub
     /// What it holds, for the quota of its account; nil for a public one, and for one that is not kept.
     let storage: DatabaseStorage?
-    /// The position of the database's last commit among the shard's submissions. Whatever shows that commit waits until
+    /// The position of the database's last commit in the shard's log. Whatever shows that commit waits until
     /// the position is durable.
     @exclusivity(unchecked) var lastPosition: UInt64 = 0
     /// The last of its commits that the log has saved: see ``CommitLogHost/saved(_:upTo:)``.

@@ -77,7 +77,8 @@ final class JournalLog: CommitLog, @unchecked Sendable {
 
     /// A database on its way from the thread that loaded it to the loop that owns it, with who waits for it there.
     ///
-    /// `@unchecked Sendable`: the thread releases the database before the loop takes it, and does not call `done`.
+    /// `@unchecked Sendable`: the thread does not touch the database any more when it has passed it on, and does not
+    /// call `done`.
     private struct Handover: @unchecked Sendable {
         var result: Result<Database, StoreError>?
         let done: (Result<OpenedDatabase, StoreError>) -> Void

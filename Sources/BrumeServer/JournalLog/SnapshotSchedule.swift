@@ -8,7 +8,7 @@
 struct SnapshotSchedule {
     enum Action: Equatable {
         case none
-        /// Begin a run; ``ended(snapshotBytes:nowNanoseconds:)`` follows.
+        /// Begin a run; ``ended(snapshotBytes:segmentsKept:nowNanoseconds:)`` follows.
         case start
         /// Ask again at this time, unless an event comes before.
         case wait(untilNanoseconds: UInt64)

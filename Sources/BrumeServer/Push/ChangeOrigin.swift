@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// Who made a change: the device that made it is not told of it.
+/// The user and the device that made a change. That device is not told of it.
 ///
 /// A device's id is its client's word. So the user counts as well: a device that takes another user's id for its own
 /// keeps nothing from that user's device.

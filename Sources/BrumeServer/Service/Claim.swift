@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// Who a client says that it is, and where it wants to go.
+/// The identity that a client claims, what proves it, and the container that it wants to use.
 struct Claim: Equatable, Sendable {
     /// What proves it.
     enum Proof: Equatable, Sendable {

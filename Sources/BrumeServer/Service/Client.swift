@@ -2,7 +2,7 @@ internal import BrumeModel
 
 /// A client as the service sees it: who it is, what it uses, and what is under way for it.
 ///
-/// Made when the client has arrived at the loop that serves it, by its door, and given up with ``Shard/leave(_:)``. The
+/// Made by ``Shard/enter(_:through:)`` on the loop that serves the client, and given up with ``Shard/leave(_:)``. The
 /// door and the client refer to each other until then.
 ///
 /// `@unchecked Sendable`: everything but the constants belongs to that loop. For `@exclusivity(unchecked)` see

@@ -4,7 +4,7 @@ internal import BrumeSystem
 
 /// Deadlines, and how a session ends: by the server's stop, by the operator, or by what the peer did.
 extension Session {
-    /// Called by the shard's sweep.
+    /// Called by the table's sweep.
     func timePassed() {
         // The handshake has a deadline of its own.
         if isGone || isEnding || connection == nil || !connection.isOpen { return }

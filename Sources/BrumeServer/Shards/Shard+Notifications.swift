@@ -187,7 +187,7 @@ extension Shard {
         }
     }
 
-    /// Takes an acknowledgement to the public database, and then the newest of those that came meanwhile, also when the
+    /// Takes an acknowledgement to the public database, and then the furthest of those that came meanwhile, also when the
     /// stream has ended since.
     private func relay(_ place: StreamPosition.Place, for stream: DeviceStream) {
         let identity = stream.client.identity

@@ -3,7 +3,7 @@ internal import BrumeRecord
 internal import BrumeStore
 internal import BrumeSystem
 
-/// One event loop and all that it owns: its databases and the sessions whose private database is among them.
+/// One event loop and all that it owns: its databases, and the clients whose private database is among them.
 ///
 /// A turn: requests run and commit in memory; when the turn ends, all its commits go to the log at once;
 /// when they are durable, the answers that waited are given, then the pushes.
@@ -61,7 +61,7 @@ final class Shard: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var log: (any CommitLog)!
     /// The position of the last commit that was appended.
     @exclusivity(unchecked) private(set) var appendedPosition: UInt64 = 0
-    /// Whose commits are not durable yet.
+    /// The commits that are not durable yet, by the account that made them.
     @exclusivity(unchecked) var undurable = UndurableCommits()
 
     /// What waits for the disk.

@@ -296,8 +296,6 @@ package final class Database {
         }
     }
 
-    package func remembers(operation id: [UInt8]) -> Bool { operations[id] != nil }
-
     // MARK: Subscriptions
 
     /// The subscriptions of all users.

@@ -15,7 +15,6 @@ enum HostileRequests {
         static let subscriptionsFetch: UInt64 = 65
         static let subscriptionsList: UInt64 = 66
         static let notificationsOpen: UInt64 = 80
-        static let adminAddAccount: UInt64 = 256
         static let adminListAccounts: UInt64 = 257
         static let adminStats: UInt64 = 268
     }
