@@ -136,56 +136,11 @@ extension MessageCoder {
     }
 
     /// Writes the answer; the stored bytes of the records are copied into it unchanged.
-    ///
-    /// Every save's answer comes from here, so it is written without building the message; the bytes are those that
-    /// protobuf-c makes of the message.
     package func encodeModifyRecordsResponse(_ results: [ZoneModificationResult<SharedBytes>]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var errors = PackedMessages()
         for result in results {
-            errors.removeAll()
-            var count = 0
-            for save in result.saves { count += WireSize.message(byteCount(of: save, &errors)) }
-            for deletion in result.deletions { count += WireSize.message(byteCount(of: deletion, &errors)) }
-            bytes.append(byteCount: WireSize.message(count)) { filler in
-                filler.messageHeader(1, count: count)
-                for save in result.saves { Self.write(save, &errors, to: &filler) }
-                for deletion in result.deletions {
-                    let error = deletion.map { _ in errors.next() }
-                    filler.messageHeader(2, count: error.map { WireSize.message($0.count) } ?? 0)
-                    if let error { filler.message(1, error) }
-                }
-            }
+            result.append(field: 1, to: &bytes) { error in encode { $0.itemErrorView(error) } }
         }
         return bytes
-    }
-
-    private func byteCount(of save: SaveResult<SharedBytes>, _ errors: inout PackedMessages) -> Int {
-        let outcome: Int
-        switch save.outcome {
-        case .record(let record): outcome = record.count
-        case .failure(let error): outcome = errors.append(encode { $0.itemErrorView(error) })
-        case .deferred: preconditionFailure("only a fetched record can be deferred; a save is done or fails")
-        }
-        return WireSize.message(outcome) + WireSize.integer(save.fieldsOmitted ? 1 : 0)
-    }
-
-    private func byteCount(of deletion: ServiceError?, _ errors: inout PackedMessages) -> Int {
-        deletion.map { error in WireSize.message(errors.append(encode { $0.itemErrorView(error) })) } ?? 0
-    }
-
-    private static func write(
-        _ save: SaveResult<SharedBytes>, _ errors: inout PackedMessages, to filler: inout WireFiller
-    ) {
-        let omission: UInt64 = save.fieldsOmitted ? 1 : 0
-        if case .record(let record) = save.outcome {
-            filler.messageHeader(1, count: WireSize.message(record.count) + WireSize.integer(omission))
-            filler.message(1, record)
-        } else {
-            let error = errors.next()
-            filler.messageHeader(1, count: WireSize.message(error.count) + WireSize.integer(omission))
-            filler.message(2, error)
-        }
-        filler.integer(3, omission)
     }
 }

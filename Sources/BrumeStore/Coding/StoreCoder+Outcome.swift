@@ -4,9 +4,8 @@ internal import CBrumeProto
 
 /// What operations did, as it is remembered for retries.
 ///
-/// Every save comes through here, so outcomes are written in place, without building the message; the bytes are those
-/// that protobuf-c makes of it. An outcome of records has the layout of a `brume.v1.ModifyRecordsResponse`, as a stored
-/// record has that of a `brume.v1.Record`: a door of that protocol sends it as it is.
+/// An outcome of records has the layout of a `brume.v1.ModifyRecordsResponse`, as a stored record has that of a
+/// `brume.v1.Record`: a door of that protocol sends it as it is.
 extension StoreCoder {
     package static func encodeOutcome(_ outcome: OperationOutcome) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -43,53 +42,10 @@ extension StoreCoder {
         return bytes
     }
 
-    // MARK: Items
-
     private static func append(
         _ items: ZoneModificationResult<SharedBytes>, field: UInt8, to bytes: inout [UInt8]
     ) {
-        var failures = PackedMessages()
-        var count = 0
-        for save in items.saves { count += WireSize.message(byteCount(of: save, &failures)) }
-        for deletion in items.deletions { count += WireSize.message(byteCount(of: deletion, &failures)) }
-        bytes.append(byteCount: WireSize.message(count)) { filler in
-            filler.messageHeader(field, count: count)
-            for save in items.saves { write(save, &failures, to: &filler) }
-            for deletion in items.deletions {
-                let failure = deletion.map { _ in failures.next() }
-                filler.messageHeader(2, count: failure.map { WireSize.message($0.count) } ?? 0)
-                if let failure { filler.message(1, failure) }
-            }
-        }
-    }
-
-    private static func byteCount(of save: SaveResult<SharedBytes>, _ failures: inout PackedMessages) -> Int {
-        let outcome =
-            switch save.outcome {
-            case .record(let record): WireSize.message(record.count)
-            case .failure(let error): WireSize.message(failures.append(packed { $0.failure(error) }))
-            case .deferred: preconditionFailure("only a fetched record can be deferred; a save is done or fails")
-            }
-        return outcome + WireSize.integer(save.fieldsOmitted ? 1 : 0)
-    }
-
-    private static func byteCount(of deletion: ServiceError?, _ failures: inout PackedMessages) -> Int {
-        deletion.map { error in WireSize.message(failures.append(packed { $0.failure(error) })) } ?? 0
-    }
-
-    private static func write(
-        _ save: SaveResult<SharedBytes>, _ failures: inout PackedMessages, to filler: inout WireFiller
-    ) {
-        let omission: UInt64 = save.fieldsOmitted ? 1 : 0
-        if case .record(let record) = save.outcome {
-            filler.messageHeader(1, count: WireSize.message(record.count) + WireSize.integer(omission))
-            filler.message(1, record)
-        } else {
-            let failure = failures.next()
-            filler.messageHeader(1, count: WireSize.message(failure.count) + WireSize.integer(omission))
-            filler.message(2, failure)
-        }
-        filler.integer(3, omission)
+        items.append(field: field, to: &bytes) { error in packed { $0.failure(error) } }
     }
 }
 
