@@ -115,9 +115,11 @@ extension Shard {
     }
 
     /// What a client is answered about an operation that did this, now or when it is sent again.
-    func answer(_ outcome: OperationOutcome, in database: Database) -> Answer {
+    ///
+    /// - Parameter encoded: The outcome as it is remembered, if it is.
+    func answer(_ outcome: OperationOutcome, encoded: [UInt8]?, in database: Database) -> Answer {
         switch outcome {
-        case .records(let zones): return .recordsModified(zones)
+        case .records(let zones): return encoded.map { .recordsOutcome($0) } ?? .recordsModified(zones)
         case .zones(var result, let firstFetches):
             for (index, firstFetch) in firstFetches.enumerated() {
                 result.saves[index] = result.saves[index].map { $0.with(firstFetch, sealed: sealer, in: database.id) }
@@ -133,22 +135,22 @@ extension Shard {
         _ commit: inout Commit?, _ outcome: OperationOutcome, _ operation: Operation, to loaded: LoadedDatabase,
         identity: Identity, share: ClientShare
     ) throws(ServiceError) -> Answer {
-        var records: [UInt8]?
+        var encoded: [UInt8]?
         if commit != nil {
             if !operation.key.isEmpty {
                 let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
                 commit!.entry.operationID = operation.key
                 commit!.entry.operationDigest = operation.digest
                 commit!.entry.operationUser = user
-                let encoded = loaded.database.remember(
+                let remembered = loaded.database.remember(
                     operation: operation.key, outcome, digest: operation.digest, user: user)
-                commit!.entry.operationOutcome = encoded
-                if case .records = outcome { records = encoded }
+                commit!.entry.operationOutcome = remembered
+                encoded = remembered
             }
             let origin = ChangeOrigin(identity, in: loaded.database.id)
             guard append(commit!, to: loaded, origin: origin, by: share) else { throw .databaseLost }
         }
-        return records.map { .recordsOutcome($0) } ?? answer(outcome, in: loaded.database)
+        return answer(outcome, encoded: encoded, in: loaded.database)
     }
 }
 

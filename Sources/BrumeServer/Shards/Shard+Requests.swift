@@ -183,8 +183,8 @@ extension Shard {
             if let (operationID, digest, kind) = request.operation {
                 operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
                 switch loaded.database.rememberedOperation(operation.key, digest: digest) {
-                case .outcome(let outcome)? where outcome.kind == kind:
-                    return (.success(self.answer(outcome, in: loaded.database)), loaded.lastPosition)
+                case .outcome(let outcome, let encoded)? where outcome.kind == kind:
+                    return (.success(answer(outcome, encoded: encoded, in: loaded.database)), loaded.lastPosition)
                 // These failures reveal a commit too, so they wait for the disk.
                 case .outcome?, .otherRequest?: throw Self.reusedOperationID
                 case .unreadable?: throw Self.lostOutcome

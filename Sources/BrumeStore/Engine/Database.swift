@@ -275,7 +275,8 @@ package final class Database {
 
     /// What is known of an operation that is sent again.
     package enum RememberedOperation: Equatable, Sendable {
-        case outcome(OperationOutcome)
+        /// With the bytes that it is remembered in, as ``remember(operation:_:digest:user:)`` gave them.
+        case outcome(OperationOutcome, encoded: [UInt8])
         /// Its id named another request.
         case otherRequest
         /// It was done; what it did was kept by a version of the server that this one can't read.
@@ -290,7 +291,7 @@ package final class Database {
         guard let known = operations[id] else { return nil }
         if let digest, let former = known.digest, digest != former { return .otherRequest }
         do throws(StoreCodingError) {
-            return .outcome(try StoreCoder.decodeOutcome(known.outcome))
+            return .outcome(try StoreCoder.decodeOutcome(known.outcome), encoded: known.outcome)
         } catch {
             return .unreadable
         }

@@ -123,8 +123,12 @@ struct AtomicityTests {
                 operation: [UInt8(index & 0xFF), UInt8(index >> 8)], outcome, digest: nil, user: "")
         }
         #expect(desk.database.rememberedOperation([43, 0], digest: nil) == nil)
-        #expect(desk.database.rememberedOperation([44, 0], digest: nil) == .outcome(outcome))
-        #expect(desk.database.rememberedOperation([43, 1], digest: nil) == .outcome(outcome))
+        #expect(
+            desk.database.rememberedOperation([44, 0], digest: nil)
+                == .outcome(outcome, encoded: StoreCoder.encodeOutcome(outcome)))
+        #expect(
+            desk.database.rememberedOperation([43, 1], digest: nil)
+                == .outcome(outcome, encoded: StoreCoder.encodeOutcome(outcome)))
         desk.database.remember(
             operation: [9], encoded: [UInt8](repeating: 0, count: Limits.rememberedOperationBytes + 1))
         #expect(desk.database.rememberedOperation([9], digest: nil) == .unreadable)
