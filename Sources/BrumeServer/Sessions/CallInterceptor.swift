@@ -25,9 +25,10 @@ package struct CallPlan: Sendable {
 
     /// How a call ended for its peer.
     package enum Outcome: Sendable {
+        /// With the encoded answer; with none where a stream ended because its client sends no more.
         case answered([UInt8])
         case failed(ServiceError)
-        /// The connection ended, or the peer gave the call up.
+        /// The connection ended, or the peer gave the call up or broke its rules.
         case unanswered
     }
 

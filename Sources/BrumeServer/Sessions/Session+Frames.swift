@@ -167,6 +167,7 @@ extension Session {
     /// Ends a call because of a frame that the client sent for it.
     private func refuse(stream: UInt32, _ status: CallStatus) {
         table.figures.refusedCalls += 1
+        if !interceptedCalls.isEmpty { noteEnd(of: stream, .unanswered) }
         closeStream(stream)
         client?.cancelQuery(stream)
         writeStatus(stream: stream, status)

@@ -94,6 +94,7 @@ extension Session {
     func succeed(_ stream: UInt32) {
         closeStream(stream)
         guard !isGone, let call = machine.answered(stream: stream) else { return }
+        if !interceptedCalls.isEmpty { noteEnd(of: stream, .answered([])) }
         countCalls()
         count(call, failure: nil)
         writeStatus(stream: stream, .success)
