@@ -9,6 +9,8 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     let responder: Responder
     let shard: Shard
     let device: [UInt8]
+    /// The database whose events it reports besides those of the public one.
+    let privateID: DatabaseID
     /// Unowned, so that no references are counted for every event: the door keeps the stream, and closes it before it
     /// is released itself.
     private unowned(unsafe) let door: any ClientDoor
@@ -48,9 +50,9 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
         var leave: () -> Void = {}
     }
 
-    /// - Parameter privateID: The database whose events it reports besides those of the public one.
     init(_ responder: Responder, in privateID: DatabaseID, on shard: Shard) {
         self.responder = responder
+        self.privateID = privateID
         self.shard = shard
         door = responder.client.door
         let identity = responder.client.identity

@@ -158,13 +158,12 @@ extension Shard {
     /// - Parameter credit: Earned when that has had its effect.
     func acknowledge(_ position: [UInt8], _ credit: StreamCredit, on stream: DeviceStream) {
         do throws(ServiceError) {
-            guard let id = stream.client.identity.privateDatabase else { return }
-            if let load = databases.load(of: id) {
+            if let load = databases.load(of: stream.privateID) {
                 // After the opening of the stream, which waits for the database.
                 try wait(for: load, byteCount: position.count, stream) { [self] loaded throws(ServiceError) in
                     try acknowledge(position, credit, on: stream, in: loaded)
                 }
-            } else if let loaded = databases.known(id) {
+            } else if let loaded = databases.known(stream.privateID) {
                 try acknowledge(position, credit, on: stream, in: loaded)
             } else {
                 stream.responder.processed(credit)
@@ -205,9 +204,7 @@ extension Shard {
 
     /// Ends a stream on which the client sends no more, once its earlier messages have had their effect.
     func endNotifications(_ stream: DeviceStream) {
-        guard let id = stream.client.identity.privateDatabase, let load = databases.load(of: id) else {
-            return stream.responder.succeed()
-        }
+        guard let load = databases.load(of: stream.privateID) else { return stream.responder.succeed() }
         // After the opening of the stream and its acknowledgements, which wait for the database.
         do throws(ServiceError) {
             try wait(for: load, byteCount: 0, stream) { _ in stream.responder.succeed() }
