@@ -102,7 +102,7 @@ package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
     var undurableCount: Int { waiting.count }
 
     /// Makes durable what was submitted, up to a position.
-    func makeDurable(upTo position: UInt64) {
+    func makeDurable(upTo position: UInt64, tellsHost: Bool = true) {
         var saved: [DatabaseID: UInt64] = [:]
         let before = reachedPosition
         while let next = waiting.first, next.position <= min(position, submittedPosition) {
@@ -115,7 +115,7 @@ package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
                 saved[entry.database] = entry.sequence
             }
         }
-        if reachedPosition == before { return }
+        if reachedPosition == before || !tellsHost { return }
         loop.execute { [self, reached = reachedPosition, saved] in
             durablePosition = reached
             host?.becameDurable(upTo: reached)

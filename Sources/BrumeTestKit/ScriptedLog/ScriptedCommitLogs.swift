@@ -54,6 +54,11 @@ package final class ScriptedCommitLogs: CommitLogs, @unchecked Sendable {
         for log in logs { log.makeDurable(upTo: position) }
     }
 
+    /// The same, but the host does not learn of it before something else becomes durable.
+    package func makeDurableUntold() {
+        for log in logs { log.makeDurable(upTo: .max, tellsHost: false) }
+    }
+
     /// Commits that wait to become durable.
     package var undurableCount: Int { logs.reduce(0) { $0 + $1.undurableCount } }
 

@@ -117,6 +117,19 @@ struct CommitLogTests {
         }
     }
 
+    @Test(
+        "saves several databases that are to be dropped, however few its host captures at a time",
+        arguments: LogKind.allCases)
+    func savingSeveral(_ kind: LogKind) throws {
+        let scene = try LogScene(kind)
+        for id in [ada, bob] { try scene.makeZone("one", in: try scene.opened(id).database) }
+        scene.settle()
+        let flag = Flag()
+        scene.log.save([ada, bob]) { flag.outcomes.append($0) }
+        scene.settle()
+        #expect(flag.outcomes == [true] && scene.host.saved == [ada: 1, bob: 1])
+    }
+
     @Test("has its host do what takes long, and gives the database on the loop", arguments: LogKind.allCases)
     func long(_ kind: LogKind) throws {
         let ground = LogGround()
