@@ -186,8 +186,8 @@ extension Shard {
         }
     }
 
-    /// Takes an acknowledgement to the public database, and then the furthest of those that came meanwhile, also when the
-    /// stream has ended since.
+    /// Takes an acknowledgement to the public database, and then the furthest of those that came meanwhile, also when
+    /// the stream has ended since.
     private func relay(_ place: StreamPosition.Place, for stream: DeviceStream) {
         let identity = stream.client.identity
         let (publicID, user, device) = (identity.publicDatabase, identity.userRecordName, stream.device)
