@@ -112,12 +112,16 @@ extension FuzzTarget {
         name: "accounts",
         run: { bytes in
             _ = try? StoreCoder.decodeAccounts(bytes)
-            do throws(ServerError) {
+            do throws(StoreError) {
                 let accounts = try AccountFile.decode(Array(bytes), path: "accounts")
                 let again = try AccountFile.decode(AccountFile.encode(accounts), path: "accounts")
                 precondition(again == accounts, "accounts are others after another encoding")
             } catch {
-                precondition(error.code == .damaged && error.message.contains("accounts"), "damage without its file")
+                switch error {
+                case .damaged(let damage): precondition(damage.file == "accounts", "damage without its file")
+                case .unknownVersion(let file, _): precondition(file == "accounts", "a version without its file")
+                case .disk: preconditionFailure("bytes in memory are no disk's")
+                }
             }
         },
         seeds: {

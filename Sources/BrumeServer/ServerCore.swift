@@ -12,9 +12,11 @@ final class ServerCore: @unchecked Sendable {
     static let version = "brume 0.1.0"
 
     let configuration: ServerConfiguration
+    /// Accounts, schemas and secrets, and what changes them.
+    let catalog: any Catalog
     let secrets: ServerSecrets
-    let accounts: AccountStore
-    let schemas: SchemaRegistry
+    /// The catalog's, for look-ups.
+    let accounts: AccountDirectory
     /// Where all databases come from, and their commits go.
     let logs: any CommitLogs
     let failStop: FailStop
@@ -54,13 +56,13 @@ final class ServerCore: @unchecked Sendable {
     let socketLimits: BrumeSystem.ConnectionLimits
 
     init(
-        configuration: ServerConfiguration, secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry,
-        logs: any CommitLogs, startedNanoseconds: UInt64, failStop: @escaping FailStop
+        configuration: ServerConfiguration, catalog: any Catalog, logs: any CommitLogs, startedNanoseconds: UInt64,
+        failStop: @escaping FailStop
     ) throws(StoreError) {
         self.configuration = configuration
-        self.secrets = secrets
-        self.accounts = accounts
-        self.schemas = schemas
+        self.catalog = catalog
+        secrets = catalog.secrets
+        accounts = catalog.accounts
         self.logs = logs
         self.failStop = failStop
         self.startedNanoseconds = startedNanoseconds
@@ -68,7 +70,7 @@ final class ServerCore: @unchecked Sendable {
         containersAtStart = containersWithData.sorted()
         servedContainers = Lock(
             ServedContainers(
-                holdingData: containersWithData.union(schemas.containers.keys),
+                holdingData: containersWithData.union(catalog.schemas.keys),
                 accountLimit: configuration.containersPerAccount))
         let bounds = ConnectionBounds(configuration, descriptors: Descriptors.limit)
         shares = ClientShares(configuration, bounds: bounds)
@@ -276,7 +278,7 @@ final class ServerCore: @unchecked Sendable {
 
     /// The containers that hold data or a schema, and those that the operator named. On the admin loop.
     var knownContainers: Set<String> {
-        servedContainers.withLock { $0.holdingData }.union(containersAtStart).union(schemas.containers.keys)
+        servedContainers.withLock { $0.holdingData }.union(containersAtStart).union(catalog.schemas.keys)
             .union(configuration.containers)
     }
 

@@ -48,7 +48,7 @@ struct AccountRemovalTests {
         let peer = try server.connect(account: "a")
         try peer.makeZone("Notes")
         try peer.save(["x", "y"], zone: ZoneID(name: "Notes")) { _ in ["f": .string("short")] }
-        disk.faults.capacityBytes = 0
+        disk.faults.capacityBytes = disk.usedBytes
         // More than the journal's file has room for.
         let fields: [String: FieldValue?] = ["f": .string(String(repeating: "x", count: 200_000))]
         let request = ModifyRecordsRequest<DecodedFields>(
@@ -65,6 +65,12 @@ struct AccountRemovalTests {
             }
         }
         go(10)
+        let early = server.beginRemoving(account: "a")
+        go(20)
+        #expect(early.error == .diskFull, "\(String(describing: early.error))")
+        #expect(server.tokenCounts["a"] == 1, "nothing has changed")
+        // Room for the account file, but not for what the journal waits to write.
+        disk.faults.capacityBytes = disk.usedBytes + 8_192
         let refused = server.beginRemoving(account: "a")
         go(20)
         #expect(refused.summary == nil)

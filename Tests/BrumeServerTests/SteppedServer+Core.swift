@@ -10,29 +10,42 @@ import Testing
 extension SteppedServer {
     var core: ServerCore { stepwise.core }
 
-    /// What came of the removal of an account with its data.
-    final class Removal: @unchecked Sendable {
-        var summary: ResetSummary?
-        var error: ServiceError?
+    /// What came of a request of the operator.
+    final class OperatorsCall: @unchecked Sendable {
+        fileprivate(set) var outcome: AdminOutcome? {
+            didSet { whenAnswered?() }
+        }
+        var whenAnswered: (() -> Void)?
+
+        var isAnswered: Bool { outcome != nil }
+
+        var error: ServiceError? {
+            guard case .failure(let error) = outcome else { return nil }
+            return error
+        }
+
+        /// What was deleted with an account.
+        var summary: ResetSummary? {
+            guard case .success(.accountRemoved(let summary)) = outcome else { return nil }
+            return summary
+        }
     }
 
-    /// Begins to remove an account with its data, as the operator's command does.
-    func beginRemoving(account: String) -> Removal {
-        let removal = Removal()
+    /// Makes a request of the operator.
+    func administer(_ request: AdminRequest) -> OperatorsCall {
+        let call = OperatorsCall()
+        let identity = Identity(
+            role: .admin, container: Self.container, environment: .development,
+            deviceID: [UInt8](repeating: 0, count: 16), clientVersion: "test")
         core.adminLoop.execute { [core] in
-            do throws(ServerError) {
-                try core.removeWithData(account) { outcome in
-                    switch outcome {
-                    case .success(.accountRemoved(let summary)): removal.summary = summary
-                    case .success: Issue.record("the removal has another answer")
-                    case .failure(let error): removal.error = error
-                    }
-                }
-            } catch {
-                removal.error = ServiceError(.unknownItem, error.message)
-            }
+            core.perform(request, identity: identity) { call.outcome = $0 }
         }
-        return removal
+        return call
+    }
+
+    /// Begins to remove an account with its data.
+    func beginRemoving(account: String) -> OperatorsCall {
+        administer(.removeAccount(name: account, deletesData: true))
     }
 
     /// The accounts' names, with how many tokens each has.

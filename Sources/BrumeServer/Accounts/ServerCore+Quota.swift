@@ -94,22 +94,34 @@ extension ServerCore {
     /// On the admin loop: changes the quota, if that is asked for, and reports it with what the account's private
     /// databases hold in all containers and environments.
     func quota(
-        ofAccount name: String, change: QuotaChange?, _ done: @escaping @Sendable (AccountQuota) -> Void
-    ) throws(ServerError) {
+        ofAccount name: String, change: QuotaChange?,
+        _ done: @escaping @Sendable (Result<AccountQuota, ServerError>) -> Void
+    ) {
+        let bytes: Int?
         switch change {
-        case .bytes(let bytes)?: try accounts.setQuota(bytes, ofAccount: name)
-        case .serverDefault?: try accounts.setQuota(nil, ofAccount: name)
-        case nil: break
+        case .bytes(let own)?: bytes = own
+        case .serverDefault?: bytes = nil
+        case nil: return reportQuota(ofAccount: name, done)
         }
-        guard let storage = accounts.storage(ofAccount: name) else {
-            throw ServerError(
-                .accountUnknown, "there is no account named \(name); brume account list shows their names")
+        catalog.change(.setQuota(bytes: bytes, name: name)) { [self] result in
+            switch result {
+            case .success: reportQuota(ofAccount: name, done)
+            case .failure(let error): done(.failure(error))
+            }
         }
+    }
+
+    private func reportQuota(
+        ofAccount name: String, _ done: @escaping @Sendable (Result<AccountQuota, ServerError>) -> Void
+    ) {
+        guard let storage = accounts.storage(ofAccount: name) else { return done(.failure(AccountTable.unknown(name))) }
         countStorage(of: storage, asking: .operator) { [configuration] in
             let own = storage.quotaBytes
             done(
-                AccountQuota(
-                    limitBytes: own ?? configuration.quotaBytes, isDefault: own == nil, usedBytes: storage.usedBytes))
+                .success(
+                    AccountQuota(
+                        limitBytes: own ?? configuration.quotaBytes, isDefault: own == nil,
+                        usedBytes: storage.usedBytes)))
         }
     }
 }

@@ -9,6 +9,8 @@ internal import Glibc
 /// `@unchecked Sendable`: set up by one thread; `drain` and `wait` may come from any.
 package final class Server: @unchecked Sendable {
     let core: ServerCore
+    /// The accounts of its folder, for the process that it runs in.
+    let accounts: AccountStore
     private let lock: DirectoryLock
     /// Whether its loops run, or did.
     private var hasStarted = false
@@ -61,8 +63,13 @@ package final class Server: @unchecked Sendable {
             throw ServerError(.limit, "the event loops can't be made: \(error)")
         }
         let secrets = try ServerSecrets(folder: folder)
-        let accounts = try AccountStore(folder: folder, failStop: failStop)
-        try accounts.makeFileIfMissing()
+        accounts = try AccountStore(folder: folder, failStop: failStop)
+        do throws(DiskError) {
+            try accounts.makeFileIfMissing()
+        } catch {
+            throw ServerError(
+                error.isFull ? .diskFull : .folder, "the account file can't be made in \(folder): \(error)")
+        }
         let report: Recovery.Report
         do throws(StoreError) {
             let recovery = try Recovery(
@@ -213,14 +220,14 @@ package final class Server: @unchecked Sendable {
     package func addAccount(
         name: String, email: String, id: [UInt8]? = nil
     ) throws(ServerError) -> (account: Account, token: String) {
-        let (account, token) = try core.accounts.add(
+        let (account, token) = try accounts.add(
             name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds(), id: id)
         return (view(account), token)
     }
 
     /// Makes another token for an account.
     package func createToken(name: String) throws(ServerError) -> String {
-        try core.accounts.createToken(name: name)
+        try accounts.createToken(name: name)
     }
 
     /// The account of that name, with its user record name in a container and environment.
@@ -232,7 +239,7 @@ package final class Server: @unchecked Sendable {
     /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session
     /// any more, on one of them.
     package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
-        _ = try core.accounts.revokeTokens(name: name)
+        _ = try accounts.change(.revokeTokens(name: name))
         core.endSessions(ofAccount: name, then: done)
     }
 
@@ -249,7 +256,7 @@ package final class Server: @unchecked Sendable {
             throw ServerError(.accountInvalid, "this is no token of a server")
         }
         if core.accounts.isValid(tokenHash: hash) { return }
-        try core.accounts.addToken(hash: hash, to: name)
+        _ = try accounts.change(.addToken(hash: hash, name: name))
     }
 
     private func view(_ account: StoredAccount) -> Account {

@@ -2,7 +2,7 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Assembles a server from its configuration and its log: shards, loops and the calls between them.
+/// Assembles a server from its configuration, its log and its catalog: shards, loops and the calls between them.
 ///
 /// ``Server`` and ``StepwiseServer`` are assembled only here, so that what the simulator checks is wired like the real
 /// server.
@@ -29,19 +29,19 @@ struct ServerAssembly {
             of: recovery, on: disk, configuration: configuration, loops: loops, spinner: spinner,
             diskFullPauseMilliseconds: diskFullPauseMilliseconds, failStop: failStop)
         let assembly = try ServerAssembly(
-            of: journal, schemas: schemas, configuration: configuration, secrets: secrets, accounts: accounts,
-            loops: loops, spinner: spinner, startedNanoseconds: startedNanoseconds, failStop: failStop)
+            of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
+            configuration: configuration, loops: loops, spinner: spinner, startedNanoseconds: startedNanoseconds,
+            failStop: failStop)
         return (assembly, journal)
     }
 
     init(
-        of logs: any CommitLogs, schemas: SchemaRegistry, configuration: ServerConfiguration, secrets: ServerSecrets,
-        accounts: AccountStore, loops: ServerLoops, spinner: Spinner = Spinner(), startedNanoseconds: UInt64,
-        failStop: @escaping FailStop
+        of logs: any CommitLogs, catalog: any Catalog, configuration: ServerConfiguration, loops: ServerLoops,
+        spinner: Spinner = Spinner(), startedNanoseconds: UInt64, failStop: @escaping FailStop
     ) throws(StoreError) {
         let core = try ServerCore(
-            configuration: configuration, secrets: secrets, accounts: accounts, schemas: schemas, logs: logs,
-            startedNanoseconds: startedNanoseconds, failStop: failStop)
+            configuration: configuration, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds,
+            failStop: failStop)
         self.core = core
         let shards = loops.shards.enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
         for loop in loops.shards { loop.spinner = spinner }

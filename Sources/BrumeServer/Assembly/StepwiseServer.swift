@@ -20,15 +20,13 @@ package final class StepwiseServer {
     package let loops: [EventLoop]
     package var recoveryReport: Recovery.Report { recovery.report }
 
-    /// Makes a server that keeps its databases in another log than the journal.
+    /// Makes a server that keeps its databases in another log than the journal, and accounts and schemas in another
+    /// catalog than a folder.
     ///
-    /// - Parameters:
-    ///   - disk: Keeps the schemas.
-    ///   - key: 32 bytes, from which MACs and user record names derive.
-    ///   - loops: The server's loops, with as many for shards as the configuration has loops.
+    /// - Parameter loops: The server's loops, with as many for shards as the configuration has loops.
     package init(
-        logs: any CommitLogs, disk: any Disk, configuration: ServerConfiguration, key: [UInt8],
-        accounts: [StoredAccount], loops: ServerLoops, nowNanoseconds: UInt64, wallClockMilliseconds: Int64
+        logs: any CommitLogs, catalog: any Catalog, configuration: ServerConfiguration, loops: ServerLoops,
+        nowNanoseconds: UInt64, wallClockMilliseconds: Int64
     ) throws(StoreError) {
         precondition(
             loops.shards.count == configuration.loopCount, "a server has other loops than its configuration says")
@@ -37,12 +35,9 @@ package final class StepwiseServer {
         for loop in self.loops {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
-        let failStop: FailStop = { [outcome] reason in outcome.failure = reason }
         let assembly = try ServerAssembly(
-            of: logs, schemas: SchemaRegistry(disk: disk, log: configuration.log, failStop: failStop),
-            configuration: configuration, secrets: ServerSecrets(key: key, adminTokenHash: []),
-            accounts: AccountStore(fixed: accounts), loops: loops, startedNanoseconds: nowNanoseconds,
-            failStop: failStop)
+            of: logs, catalog: catalog, configuration: configuration, loops: loops, startedNanoseconds: nowNanoseconds,
+            failStop: { [outcome] reason in outcome.failure = reason })
         core = assembly.core
         door = assembly.door
         assembly.handOver()
@@ -52,6 +47,7 @@ package final class StepwiseServer {
     ///
     /// - Parameters:
     ///   - key: 32 bytes, from which MACs and user record names derive.
+    ///   - accounts: The accounts that a folder begins with.
     ///   - salt: The salt of new journal segments.
     ///   - loops: The server's loops, with as many for shards as the configuration has loops.
     package init(
@@ -60,6 +56,13 @@ package final class StepwiseServer {
     ) throws(StoreError) {
         precondition(
             loops.shards.count == configuration.loopCount, "a server has other loops than its configuration says")
+        let failStop: FailStop = { [outcome] reason in outcome.failure = reason }
+        let accounts = try AccountStore(disk: disk, startingWith: accounts, failStop: failStop)
+        do throws(DiskError) {
+            try accounts.makeFileIfMissing()
+        } catch {
+            throw .disk(error)
+        }
         let recovery = try Recovery(
             opening: disk,
             options: JournalWriter.Options(salt: salt, segmentBytes: configuration.journalSegmentBytes),
@@ -70,9 +73,8 @@ package final class StepwiseServer {
         }
         let (assembly, journal) = try ServerAssembly.folder(
             of: recovery, on: disk, configuration: configuration,
-            secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: AccountStore(fixed: accounts),
-            loops: loops, diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds,
-            failStop: { [outcome] reason in outcome.failure = reason })
+            secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: accounts, loops: loops,
+            diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds, failStop: failStop)
         folder = (recovery, journal)
         core = assembly.core
         door = assembly.door
@@ -128,21 +130,15 @@ package final class StepwiseServer {
         of container: String, _ change: @escaping @Sendable (inout ContainerSchemas) throws(ServiceError) -> Void,
         then done: @escaping @Sendable (ServiceError?) -> Void
     ) {
-        core.adminLoop.execute { [core] in
-            let error = core.changeSchemas(then: { done(nil) }) { () throws(ServiceError) in
-                try core.schemas.change(container, change)
-            }
-            if let error { done(error) }
-        }
+        core.adminLoop.execute { [core] in core.changeSchemasEverywhere(of: container, change, then: done) }
     }
 
     /// Asks for an account's quota, as the operator's command does. The loops have to be stepped.
     package func askQuota(ofAccount name: String, then done: @escaping @Sendable (AccountQuota) -> Void) {
         core.adminLoop.execute { [core] in
-            do throws(ServerError) {
-                try core.quota(ofAccount: name, change: nil, done)
-            } catch {
-                preconditionFailure("\(error)")
+            core.quota(ofAccount: name, change: nil) { result in
+                guard case .success(let quota) = result else { preconditionFailure("an account is unknown") }
+                done(quota)
             }
         }
     }
@@ -242,22 +238,29 @@ package final class StepwiseServer {
     // MARK: Accounts
 
     /// Makes all tokens of an account invalid and closes its sessions, as the operator's request does. `done` is called
-    /// when no loop has such a session any more.
+    /// when no loop has such a session any more, or with false when the disk has not taken it.
     ///
     /// - Parameter testOnly_keepsSessions: Leaves out the half that closes sessions.
     package func revokeTokens(
-        ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable () -> Void
+        ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable (Bool) -> Void
     ) {
-        core.adminLoop.execute { [core] in
-            _ = try? core.accounts.revokeTokens(name: name)
-            if testOnly_keepsSessions { return done() }
-            core.endSessions(ofAccount: name, then: done)
+        change(.revokeTokens(name: name)) { [core] isMade in
+            if testOnly_keepsSessions || !isMade { return done(isMade) }
+            core.endSessions(ofAccount: name) { done(true) }
         }
     }
 
-    /// Gives an account another token.
-    package func addToken(hash: [UInt8], toAccount name: String) {
-        _ = try? core.accounts.addToken(hash: hash, to: name)
+    /// Gives an account another token. `done` is called with whether it has it.
+    package func addToken(hash: [UInt8], toAccount name: String, done: @escaping @Sendable (Bool) -> Void) {
+        change(.addToken(hash: hash, name: name), then: done)
+    }
+
+    private func change(_ change: AccountChange, then done: @escaping @Sendable (Bool) -> Void) {
+        core.adminLoop.execute { [core] in
+            core.catalog.change(change) { result in
+                if case .success = result { done(true) } else { done(false) }
+            }
+        }
     }
 
     /// On the one thread that steps the server, though closures that may travel hold it.

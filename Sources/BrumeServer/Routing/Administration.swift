@@ -14,59 +14,69 @@ extension ServerCore {
         }
     }
 
-    /// On the admin loop.
-    private func perform(
+    /// On the admin loop, where `give` is not always called.
+    func perform(
         _ request: AdminRequest, identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        do throws(ServerError) {
-            switch request {
-            case .addAccount(let name, let email):
-                let (account, token) = try accounts.add(
-                    name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
-                give(.success(.accountAdded(view(account, identity), token: token)))
-            case .listAccounts(let name):
-                let rest = accounts.list().drop { $0.name <= name }
-                let page = rest.prefix(ServerLimits.accountsPerPage).map { view($0, identity) }
-                give(.success(.accounts(page, moreComing: page.count < rest.count)))
-            case .removeAccount(let name, deletesData: false):
-                _ = try accounts.remove(name: name)
-                revoke(name)
-                give(.success(.accountRemoved(ResetSummary(databases: 0, records: 0))))
-            case .removeAccount(let name, deletesData: true): try removeWithData(name, give)
-            case .listContainers(let name): listContainers(after: name, give)
-            case .createToken(let name):
-                give(.success(.tokenCreated(try accounts.createToken(name: name))))
-            case .revokeTokens(let name):
-                let count = try accounts.revokeTokens(name: name)
-                revoke(name)
-                give(.success(.tokensRevoked(count: count)))
-            case .quota(let name, let change):
-                try quota(ofAccount: name, change: change) { give(.success(.quota($0))) }
-            case .snapshot:
-                logs.saveAll { result in
-                    switch result {
-                    case .success(let summary): give(.success(.snapshotsWritten(summary)))
-                    case .failure(let failure):
-                        give(.failure(failure.isFull ? .diskFull : ServiceError(.internalError, failure.message)))
-                    }
-                }
-            case .exportSchema: give(.success(exportedSchema(identity)))
-            case .importSchema(let text, let validatesOnly):
-                importSchema(text, validatesOnly: validatesOnly, identity, give)
-            case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, give)
-            case .resetSchema: resetSchema(identity, give)
-            case .setRoleMember(let role, let account, let isMember):
-                setRoleMember(role: role, account: account, isMember: isMember, identity, give)
-            case .listRoleMembers(let user): give(.success(roleMembers(after: user, identity)))
-            case .figures: preconditionFailure("figures are collected on the loop that was asked")
+        switch request {
+        case .addAccount(let name, let email):
+            let (change, token) = AccountChange.adding(
+                name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
+            make(change, give) { [self] effect in
+                give(.success(.accountAdded(view(effect.after!, identity), token: token)))
             }
-        } catch {
-            give(.failure(Self.serviceError(error)))
+        case .listAccounts(let name):
+            let rest = accounts.list().drop { $0.name <= name }
+            let page = rest.prefix(ServerLimits.accountsPerPage).map { view($0, identity) }
+            give(.success(.accounts(page, moreComing: page.count < rest.count)))
+        case .removeAccount(let name, deletesData: false):
+            make(.remove(name: name), give) { [self] _ in
+                endSessions(ofAccount: name) {
+                    give(.success(.accountRemoved(ResetSummary(databases: 0, records: 0))))
+                }
+            }
+        case .removeAccount(let name, deletesData: true): removeWithData(name, give)
+        case .listContainers(let name): listContainers(after: name, give)
+        case .createToken(let name):
+            let (change, token) = AccountChange.addingToken(name: name)
+            make(change, give) { _ in give(.success(.tokenCreated(token))) }
+        case .revokeTokens(let name):
+            make(.revokeTokens(name: name), give) { [self] effect in
+                endSessions(ofAccount: name) { give(.success(.tokensRevoked(count: effect.revokedTokenCount))) }
+            }
+        case .quota(let name, let change):
+            quota(ofAccount: name, change: change) { give($0.map { .quota($0) }.mapError(Self.serviceError)) }
+        case .snapshot:
+            logs.saveAll { result in
+                switch result {
+                case .success(let summary): give(.success(.snapshotsWritten(summary)))
+                case .failure(let failure):
+                    give(.failure(failure.isFull ? .diskFull : ServiceError(.internalError, failure.message)))
+                }
+            }
+        case .exportSchema: give(.success(exportedSchema(identity)))
+        case .importSchema(let text, let validatesOnly):
+            importSchema(text, validatesOnly: validatesOnly, identity, give)
+        case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, give)
+        case .resetSchema: resetSchema(identity, give)
+        case .setRoleMember(let role, let account, let isMember):
+            setRoleMember(role: role, account: account, isMember: isMember, identity, give)
+        case .listRoleMembers(let user): give(.success(roleMembers(after: user, identity)))
+        case .figures: preconditionFailure("figures are collected on the loop that was asked")
         }
     }
 
-    private func revoke(_ name: String) {
-        for shard in shards { shard.loop.execute { shard.endClients(ofAccount: name) } }
+    /// Changes an account and goes on, or gives why it can't be changed. On the admin loop.
+    func make(
+        _ change: AccountChange, _ give: @escaping @Sendable (AdminOutcome) -> Void,
+        then goOn: @escaping @Sendable (AccountChange.Effect) -> Void
+    ) {
+        catalog.change(change) { result in
+            switch result {
+            case .success(let effect): goOn(effect)
+            case .failure(let error): give(.failure(Self.serviceError(error)))
+            }
+        }
     }
 
     private func view(_ account: StoredAccount, _ identity: Identity) -> Account {

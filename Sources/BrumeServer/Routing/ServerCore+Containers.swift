@@ -8,7 +8,7 @@ extension ServerCore {
     func listContainers(after name: String, _ give: @escaping @Sendable (AdminOutcome) -> Void) {
         let rest = knownContainers.filter { $0 > name }.sorted()
         let page = rest.prefix(ServerLimits.containersPerPage).map { name in
-            let schemas = schemas[name]
+            let schemas = catalog.schemas[name] ?? ContainerSchemas(container: name)
             return ContainerSummary(
                 name: name,
                 development: ContainerEnvironment(recordTypes: ownTypeCount(of: schemas.development.schema)),

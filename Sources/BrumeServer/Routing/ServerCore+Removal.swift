@@ -7,21 +7,17 @@ extension ServerCore {
     /// Revokes the account's tokens, empties its private databases, and removes it. On the admin loop.
     ///
     /// The account goes last: without it nothing tells whose the databases are, so what fails can be asked for again.
-    func removeWithData(
-        _ name: String, _ give: @escaping @Sendable (AdminOutcome) -> Void
-    ) throws(ServerError) {
-        _ = try accounts.revokeTokens(name: name)
-        guard let account = accounts.account(named: name) else {
-            throw ServerError(
-                .accountUnknown, "there is no account named \(name); brume account list shows their names")
-        }
-        endSessions(ofAccount: name) { [self] in
-            adminLoop.execute { [self] in
-                // Not before: the last sessions may have begun a container.
-                let databases = privateDatabases(ofAccount: account.id)
-                DatabaseEmptying(server: self, forgets: true) { [self] outcome in
-                    finishRemoval(of: name, id: account.id, outcome, give)
-                }.start(anyOf: databases)
+    func removeWithData(_ name: String, _ give: @escaping @Sendable (AdminOutcome) -> Void) {
+        make(.revokeTokens(name: name), give) { [self] effect in
+            let id = effect.after!.id
+            endSessions(ofAccount: name) { [self] in
+                adminLoop.execute { [self] in
+                    // Not before: the last sessions may have begun a container.
+                    let databases = privateDatabases(ofAccount: id)
+                    DatabaseEmptying(server: self, forgets: true) { [self] outcome in
+                        finishRemoval(of: name, id: id, outcome, give)
+                    }.start(anyOf: databases)
+                }
             }
         }
     }
@@ -42,13 +38,13 @@ extension ServerCore {
     ) {
         switch outcome {
         case .success(let summary):
-            do throws(ServerError) {
-                // Somebody may have removed it meanwhile, and made another one of the same name.
-                if accounts.account(named: name)?.id == id { _ = try accounts.remove(name: name) }
+            catalog.change(.remove(name: name, id: id)) { [self] result in
+                // Somebody may have removed it meanwhile, and even made another one of the same name.
+                if case .failure(let error) = result, error.code != .accountUnknown {
+                    return give(.failure(Self.serviceError(error)))
+                }
                 // A token may have been made meanwhile.
                 endSessions(ofAccount: name) { give(.success(.accountRemoved(summary))) }
-            } catch {
-                give(.failure(Self.serviceError(error)))
             }
         case .failure(let error):
             give(

@@ -10,37 +10,50 @@ extension ServerCore {
         _ lesson: SchemaLesson, from identity: Identity, account: ClientShare.Key,
         _ done: @escaping @Sendable (ServiceError?) -> Void
     ) {
-        lessons.add(of: account) { [self] in
-            done(
-                changeSchemas { () throws(ServiceError) in
-                    try schemas.learn(
-                        lesson, of: identity.userRecordName, container: identity.container,
-                        share: configuration.teacherShare, isStrict: configuration.followsCloudKitQueryRules)
-                })
+        let (share, isStrict) = (configuration.teacherShare, configuration.followsCloudKitQueryRules)
+        lessons.add(of: account) { [self] isOver in
+            changeSchemas(of: identity.container) { (schemas) throws(ServiceError) in
+                try schemas.development.learn(lesson, of: identity.userRecordName, share: share, isStrict: isStrict)
+            } then: { error in
+                done(error)
+                isOver()
+            }
         }
     }
 
-    /// On the admin loop: makes a change of a container's schemas, and sends them to all loops.
-    func changeSchemas(_ body: () throws(ServiceError) -> ContainerSchemas) -> ServiceError? {
-        changeSchemas(then: nil, body)
+    /// On the admin loop: changes a container's schemas, and sends them to all loops.
+    ///
+    /// - Parameter done: Called there: with nil when the schemas have been sent, so that what it sends to a loop
+    ///   arrives after them, or with why nothing changed.
+    func changeSchemas(
+        of container: String, _ change: @escaping SchemaChange, then done: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        catalog.changeSchemas(of: container, change) { [self] result in
+            switch result {
+            case .success(let schemas):
+                for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
+                done(nil)
+            case .failure(let error): done(error)
+            }
+        }
     }
 
-    /// - Parameter known: Called on the admin loop when all loops know, unless this fails.
-    func changeSchemas(
-        then known: (@Sendable () -> Void)?, _ body: () throws(ServiceError) -> ContainerSchemas
-    ) -> ServiceError? {
-        do throws(ServiceError) {
-            publish(try body(), then: known)
-            return nil
-        } catch {
-            return error
+    /// The same, but `done` is called when the change holds on every loop: an account that was taken out of a role
+    /// reads nothing more by it then.
+    func changeSchemasEverywhere(
+        of container: String, _ change: @escaping SchemaChange, then done: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        changeSchemas(of: container, change) { [self] error in
+            if let error { return done(error) }
+            // What a loop admitted before, and sent to another one, is done by the time that all have answered twice.
+            askAllLoops { [self] in askAllLoops { done(nil) } }
         }
     }
 
     // MARK: The operator's requests, on the admin loop
 
     func exportedSchema(_ identity: Identity) -> AdminAnswer {
-        let schema = schemas[identity.container][identity.environment].schema
+        let schema = stage(of: identity).schema
         return .schema(text: SchemaPrinter.text(schema), fingerprint: schema.fingerprint)
     }
 
@@ -54,22 +67,22 @@ extension ServerCore {
                         .invalidArguments,
                         "a schema is imported to development and deployed from there: connect with that environment")))
         }
-        answer(.schemaImported, give) { () throws(ServiceError) in
-            let schema: Schema
-            do throws(SchemaSyntaxError) {
-                schema = try SchemaParser.parse(text)
-            } catch {
-                throw ServiceError(.invalidArguments, "the text is no schema: \(error)")
-            }
-            return try schemas.importing(schema, container: identity.container, validatesOnly: validatesOnly)
+        let schema: Schema
+        do throws(SchemaSyntaxError) {
+            schema = try SchemaParser.parse(text)
+        } catch {
+            return give(.failure(ServiceError(.invalidArguments, "the text is no schema: \(error)")))
+        }
+        change(identity, .schemaImported, give) { (schemas) throws(ServiceError) in
+            try schemas.importSchema(schema, validatesOnly: validatesOnly)
         }
     }
 
     func deploySchema(
         fingerprint: UInt32, _ identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        answer(.schemaDeployed, give) { () throws(ServiceError) in
-            try schemas.deploy(container: identity.container, fingerprint: fingerprint)
+        change(identity, .schemaDeployed, give) { (schemas) throws(ServiceError) in
+            try schemas.deploy(fingerprint: fingerprint)
         }
     }
 
@@ -77,20 +90,17 @@ extension ServerCore {
         role: String, account: String, isMember: Bool, _ identity: Identity,
         _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
-        answer(.roleMemberSet, give) { () throws(ServiceError) in
-            guard let known = accounts.account(named: account) else {
-                throw ServiceError(
-                    .unknownItem, "there is no account named \(account); brume account list shows their names")
-            }
-            let user = view(known, container: identity.container, environment: identity.environment).userRecordName
-            return try schemas.change(identity.container) { (schemas) throws(ServiceError) in
-                try schemas[identity.environment].setMember(user, of: role, isMember)
-            }
+        guard let known = accounts.account(named: account) else {
+            return give(.failure(Self.serviceError(AccountTable.unknown(account))))
+        }
+        let user = view(known, container: identity.container, environment: identity.environment).userRecordName
+        change(identity, .roleMemberSet, give) { (schemas) throws(ServiceError) in
+            try schemas[identity.environment].setMember(user, of: role, isMember)
         }
     }
 
     func roleMembers(after user: String, _ identity: Identity) -> AdminAnswer {
-        let members = schemas[identity.container][identity.environment].members
+        let members = stage(of: identity).members
         let users = members.keys.filter { $0 > user }.sorted()
         var names: [String: String] = [:]
         if !users.isEmpty {
@@ -113,39 +123,32 @@ extension ServerCore {
     /// Resets the schema first: what users save while databases are emptied is learned again.
     func resetSchema(_ identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void) {
         let container = identity.container
-        if let error = changeSchemas({ () throws(ServiceError) in try schemas.reset(container: container) }) {
-            return give(.failure(error))
+        changeSchemas(of: container) {
+            $0.resetDevelopment()
+        } then: { [self] error in
+            if let error { return give(.failure(error)) }
+            DatabaseEmptying(server: self) { give($0.map { .schemaReset($0) }) }.start(container: container)
         }
-        DatabaseEmptying(server: self) { give($0.map { .schemaReset($0) }) }.start(container: container)
     }
 
-    /// Makes a change for the operator, and answers when it holds on every loop: an account that was taken out of a
-    /// role reads nothing more by it then.
-    private func answer(
-        _ answer: AdminAnswer, _ give: @escaping @Sendable (AdminOutcome) -> Void,
-        _ body: () throws(ServiceError) -> ContainerSchemas
+    private func stage(of identity: Identity) -> ContainerSchemas.Stage {
+        catalog.schemas[identity.container]?[identity.environment] ?? ContainerSchemas.Stage()
+    }
+
+    private func change(
+        _ identity: Identity, _ answer: AdminAnswer, _ give: @escaping @Sendable (AdminOutcome) -> Void,
+        _ change: @escaping SchemaChange
     ) {
-        if let error = changeSchemas(then: { give(.success(answer)) }, body) { give(.failure(error)) }
-    }
-
-    /// Sends schemas to all loops. On the admin loop: what it sends to a loop later arrives after the schemas.
-    ///
-    /// - Parameter known: Called on the admin loop when all loops have them.
-    private func publish(_ schemas: ContainerSchemas, then known: (@Sendable () -> Void)?) {
-        guard let known else {
-            for shard in shards { shard.loop.execute { shard.schemasChanged(schemas) } }
-            return
+        changeSchemasEverywhere(of: identity.container, change) { error in
+            give(error.map { .failure($0) } ?? .success(answer))
         }
-        // What a loop admitted before, and sent to another one, is done by the time that all have answered once more.
-        onAllLoops({ $0.schemasChanged(schemas) }) { [self] in onAllLoops({ _ in }, then: known) }
     }
 
-    /// Has every loop do something; `done` is called on the admin loop when all have.
-    private func onAllLoops(_ body: @escaping @Sendable (Shard) -> Void, then done: @escaping @Sendable () -> Void) {
+    /// Asks every loop for a turn; `done` is called on the admin loop when all have had it. On the admin loop.
+    private func askAllLoops(then done: @escaping @Sendable () -> Void) {
         let missing = LoopCountdown(shards.count)
         for shard in shards {
             shard.loop.execute { [adminLoop] in
-                body(shard)
                 adminLoop?.execute { if missing.countDown() { done() } }
             }
         }

@@ -86,7 +86,7 @@ final class Shard: @unchecked Sendable {
         self.index = index
         self.loop = loop
         self.server = server
-        schemas = server.schemas.containers
+        schemas = server.catalog.schemas
         sealer = TokenSealer(key: server.secrets.key)
         tagNumbers = KeyedNumbers(secret: server.secrets.key, label: "change tags")
         runSealer = RunSealer(PositionSealer(key: server.secrets.key))

@@ -17,6 +17,8 @@ package final class SteppedServer: @unchecked Sendable {
     /// The log, where it is not the journal. What is submitted becomes durable as soon as it settles, unless it is
     /// held.
     package let log: ScriptedCommitLogs?
+    /// Accounts and schemas, where the log is a script: then they are one as well.
+    package let catalog: ScriptedCatalog?
     package var isDurabilityHeld = false
     package private(set) var nowNanoseconds: UInt64
     private let turnNanoseconds: UInt64
@@ -47,10 +49,11 @@ package final class SteppedServer: @unchecked Sendable {
         }
         let loops = try ServerLoops(shards: configuration.loopCount)
         log = storage.map { ScriptedCommitLogs(loops, storage: $0) }
+        catalog = storage.map { _ in ScriptedCatalog(on: loops.admin, key: Self.key, accounts: accounts) }
         let wallClockMilliseconds = Self.wallClockMilliseconds(nowNanoseconds)
-        if let log {
+        if let log, let catalog {
             stepwise = try StepwiseServer(
-                logs: log, disk: disk, configuration: configuration, key: Self.key, accounts: accounts, loops: loops,
+                logs: log, catalog: catalog, configuration: configuration, loops: loops,
                 nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
             return
         }
@@ -114,7 +117,7 @@ package final class SteppedServer: @unchecked Sendable {
 
     /// Makes all tokens of an account invalid, and leaves its sessions, as if their loops had not come to them.
     package func revokeTokens(keepingSessionsOf name: String) {
-        stepwise.revokeTokens(ofAccount: name, testOnly_keepsSessions: true) {}
+        stepwise.revokeTokens(ofAccount: name, testOnly_keepsSessions: true) { _ in }
         settle()
     }
 
@@ -181,7 +184,15 @@ package final class SteppedServer: @unchecked Sendable {
         account: String?, device: UInt8 = 9, container: String = SteppedServer.container,
         environment: Environment = .development
     ) throws -> FramePeer {
-        let peer = greet(account: account, device: device, container: container, environment: environment)
+        try welcomed(greet(account: account, device: device, container: container, environment: environment))
+    }
+
+    /// The same with a token that the server has made.
+    package func connect(token: String, device: UInt8 = 9) throws -> FramePeer {
+        try welcomed(greet(.account(token), device: device, container: Self.container, environment: .development))
+    }
+
+    private func welcomed(_ peer: FramePeer) throws -> FramePeer {
         settle()
         guard let frame = peer.frames.first, frame.type == .welcome else {
             throw TestFailure("the server does not welcome a peer")
@@ -195,12 +206,19 @@ package final class SteppedServer: @unchecked Sendable {
         account: String?, device: UInt8 = 9, container: String = SteppedServer.container,
         environment: Environment = .development
     ) -> FramePeer {
+        greet(
+            account.map { .account(TestAccounts.token($0)) } ?? .none, device: device, container: container,
+            environment: environment)
+    }
+
+    private func greet(
+        _ credentials: Hello.Credentials, device: UInt8, container: String, environment: Environment
+    ) -> FramePeer {
         FramePeer(
             self,
             hello: Hello(
                 clientVersion: "test", deviceID: [UInt8](repeating: device, count: 16), container: container,
-                environment: environment,
-                credentials: account.map { .account(TestAccounts.token($0)) } ?? .none))
+                environment: environment, credentials: credentials))
     }
 
     /// Why a connection is refused.

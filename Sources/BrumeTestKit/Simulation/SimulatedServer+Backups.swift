@@ -90,6 +90,8 @@ extension SimulatedServer {
             return simulation.violated("F21: a backup can't be restored: \(error)")
         }
         interruptions += 1
+        // The operator puts back the accounts as they are: tokens that were revoked since the backup stay revoked.
+        target.replace(AccountFile.path, with: disk.contents(of: AccountFile.path))
         disk = target
         simulation.report.restores += 1
         simulation.restored(backup.databases)
@@ -119,11 +121,41 @@ extension SimulatedServer {
         process?.revokeTokens(
             ofAccount: simulation.accounts[account].name,
             testOnly_keepsSessions: simulation.options.brokenPromise == .keepsRevokedSessions
-        ) { [self] in
+        ) { [self] isRevoked in
+            guard isRevoked else { return simulation.say("the tokens of an account can't be revoked") }
             // From here on nothing more reaches a device that came with the old token.
             simulation.report.revocations += 1
             simulation.revocationIsDone(account)
         }
         lookAround()
+    }
+
+    /// Makes a token valid. Asks until the server has said so: the process may be down, or end before it answers, and
+    /// the disk may be full.
+    func addToken(hash: [UInt8], toAccount name: String, _ done: @escaping () -> Void) {
+        let answer = TokenAnswer(done)
+        func ask() {
+            if answer.isGiven { return }
+            process?.addToken(hash: hash, toAccount: name) { isAdded in
+                if isAdded { answer.give() }
+            }
+            lookAround()
+            after(1_000_000_000, ofAnyLife: true) { _ in ask() }
+        }
+        ask()
+    }
+
+    /// On the one thread of the simulation, though a closure that may travel holds it.
+    private final class TokenAnswer: @unchecked Sendable {
+        private var done: (() -> Void)?
+
+        init(_ done: @escaping () -> Void) { self.done = done }
+
+        var isGiven: Bool { done == nil }
+
+        func give() {
+            done?()
+            done = nil
+        }
     }
 }

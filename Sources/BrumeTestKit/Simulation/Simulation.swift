@@ -21,13 +21,15 @@ package final class Simulation {
     private(set) var isQuiet = false
     private(set) var server: SimulatedServer!
     private(set) var devices: [SimulatedDevice] = []
-    /// The accounts, as the server's folder keeps them.
-    private(set) var accounts: [StoredAccount]
+    /// The accounts that the server's folder begins with.
+    let accounts: [StoredAccount]
     private(set) var tokens: [String]
     /// By account: the number of its latest token, and of the first one that works.
     private(set) var tokenNumbers: [Int]
     private(set) var validTokenNumbers: [Int]
+    /// Accounts whose devices need another token, and those that the server is to give one.
     private var revokedAccounts: Set<Int> = []
+    private var accountsGettingTokens: Set<Int> = []
     private(set) var users: [String] = []
     /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
@@ -230,19 +232,20 @@ package final class Simulation {
 
     /// Notes that the server has done it.
     func revocationIsDone(_ account: Int) {
-        accounts[account].tokenHashes = []
         validTokenNumbers[account] = tokenNumbers[account] + 1
     }
 
     /// Gives the account another token, which its devices use from now on.
     func issueToken(_ account: Int) {
-        guard revokedAccounts.remove(account) != nil else { return }
-        tokenNumbers[account] += 1
-        tokens[account] = Self.token(tokenNumbers[account], ofAccount: account)
-        let hash = SHA256.digest(Array(tokens[account].utf8))
-        accounts[account].tokenHashes = [hash]
-        server.process?.addToken(hash: hash, toAccount: accounts[account].name)
-        for device in devices where device.account == account { device.relaunch() }
+        guard isRevoked(account), accountsGettingTokens.insert(account).inserted else { return }
+        let number = tokenNumbers[account] + 1
+        let token = Self.token(number, ofAccount: account)
+        server.addToken(hash: SHA256.digest(Array(token.utf8)), toAccount: accounts[account].name) { [self] in
+            accountsGettingTokens.remove(account)
+            revokedAccounts.remove(account)
+            (tokenNumbers[account], tokens[account]) = (number, token)
+            for device in devices where device.account == account { device.relaunch() }
+        }
     }
 
     /// Notes that a push showed a commit.

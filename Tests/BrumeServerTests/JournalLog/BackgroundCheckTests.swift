@@ -37,6 +37,7 @@ struct BackgroundCheckTests {
         }
         let disk = SimulatedDisk()
         try Self.prepare(disk, ids)
+        disk.replace(AccountFile.path, with: AccountFile.encode([]))
         let lines = Lines()
         let server = try SteppedServer(disk: disk, run: 4, nowNanoseconds: 0, turnNanoseconds: 10_000_000) {
             $0.startCheck = .none

@@ -9,7 +9,7 @@ import Testing
 /// A session that is between two loops while its token is revoked is found by nobody: it asks when it arrives.
 @Suite("Revocation of a session on its way")
 struct RevocationTests {
-    private func withCore(_ body: (ServerCore) throws -> Void) throws {
+    private func withCore(_ body: (ServerCore, AccountStore) throws -> Void) throws {
         try TestFolder.with { folder in
             var configuration = ServerConfiguration(dataFolder: folder, certificatePath: "", keyPath: "")
             configuration.log = .none
@@ -19,12 +19,15 @@ struct RevocationTests {
                 configuration: configuration, loops: try ServerLoops(shards: 1),
                 failStop: { Issue.record("the server stopped: \($0)") })
             defer { journal.release() }
+            let accounts = try AccountStore(folder: folder)
             try body(
                 ServerCore(
-                    configuration: configuration, secrets: ServerSecrets(folder: folder),
-                    accounts: AccountStore(folder: folder), schemas: SchemaRegistry(disk: disk, log: .none),
+                    configuration: configuration,
+                    catalog: FolderCatalog(
+                        secrets: ServerSecrets(folder: folder), accounts: accounts,
+                        schemas: SchemaRegistry(disk: disk, log: .none)),
                     logs: journal, startedNanoseconds: 0,
-                    failStop: { Issue.record("the server stopped: \($0)") }))
+                    failStop: { Issue.record("the server stopped: \($0)") }), accounts)
         }
     }
 
@@ -36,12 +39,12 @@ struct RevocationTests {
 
     @Test("a revoked token stays revoked when the account gets a new one at once")
     func newToken() throws {
-        try withCore { core in
-            let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+        try withCore { core, accounts in
+            let (_, token) = try accounts.add(name: "ada", email: "", nowMilliseconds: 0)
             let identity = try core.authenticate(Claim(hello(token)))
             #expect(core.isStillValid(identity))
-            _ = try core.accounts.revokeTokens(name: "ada")
-            let second = try core.authenticate(Claim(hello(try core.accounts.createToken(name: "ada"))))
+            _ = try accounts.change(.revokeTokens(name: "ada"))
+            let second = try core.authenticate(Claim(hello(try accounts.createToken(name: "ada"))))
             #expect(!core.isStillValid(identity))
             #expect(core.isStillValid(second))
         }
@@ -49,11 +52,11 @@ struct RevocationTests {
 
     @Test("a removed account's session does not live on in another account of the same name")
     func sameName() throws {
-        try withCore { core in
-            let (_, token) = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+        try withCore { core, accounts in
+            let (_, token) = try accounts.add(name: "ada", email: "", nowMilliseconds: 0)
             let identity = try core.authenticate(Claim(hello(token)))
-            _ = try core.accounts.remove(name: "ada")
-            _ = try core.accounts.add(name: "ada", email: "", nowMilliseconds: 0)
+            _ = try accounts.change(.remove(name: "ada"))
+            _ = try accounts.add(name: "ada", email: "", nowMilliseconds: 0)
             #expect(!core.isStillValid(identity))
         }
     }

@@ -45,29 +45,28 @@ package final class FolderAccounts {
     }
 
     /// All accounts, by name.
-    package func list() -> [Account] { accounts.list().map(view) }
+    package func list() -> [Account] { accounts.directory.list().map(view) }
 
     /// Removes an account with its tokens. Its data stays.
-    package func remove(name: String) throws(ServerError) { _ = try accounts.remove(name: name) }
+    package func remove(name: String) throws(ServerError) { _ = try accounts.change(.remove(name: name)) }
 
     /// Makes another token for an account.
     package func createToken(name: String) throws(ServerError) -> String { try accounts.createToken(name: name) }
 
     /// Revokes all tokens of an account and returns how many there were.
-    package func revokeTokens(name: String) throws(ServerError) -> Int { try accounts.revokeTokens(name: name) }
+    package func revokeTokens(name: String) throws(ServerError) -> Int {
+        try accounts.change(.revokeTokens(name: name)).revokedTokenCount
+    }
 
     /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not
     /// read. The server's default is unknown too: this gives that of a server that is not configured otherwise.
     package func quota(ofAccount name: String, change: QuotaChange?) throws(ServerError) -> AccountQuota {
         switch change {
-        case .bytes(let bytes)?: try accounts.setQuota(bytes, ofAccount: name)
-        case .serverDefault?: try accounts.setQuota(nil, ofAccount: name)
+        case .bytes(let bytes)?: _ = try accounts.change(.setQuota(bytes: bytes, name: name))
+        case .serverDefault?: _ = try accounts.change(.setQuota(bytes: nil, name: name))
         case nil: break
         }
-        guard let account = accounts.account(named: name) else {
-            throw ServerError(
-                .accountUnknown, "there is no account named \(name); brume account list shows their names")
-        }
+        guard let account = accounts.directory.account(named: name) else { throw AccountTable.unknown(name) }
         return AccountQuota(
             limitBytes: account.quotaBytes ?? ServerLimits.quotaBytes, isDefault: account.quotaBytes == nil,
             usedBytes: nil)

@@ -14,9 +14,9 @@ import Testing
             let (account, token) = try store.add(name: "ada", email: "ada@example.com", nowMilliseconds: 5)
             #expect(token.hasPrefix("brume_") && token.utf8.count == 49)
             let again = try AccountStore(folder: folder)
-            let holder = again.holder(ofToken: token)
+            let holder = again.directory.holder(ofToken: token)
             #expect(holder?.name == "ada" && holder?.id == account.id)
-            #expect(again.list() == [account])
+            #expect(again.directory.list() == [account])
         }
     }
 
@@ -35,13 +35,13 @@ import Testing
             let store = try AccountStore(folder: folder)
             let (_, first) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             let second = try store.createToken(name: "ada")
-            #expect(try store.revokeTokens(name: "ada") == 2)
-            #expect(store.holder(ofToken: first) == nil)
-            #expect(store.holder(ofToken: second) == nil)
+            #expect(try store.change(.revokeTokens(name: "ada")).revokedTokenCount == 2)
+            #expect(store.directory.holder(ofToken: first) == nil)
+            #expect(store.directory.holder(ofToken: second) == nil)
             let third = try store.createToken(name: "ada")
-            #expect(store.holder(ofToken: third)?.name == "ada")
-            _ = try store.remove(name: "ada")
-            #expect(store.holder(ofToken: third) == nil)
+            #expect(store.directory.holder(ofToken: third)?.name == "ada")
+            _ = try store.change(.remove(name: "ada"))
+            #expect(store.directory.holder(ofToken: third) == nil)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
                 #expect(throws: ServerError.self) { try store.add(name: name, email: "", nowMilliseconds: 5) }
             }
             #expect(throws: ServerError.self) { try store.add(name: "eve", email: "a\nb", nowMilliseconds: 5) }
-            #expect(store.list().map(\.name) == ["ada"])
+            #expect(store.directory.list().map(\.name) == ["ada"])
         }
     }
 
@@ -66,28 +66,47 @@ import Testing
             let disk = SimulatedDisk()
             let reasons = Lock<[String]>([])
             let store = try AccountStore(
-                disk: disk, named: "", failStop: { reason in reasons.withLock { $0 += [reason] } })
+                disk: disk, failStop: { reason in reasons.withLock { $0 += [reason] } })
             let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             disk.faults.failingCall = disk.calls + call
             do throws(ServerError) {
-                _ = try store.revokeTokens(name: "ada")
+                _ = try store.change(.revokeTokens(name: "ada"))
                 // Past the last call of a change.
                 #expect(ends == 2, "of the file and of its folder")
                 return
             } catch {
                 disk.endProcess()
                 let stopped = reasons.withLock { $0 }
-                let again = try AccountStore(disk: disk, named: "", failStop: nil)
+                let again = try AccountStore(disk: disk)
                 if stopped.isEmpty {
                     #expect(error.message.contains("nothing changed"), "call \(call)")
-                    #expect(again.holder(ofToken: token) != nil, "call \(call)")
+                    #expect(again.directory.holder(ofToken: token) != nil, "call \(call)")
                 } else {
                     ends += 1
                     #expect(stopped.first?.contains("can't be synced") == true && error.message == stopped.first)
                 }
-                #expect(store.holder(ofToken: token) != nil, "nothing takes effect that is not known to be on the disk")
+                #expect(
+                    store.directory.holder(ofToken: token) != nil,
+                    "nothing takes effect that is not known to be on the disk")
             }
         }
+    }
+
+    @Test("a revocation that a start finds stays, also where the process before failed to sync the file's name")
+    func nameIsSynced() throws {
+        let disk = SimulatedDisk()
+        var store = try AccountStore(disk: disk)
+        let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
+        let calls = disk.calls
+        _ = try store.change(.setQuota(bytes: 5, name: "ada"))
+        // The last call of a change is the sync of the folder.
+        disk.faults.failingCall = disk.calls + (disk.calls - calls) - 1
+        #expect(throws: ServerError.self) { try store.change(.revokeTokens(name: "ada")) }
+        disk.endProcess()
+        store = try AccountStore(disk: disk)
+        try #require(store.directory.holder(ofToken: token) == nil, "the name was not there: nothing was proven")
+        disk.crash(seed: 1, .nothing)
+        #expect(try AccountStore(disk: disk).directory.holder(ofToken: token) == nil)
     }
 
     @Test("each damaged byte of the account file stops the start and names the file") func damage() throws {

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeStore
 import Testing
 
 @testable import BrumeServer
@@ -18,11 +19,11 @@ struct AccountFileTests {
             for bit in 0..<8 {
                 var changed = bytes
                 changed[index] ^= 1 << bit
-                #expect(throws: ServerError.self, "bit \(bit) of byte \(index)") {
+                #expect(throws: StoreError.self, "bit \(bit) of byte \(index)") {
                     try AccountFile.decode(changed, path: "accounts")
                 }
             }
-            #expect(throws: ServerError.self, "\(index) bytes") {
+            #expect(throws: StoreError.self, "\(index) bytes") {
                 try AccountFile.decode(Array(bytes[..<index]), path: "accounts")
             }
         }

@@ -1,5 +1,5 @@
 package import BrumeModel
-internal import BrumeStore
+package import BrumeStore
 
 /// The account file: `accounts` in the data folder.
 ///
@@ -11,6 +11,7 @@ internal import BrumeStore
 /// 20     body: an encoded brume.store.v1.AccountFile
 /// ```
 package enum AccountFile {
+    package static let path = "accounts"
     private static let magic: [UInt8] = Array("BRUMEACC".utf8)
     private static let headerByteCount = 20
 
@@ -24,25 +25,25 @@ package enum AccountFile {
         return file + body
     }
 
-    package static func decode(_ bytes: [UInt8], path: String) throws(ServerError) -> [StoredAccount] {
-        func damaged(_ what: String) -> ServerError {
-            ServerError(.damaged, "\(path): \(what); restore the file from a backup")
+    /// - Parameter path: What an error calls the file.
+    package static func decode(_ bytes: [UInt8], path: String) throws(StoreError) -> [StoredAccount] {
+        func damaged(at offset: UInt64, _ problem: String) -> StoreError {
+            .damaged(Damage(file: path, offset: offset, problem: problem))
         }
         guard bytes.count >= headerByteCount, bytes.starts(with: magic) else {
-            throw damaged("this is no account file")
+            throw damaged(at: 0, "this is no account file")
         }
         let version = number(at: 8, in: bytes)
-        guard version == 1 else {
-            throw ServerError(.damaged, "\(path): format version \(version) is newer than this server; use a newer one")
-        }
+        guard version == 1 else { throw .unknownVersion(file: path, version: version) }
         let body = Array(bytes[headerByteCount...])
-        guard Int(number(at: 12, in: bytes)) == body.count,
-            number(at: 16, in: bytes) == CRC32C.checksum(Array(bytes[..<16]) + body)
-        else { throw damaged("the checksum at offset 16 is wrong") }
+        guard Int(number(at: 12, in: bytes)) == body.count else { throw damaged(at: 12, "the length is wrong") }
+        guard number(at: 16, in: bytes) == CRC32C.checksum(Array(bytes[..<16]) + body) else {
+            throw damaged(at: 16, "the checksum is wrong")
+        }
         do {
             return try body.withUnsafeBytes { try StoreCoder.decodeAccounts($0) }
         } catch {
-            throw damaged("the body at offset \(headerByteCount) can't be decoded")
+            throw damaged(at: UInt64(headerByteCount), "the body can't be decoded")
         }
     }
 

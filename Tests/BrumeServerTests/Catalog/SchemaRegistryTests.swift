@@ -15,6 +15,12 @@ struct SchemaRegistryTests {
         return lesson
     }
 
+    private static func learn(_ field: String, _ registry: SchemaRegistry) throws(ServiceError) {
+        _ = try registry.change(container) { (schemas) throws(ServiceError) in
+            try schemas.development.learn(lesson(field), of: "_ada", share: .whole, isStrict: false)
+        }
+    }
+
     private static func knows(_ field: String, _ registry: SchemaRegistry) -> Bool {
         registry[container].development.schema.recordTypes["Note"]?.fields.contains { $0.name == field } == true
     }
@@ -24,16 +30,13 @@ struct SchemaRegistryTests {
     func nameIsSynced() throws {
         let disk = SimulatedDisk()
         var registry = try SchemaRegistry(disk: disk, log: .none)
-        _ = try registry.learn(
-            Self.lesson("first"), of: "_ada", container: Self.container, share: .whole, isStrict: false)
+        try Self.learn("first", registry)
         let calls = disk.calls
-        _ = try registry.learn(
-            Self.lesson("second"), of: "_ada", container: Self.container, share: .whole, isStrict: false)
+        try Self.learn("second", registry)
         // The last call of a change is the sync of the folder.
         disk.faults.failingCall = disk.calls + (disk.calls - calls) - 1
         #expect(throws: ServiceError.self) {
-            try registry.learn(
-                Self.lesson("third"), of: "_ada", container: Self.container, share: .whole, isStrict: false)
+            try Self.learn("third", registry)
         }
         #expect(!Self.knows("third", registry))
         disk.endProcess()

@@ -5,12 +5,13 @@ enum AccountToken {
     private static let prefix = "brume_"
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// A new token.
-    static func make() -> String {
-        prefix + base64URL(SecureRandom.bytes(32))
+    /// A new token, and the hash that the server keeps of it.
+    static func make() -> (token: String, hash: [UInt8]) {
+        let token = prefix + base64URL(SecureRandom.bytes(32))
+        return (token, SHA256.digest(Array(token.utf8)))
     }
 
-    /// The hash that the server keeps of a token; nil for text that can't be a token.
+    /// The hash of a token; nil for text that can't be a token.
     static func hash(_ token: String) -> [UInt8]? {
         guard token.hasPrefix(prefix), token.utf8.count == prefix.utf8.count + 43 else { return nil }
         return SHA256.digest(Array(token.utf8))

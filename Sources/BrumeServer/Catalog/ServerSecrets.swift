@@ -1,15 +1,15 @@
-internal import BrumeModel
+package import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
 /// The secrets of a data folder: `secret.key` (32 random bytes, from which MACs and user record names derive) and
 /// `admin.token` (opens the Admin service). Both are made at the first start, readable by their owner only.
-struct ServerSecrets: Sendable {
+package struct ServerSecrets: Sendable {
     let key: [UInt8]
     let adminTokenHash: [UInt8]
 
     /// Secrets that are in no folder.
-    init(key: [UInt8], adminTokenHash: [UInt8]) {
+    package init(key: [UInt8], adminTokenHash: [UInt8]) {
         self.key = key
         self.adminTokenHash = adminTokenHash
     }
@@ -29,7 +29,7 @@ struct ServerSecrets: Sendable {
             key = try FileSystem.read(keyPath, limit: 4096)
             let tokenPath = folder + "/admin.token"
             if !FileSystem.exists(tokenPath) {
-                try FileSystem.atomicReplace(tokenPath, Array((AccountToken.make() + "\n").utf8))
+                try FileSystem.atomicReplace(tokenPath, Array((AccountToken.make().token + "\n").utf8))
             }
             let line = try FileSystem.read(tokenPath, limit: 4096).prefix { $0 > 0x20 }
             guard key.count == 32, let hash = AccountToken.hash(String(decoding: line, as: UTF8.self)) else {
@@ -52,7 +52,7 @@ struct ServerSecrets: Sendable {
 
     /// The user record name of an account in a container and environment: `_` and 32 hexadecimal digits, different in
     /// each (Documentation/CloudKit.md, The model), and revealing nothing about the account.
-    func userRecordName(accountID: [UInt8], container: String, environment: Environment) -> String {
+    package func userRecordName(accountID: [UInt8], container: String, environment: Environment) -> String {
         let message = Array("user".utf8) + accountID + [environment.rawValue] + Array(container.utf8)
         let digits = Array("0123456789abcdef".utf8)
         var name: [UInt8] = [UInt8(ascii: "_")]

@@ -62,37 +62,43 @@ package final class FolderSchemas {
 
     /// Replaces development's schema, unless production would lose something.
     package func importSchema(_ schema: Schema, validatesOnly: Bool) throws(ServiceError) {
-        _ = try registry.importing(schema, container: container, validatesOnly: validatesOnly)
+        try change { (schemas) throws(ServiceError) in
+            try schemas.importSchema(schema, validatesOnly: validatesOnly)
+        }
     }
 
     /// Adds development's schema, which has to be the one with that fingerprint, to production's.
     package func deploySchema(fingerprint: UInt32) throws(ServiceError) {
-        _ = try registry.deploy(container: container, fingerprint: fingerprint)
+        try change { (schemas) throws(ServiceError) in try schemas.deploy(fingerprint: fingerprint) }
     }
 
     /// Makes `schema` the schema of both environments, for a server that is about to start.
     package func install(_ schema: Schema) throws(ServiceError) {
-        _ = try registry.importing(schema, container: container, validatesOnly: false)
-        _ = try registry.deploy(container: container, fingerprint: schema.fingerprint)
+        try importSchema(schema, validatesOnly: false)
+        try deploySchema(fingerprint: schema.fingerprint)
     }
 
     /// Puts an account into a security role, or takes it out.
     package func setRoleMember(role: String, account: String, isMember: Bool) throws(ServiceError) {
-        guard let known = accounts.account(named: account) else {
+        guard let known = accounts.directory.account(named: account) else {
             throw ServiceError(
                 .unknownItem, "there is no account named \(account); brume account list shows their names")
         }
         let user = userRecordName(of: known)
-        _ = try registry.change(container) { (schemas) throws(ServiceError) in
+        let environment = environment
+        try change { (schemas) throws(ServiceError) in
             try schemas[environment].setMember(user, of: role, isMember)
         }
     }
+
+    private func change(_ change: SchemaChange) throws(ServiceError) { _ = try registry.change(container, change) }
 
     /// All accounts in roles.
     package func roleMembers() -> [RoleMember] {
         let members = registry[container][environment].members
         let names = Dictionary(
-            accounts.list().map { (userRecordName(of: $0), $0.name) }, uniquingKeysWith: { first, _ in first })
+            accounts.directory.list().map { (userRecordName(of: $0), $0.name) }, uniquingKeysWith: { first, _ in first }
+        )
         return members.keys.sorted().map {
             RoleMember(account: names[$0] ?? "", userRecordName: $0, roles: members[$0]!.sorted())
         }

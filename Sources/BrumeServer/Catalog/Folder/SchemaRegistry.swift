@@ -1,10 +1,9 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// The schemas of all containers, and their files.
+/// The schemas of all containers of a data folder, and their files.
 ///
-/// Belongs to the admin loop once that runs, since a change waits for the disk. Shards have copies, which a message
-/// replaces after each change; see ``ServerCore/publish(_:)``.
+/// Belongs to the admin loop once that runs, since a change waits for the disk.
 ///
 /// A change that the disk does not take changes nothing here. A failed sync ends the server: a start may find either
 /// state.
@@ -74,55 +73,4 @@ final class SchemaRegistry: @unchecked Sendable {
         containers[container] = schemas
         return schemas
     }
-
-    // MARK: What is done with schemas
-
-    /// Has development's schema learn from a user's saves, up to the share that a user has.
-    func learn(
-        _ lesson: SchemaLesson, of user: String, container: String, share: SchemaShare, isStrict: Bool
-    ) throws(ServiceError) -> ContainerSchemas {
-        try change(container) { (schemas) throws(ServiceError) in
-            try schemas.development.learn(lesson, of: user, share: share, isStrict: isStrict)
-        }
-    }
-
-    /// Replaces development's schema, unless production would lose something.
-    func importing(_ schema: Schema, container: String, validatesOnly: Bool) throws(ServiceError) -> ContainerSchemas {
-        let problems = schema.problems(following: self[container].production.schema)
-        guard problems.isEmpty else {
-            let shown = problems.prefix(20).joined(separator: "; ")
-            throw ServiceError(
-                .invalidArguments, "the schema does not follow production's and nothing changed: \(shown)")
-        }
-        if validatesOnly { return self[container] }
-        return try change(container) { (schemas) throws(ServiceError) in
-            schemas.development.replaceSchema(with: schema)
-        }
-    }
-
-    /// Adds development's schema to production's.
-    ///
-    /// - Parameter fingerprint: The fingerprint of the development schema that was looked at; another schema is not
-    ///   deployed.
-    func deploy(container: String, fingerprint: UInt32) throws(ServiceError) -> ContainerSchemas {
-        guard self[container].development.schema.fingerprint == fingerprint else {
-            throw ServiceError(
-                .serverRejectedRequest, "the development schema has changed since it was looked at; look again")
-        }
-        return try change(container) { (schemas) throws(ServiceError) in
-            schemas.production.schema = try schemas.production.schema.deploying(schemas.development.schema)
-        }
-    }
-
-    /// Makes development's schema the same as production's again.
-    func reset(container: String) throws(ServiceError) -> ContainerSchemas {
-        try change(container) { (schemas) throws(ServiceError) in
-            schemas.development.replaceSchema(with: schemas.production.schema)
-        }
-    }
-}
-
-extension Schema {
-    /// A checksum that tells a schema from a later one.
-    package var fingerprint: UInt32 { CRC32C.checksum(Array(SchemaPrinter.text(self).utf8)) }
 }

@@ -1,0 +1,199 @@
+import BrumeModel
+import BrumeStore
+import BrumeSystem
+import BrumeTestKit
+import Testing
+
+@testable import BrumeServer
+
+/// What every catalog keeps to: the data folder's, and the one of which a test decides each step.
+@Suite("The contract of catalogs")
+struct CatalogTests {
+    enum Kind: CaseIterable, Sendable {
+        case folder, scripted
+    }
+
+    /// A catalog, with what a test does to it.
+    ///
+    /// `@unchecked Sendable`: a test has one thread.
+    final class Scene: @unchecked Sendable {
+        let catalog: any Catalog
+        private let disk = SimulatedDisk()
+        private let loop: EventLoop
+
+        init(_ kind: Kind) throws {
+            loop = try EventLoop(name: "operator")
+            let key = [UInt8](repeating: 1, count: 32)
+            switch kind {
+            case .folder:
+                let accounts = try AccountStore(disk: disk)
+                try accounts.makeFileIfMissing()
+                catalog = FolderCatalog(
+                    secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: accounts,
+                    schemas: try SchemaRegistry(disk: disk, log: .none))
+            case .scripted:
+                let scripted = ScriptedCatalog(on: loop, key: key)
+                scripted.isHeld = true
+                catalog = scripted
+            }
+        }
+
+        /// Lets all changes that were asked for become durable.
+        func settle() {
+            guard let scripted = catalog as? ScriptedCatalog else { return }
+            while scripted.heldCount > 0 { finishNext(scripted, failing: false) }
+        }
+
+        /// Has the disk fail the changes that `body` asks for.
+        func failing(_ body: () -> Void) {
+            disk.faults.capacityBytes = 0
+            body()
+            disk.faults.capacityBytes = nil
+            guard let scripted = catalog as? ScriptedCatalog else { return }
+            while scripted.heldCount > 0 { finishNext(scripted, failing: true) }
+        }
+
+        private func finishNext(_ scripted: ScriptedCatalog, failing: Bool) {
+            scripted.finishNext(failing: failing)
+            loop.step(nowNanoseconds: 0, wallClockMilliseconds: 0)
+        }
+
+        // MARK: What came of changes
+
+        /// What became of the changes, in the order in which they ended.
+        private(set) var ended: [String] = []
+
+        func ask(_ name: String, _ change: AccountChange) {
+            catalog.change(change) { [self] result in
+                switch result {
+                case .success: ended.append(name)
+                case .failure(let error): ended.append("\(name): \(error.code)")
+                }
+            }
+        }
+
+        func ask(_ name: String, _ change: @escaping SchemaChange) {
+            catalog.changeSchemas(of: "iCloud.test", change) { [self] result in
+                switch result {
+                case .success: ended.append(name)
+                case .failure(let error): ended.append("\(name): \(error.code)")
+                }
+            }
+        }
+
+        func teach(_ field: String) {
+            ask(field) { (schemas) throws(ServiceError) in
+                var lesson = SchemaLesson()
+                lesson.note(SchemaFieldType(.string), of: field, in: "Note")
+                try schemas.development.learn(lesson, of: "_ada", share: .whole, isStrict: false)
+            }
+        }
+
+        /// The fields that development's schema knows of the type Note.
+        var knownFields: Set<String> {
+            Set(catalog.schemas["iCloud.test"]?.development.schema.recordTypes["Note"]?.fields.map(\.name) ?? [])
+        }
+    }
+
+    private static func account(_ name: String, id: UInt8 = 1, tokens: [[UInt8]] = []) -> StoredAccount {
+        StoredAccount(
+            name: name, email: "", createdMilliseconds: 5, id: [UInt8](repeating: id, count: 16), tokenHashes: tokens)
+    }
+
+    private static func hash(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    @Test(
+        "what was asked for is in effect once it has ended, and ends in the order of the asking",
+        arguments: Kind.allCases)
+    func effect(kind: Kind) throws {
+        let scene = try Scene(kind)
+        let accounts = scene.catalog.accounts
+        scene.ask("add", .add(Self.account("ada", tokens: [Self.hash(1)])))
+        scene.ask("token", .addToken(hash: Self.hash(2), name: "ada"))
+        scene.teach("title")
+        scene.ask("quota", .setQuota(bytes: 5, name: "ada"))
+        scene.settle()
+        #expect(scene.ended == ["add", "token", "title", "quota"])
+        #expect(accounts.isValid(tokenHash: Self.hash(1)) && accounts.isValid(tokenHash: Self.hash(2)))
+        #expect(accounts.storage(ofAccount: "ada")?.quotaBytes == 5)
+        #expect(scene.knownFields == ["title"])
+        scene.ask("revoke", .revokeTokens(name: "ada"))
+        scene.settle()
+        #expect(!accounts.isValid(tokenHash: Self.hash(1)) && !accounts.isValid(tokenHash: Self.hash(2)))
+        #expect(accounts.account(named: "ada")?.tokenHashes == [])
+        scene.ask("remove", .remove(name: "ada"))
+        scene.settle()
+        #expect(accounts.list().isEmpty && accounts.storage(ofAccount: "ada") == nil)
+    }
+
+    @Test("each change is decided by what those before it left", arguments: Kind.allCases)
+    func decidedInOrder(kind: Kind) throws {
+        let scene = try Scene(kind)
+        scene.ask("first", .add(Self.account("ada", id: 1)))
+        scene.ask("second", .add(Self.account("ada", id: 2)))
+        scene.ask("other", .remove(name: "ada", id: [UInt8](repeating: 2, count: 16)))
+        scene.ask("token of nobody", .addToken(hash: Self.hash(3), name: "eve"))
+        scene.teach("title")
+        scene.ask("import") { (schemas) throws(ServiceError) in
+            // What an import sees has learned: it replaces the schema, and the lesson is not lost to it by chance.
+            guard schemas.development.schema.recordTypes["Note"] != nil else {
+                throw ServiceError(.internalError, "the lesson is not there")
+            }
+            schemas.development.replaceSchema(with: Schema())
+        }
+        scene.teach("text")
+        scene.settle()
+        #expect(
+            scene.ended == [
+                "first", "second: accountExists", "other: accountUnknown", "token of nobody: accountUnknown", "title",
+                "import", "text",
+            ])
+        #expect(scene.catalog.accounts.account(named: "ada")?.id.first == 1)
+        #expect(scene.knownFields == ["text"])
+    }
+
+    @Test("a change that can't be made durable never was, and the next one is made", arguments: Kind.allCases)
+    func failure(kind: Kind) throws {
+        let scene = try Scene(kind)
+        scene.ask("add", .add(Self.account("ada", tokens: [Self.hash(1)])))
+        scene.settle()
+        scene.failing {
+            scene.ask("revoke", .revokeTokens(name: "ada"))
+            scene.ask("quota", .setQuota(bytes: 7, name: "ada"))
+            scene.teach("title")
+        }
+        #expect(
+            scene.ended.map { String($0.prefix(7)) } == ["add", "revoke:", "quota: ", "title: "], "\(scene.ended)")
+        #expect(scene.catalog.accounts.isValid(tokenHash: Self.hash(1)))
+        #expect(scene.catalog.accounts.storage(ofAccount: "ada")?.quotaBytes == nil)
+        #expect(scene.knownFields.isEmpty)
+        scene.ask("revoke", .revokeTokens(name: "ada"))
+        scene.teach("text")
+        scene.settle()
+        #expect(scene.ended.suffix(2) == ["revoke", "text"])
+        #expect(!scene.catalog.accounts.isValid(tokenHash: Self.hash(1)))
+        #expect(scene.knownFields == ["text"])
+    }
+
+    @Test("sessions keep what their account stores while tokens and quotas change", arguments: Kind.allCases)
+    func storage(kind: Kind) throws {
+        let scene = try Scene(kind)
+        let accounts = scene.catalog.accounts
+        scene.ask("add", .add(Self.account("ada", tokens: [Self.hash(1)])))
+        scene.settle()
+        let storage = try #require(accounts.storage(ofAccount: "ada"))
+        storage.change(by: 100)
+        scene.ask("revoke", .revokeTokens(name: "ada"))
+        scene.ask("token", .addToken(hash: Self.hash(2), name: "ada"))
+        scene.ask("quota", .setQuota(bytes: 9, name: "ada"))
+        scene.settle()
+        #expect(accounts.storage(ofAccount: "ada") === storage && storage.quotaBytes == 9)
+        scene.ask("default", .setQuota(bytes: nil, name: "ada"))
+        scene.settle()
+        #expect(storage.quotaBytes == nil && storage.usedBytes == 100)
+        scene.ask("remove", .remove(name: "ada"))
+        scene.ask("again", .add(Self.account("ada", id: 2)))
+        scene.settle()
+        #expect(accounts.storage(ofAccount: "ada")?.usedBytes == 0, "another account of that name has stored nothing")
+    }
+}
