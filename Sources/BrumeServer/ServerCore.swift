@@ -294,21 +294,27 @@ final class ServerCore: @unchecked Sendable {
         servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
-    /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them. Any thread.
+    /// Closes an account's sessions. `done` is called when no loop has one any more, and what their requests had sent
+    /// from loop to loop has arrived; on one of the loops. Any thread.
     ///
     /// - Parameter reason: What the sessions are told; nil to say that the tokens were revoked.
     func endSessions(
         ofAccount name: String, reason: ServiceError? = nil, then done: @escaping @Sendable () -> Void
     ) {
+        onEachLoop({ $0.endClients(ofAccount: name, reason: reason) }) { [self] in onEachLoop({ _ in }, then: done) }
+    }
+
+    /// Has each shard do something on its loop, one after the other; `done` is called on the last loop. Any thread.
+    private func onEachLoop(_ body: @escaping @Sendable (Shard) -> Void, then done: @escaping @Sendable () -> Void) {
         let shards = shards
-        @Sendable func end(_ index: Int) {
+        @Sendable func go(_ index: Int) {
             guard index < shards.count else { return done() }
             shards[index].loop.execute {
-                shards[index].endClients(ofAccount: name, reason: reason)
-                end(index + 1)
+                body(shards[index])
+                go(index + 1)
             }
         }
-        end(0)
+        go(0)
     }
 
     /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the

@@ -218,10 +218,11 @@ final class Shard: @unchecked Sendable {
 
     /// Ends the connections of an account's clients, telling them why.
     ///
-    /// - Parameter reason: The reason to give; nil when the account's tokens were revoked.
+    /// - Parameter reason: The reason to give; nil when tokens of the account were revoked. Then those stay that came
+    ///   with one which is valid: another account may have the name by now.
     func endClients(ofAccount name: String, reason: ServiceError? = nil) {
         for client in Array(clients.values) where client.identity.role == .account(name: name) {
-            client.door.end(reason)
+            if reason != nil || !server.isStillValid(client.identity) { client.door.end(reason) }
         }
     }
 
